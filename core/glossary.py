@@ -1,10 +1,11 @@
-"""Every tensor name and axis: the symbol on paper, the word in the trace, one sentence, where it stands.
+"""Every tensor name, axis, measure and method: the symbol on paper, the word for it, one sentence, where it stands.
 
 Feeds tooltips, the Names page and a test that no recorded leaf is without an entry.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -17,6 +18,8 @@ class Term:
     word: str
     sentence: str
     where: str = ""
+    said: str = ""
+    """How a page says it besides: the beginning of other words for it."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,19 @@ AXES: tuple[Term, ...] = (
     Term("layer", "N, L", "layer", "The layers of a stack, counted from 0."),
 )
 
+METHODS: tuple[Term, ...] = (
+    Term("surprisal", "-\\log_2 p", "surprisal", "How unexpected a token is: minus the logarithm of the probability that the model gave it, in bits to base 2, in nats to base e.", "Shannon 1948"),
+    Term("entropy", "-\\sum_j p_j \\log_2 p_j", "entropy", "How spread a distribution is: the mean surprisal of what is drawn from it. 0 is certainty; n equal probabilities have log₂ n bits.", "Shannon 1948"),
+    Term("cross_entropy", "-\\tfrac{1}{n} \\sum_t \\log p_t", "cross-entropy", "The mean surprisal of the tokens that are right: the loss that training lowers.", "Shannon 1948"),
+    Term("perplexity", "2^{H}", "perplexity", "2 to the power of the entropy, or cross-entropy, in bits: so many equally probable tokens would be as uncertain.", "Jelinek et al. 1977"),
+    Term("divergence", "\\mathrm{JS}(a, b)", "Jensen-Shannon divergence", "How far two distributions are apart: the entropy of their mean less the mean of their entropies. 0 bits: they are equal; 1 bit: nothing in common.", "Lin 1991", "JS divergence"),
+    Term("logit_lens", "W_U\\, \\mathrm{LN}(x^{\\ell})", "logit lens", "The residual stream after a layer, read by the final norm and the output layer as if it were the last: what the model would say at that depth.", "nostalgebraist 2020"),
+    Term("attribution", "\\sum_c W_U\\, c / \\sigma", "direct logit attribution", "A logit as the sum of what each part of the model wrote towards it into the residual stream, the scale of the final norm held fixed.", "Elhage et al. 2021"),
+    Term("ablation", "z_i \\to 0, \\; z_i \\to \\bar z_i", "ablation", "A part's output is replaced by zeros (zero-ablation) or by its mean over other texts (mean-ablation), and the rest runs on: what changes is the part's effect.", "Michel et al. 2019; Wang et al. 2022", "ablat"),
+    Term("patching", "x \\to x^{\\mathrm{clean}}", "activation patching", "An activation of one run is put into another run: how much of the difference between the two outputs comes back says what is carried there.", "Vig et al. 2020; Meng et al. 2022"),
+    Term("cache", "K_{\\le t},\\; V_{\\le t}", "KV cache", "The keys and values of all tokens read so far, kept: the next token then costs one query, and nothing is read again.", "Shazeer 2019"),
+)  # fmt: skip
+
 LETTERS: tuple[Letter, ...] = (
     Letter("p", (("size of queries and keys", "Ghojogh and Ghodsi, Beigy"), ("size of the context vector; size in the complexity table", "Ghojogh and Ghodsi"), ("p_i: the vector of position i", "Ghojogh and Ghodsi"), ("p_t: the predicted source position of local attention", "Beigy 2021"), ("rows of a memory", "Beigy 2021"))),
     Letter("h", (("number of heads", "all"), ("h_i: hidden state of an encoder", "Ghojogh and Ghodsi, Beigy"), ("one hidden unit in layer norm", "Ghojogh and Ghodsi"))),
@@ -117,12 +133,21 @@ LETTERS: tuple[Letter, ...] = (
 
 
 def term(name: str) -> Term:
-    """The entry of an axis.
+    """The entry of an axis, a measure or a method.
 
-    >>> term("head").word
-    'head'
+    >>> term("head").word, term("cache").word
+    ('head', 'KV cache')
     """
-    return next(axis for axis in AXES if axis.name == name)
+    return next(entry for entry in (*AXES, *METHODS) if entry.name == name)
+
+
+def spoken(text: str) -> tuple[Term, ...]:
+    """The measures and methods that a text speaks of.
+
+    >>> [term.word for term in spoken("JS divergence 0.2 bits; a surprisal of 3 bits. Both heads were zero-ablated.")]
+    ['surprisal', 'Jensen-Shannon divergence', 'ablation']
+    """
+    return tuple(term for term in METHODS if re.search(rf"(?<![\w-]){re.escape(term.word)}\b" + (rf"|\b{term.said}" if term.said else ""), text, re.IGNORECASE))
 
 
 def leaf(path: str) -> Term | None:

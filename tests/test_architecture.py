@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
 BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")])
 SCREEN = {"streamlit", "plotly", "altair"}
-LONGEST = 300
+LONGEST = 350
 FULLEST = 20
 FLOORS = ("errors", "maths", "glossary", "trace", "masks", "text", "data", "layers", "models", "run", "model", "edits", "checkpoints", "decoding", "analysis",
           "scoring", "training", "serving", "tools")  # fmt: skip
@@ -108,7 +108,7 @@ def test_figures_are_pure() -> None:
 
 def test_maths_knows_no_screen() -> None:
     """A notebook imports it without the app."""
-    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in SCREEN or (name.startswith("viz.") and "maths" not in name.split("."))] for path in _made_of("maths")}
+    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in SCREEN or (name.startswith("viz.") and "maths" not in name.split(".") and not f"{name}.".startswith("viz.labels."))] for path in _made_of("maths")}
     assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
 
 

@@ -111,6 +111,6 @@ def states(slug: str) -> list[dict[str, str]]:
     """What is chosen in turn so that all boxes of a page are seen: each step of an exhibit, each view by each kind of model."""
     entry = next(entry for entry in pages.discover() if entry.slug == slug)
     if isinstance(entry.info, pages.Exhibit):
-        return [{f"{slug}.step": str(step)} for step in range(1, len(getattr(entry.module, "STEPS", (None,))) + 1)]
+        return [{f"{slug}.step": str(step)} for step in range(1, len(entry.steps) + 1)]
     models = MODELS if "model" in entry.fields else ("",)
-    return [view | ({"model": model} if model else {}) for view in VIEWS[slug] for model in models]
+    return [view | ({"model": model} if model else {}) for view in VIEWS.get(slug, ({},)) for model in models]

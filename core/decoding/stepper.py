@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.decoding.fast_gpt_step import OneToken
 from core.models import Batch, Kind
-from core.trace import OFF, Edit, Recorder, Tap
+from core.trace import OFF, Edit, Recorder, Tap, touched
 
 if TYPE_CHECKING:
     from core.decoding.prompt import Prompt
@@ -65,6 +65,7 @@ class Stepper:
         self._cache = None if edits else m.network.new_cache()
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
+        self._all = touched("logits", edits)
         self._first: Reading | None = None
         fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
         if run is not None and fits and (cache := run.handed_on()) is not None:
@@ -95,6 +96,8 @@ class Stepper:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             tap = Recorder(self._keep, self._edits, partial=True)
             hidden = self._forward(torch.tensor(self._read), tap, None)
+            if not self._all:  # the vocabulary is wide: its scores at every position cost more than the layers
+                hidden = hidden[:, -1:]
         else:
             ids = torch.tensor([list(row) for row in new])
             if ids.shape[1] > 1:  # only the last row's patterns are wanted

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.models import Batch
-from core.trace import Edit, Recorder
+from core.trace import Edit, Recorder, touched
 
 Step = Callable[[Tensor], Tensor]
 Limit = int | Sequence[int]
@@ -144,12 +144,13 @@ def _cached(network: Any, batch: Batch) -> Step:
 
 def _edited(network: Any, batch: Batch, edits: Sequence[Edit]) -> Step:
     written: list[Tensor] = []
+    rows = slice(None) if touched("logits", edits) else slice(-1, None)
 
     def step(last: Tensor) -> Tensor:
         written.append(last)
         ids = torch.cat(written, dim=1)
         tap = Recorder((), edits, partial=True)
         hidden = network(replace(batch, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap)
-        return network.logits(hidden, tap)[:, -1].argmax(-1)
+        return network.logits(hidden[:, rows], tap)[:, -1].argmax(-1)
 
     return step

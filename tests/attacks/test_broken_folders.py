@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from crafting import good_folder
+from crafting import CONFIG, good_folder
+from typed_texts import drawn
 
 from core.checkpoints import find, listing, open_model, steps_of
 from core.errors import InputError
+from core.serving import engine
+from core.serving.engine import Engine
 
 
 def circle(path):
@@ -70,3 +73,15 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     assert not found["broken"].ok
     assert "broken cannot be read" in found["broken"].problem
     assert "/home" not in found["broken"].problem
+
+
+@pytest.mark.parametrize(("change", "why"), [({"config": CONFIG | {"model_type": "llama"}}, "model_type is 'llama'. Kinds read here: bert, gpt2, openai-gpt"), ({"tokenizer": False}, "tokenizer.json")], ids=["another kind", "no tokenizer"])
+def test_a_link_to_a_model_that_cannot_be_opened_says_why_and_offers_others(shelved, monkeypatch, change, why):
+    good_folder(shelved, **change) if "config" in change else (shelved / "tokenizer.json").unlink()
+    with Engine() as served:
+        monkeypatch.setattr(engine, "_default", served)
+        test = drawn("look", model="broken")
+    assert not test.exception
+    told = " ".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption)).replace("\\", "")
+    assert why in told and "one of:" not in told
+    assert test.text_input and len(test.button_group) == 1, "a text can be typed, another model taken"

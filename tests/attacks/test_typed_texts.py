@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import dataclass
+
 import pytest
 from crafting import good_tokenizer
 from typed_texts import MODELS, PAGES, TEXTS, Work, drawn
 
 import core
 from core import model
+from core.analysis.residual.logit_lens import KEEP, logit_lens
+from core.decoding import decode
+from core.edits import ZeroHead
 from core.errors import InputError
 from core.serving import bounds, engine
 from core.serving.cache import ByteCache
 from core.serving.executor import Gate
 from core.text import Tokenizer
 from core.text.tokenizer import LONGEST
+from viz.course.look_up.scaling import steps as scaling
 
 PASSES = {"be_the_head": 3.0}
 """So many times the bound a page may do: the row of a translation is chosen among its first ones."""
@@ -87,3 +94,71 @@ def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fres
     said = [line.value for line in test.text if " reads the last " in line.value or " reads at most " in line.value]
     assert named or said
     assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()], "a computation touches no session"
+
+
+WORDLESS = {**PAGES, "bert_input": {"bert_input.step": "1"}, "spans_and_tags": {"spans_and_tags.step": "3"}}
+
+
+@pytest.mark.parametrize("case", WORDLESS)
+@pytest.mark.parametrize("text", ["\u200d" * 40, "\ue000", "\x01\x02 \x01"])
+def test_a_text_of_which_no_word_is_read_is_told_in_words(case, text):
+    """BERT's tokenizer drops what is no letter and no mark: nothing is left to ask about."""
+    test = drawn(case.partition(",")[0], model="bert-mini", text=text, pair=text, **WORDLESS[case])
+    assert not test.exception
+    assert not [line.value for line in test.text if line.value.startswith("Something went wrong")]
+
+
+def test_the_words_after_each_layer_take_little_room():
+    """Of a text as long as the model reads: less than the probabilities of all words after every layer by far."""
+    reader = core.open_model("gpt-mini")
+    run = reader.run(bounds.part(reader, "The cat sat on a mat. " * 100, 0, reader.config.n_ctx), keep=KEEP)
+    tracemalloc.start()
+    try:
+        logit_lens(run)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 8 * run.logits.size * reader.config.n_layers / 3
+
+
+def test_two_readings_of_a_long_text_keep_their_measures_only(fresh):
+    scaling.readings("q" * 300)
+    assert engine.default().cached_bytes < 2**20
+
+
+def test_a_changed_text_is_written_with_one_row_of_scores_a_step(monkeypatch):
+    reader, rows = core.open_model("translator-en-es"), []
+    logits = type(reader.network).logits
+
+    def counted(network, hidden, *tap):
+        rows.append(hidden.shape[-2] if hidden.ndim > 2 else 1)
+        return logits(network, hidden, *tap)
+
+    monkeypatch.setattr(type(reader.network), "logits", counted)
+    off = ZeroHead("decoder.layer.0.cross_attn.heads", 1)
+    steps = list(decode(reader, "She has a white car.", edits=[off]))
+    assert rows == [1] * len(steps)
+    written, rows[:] = reader.run("She has a white car.", edits=[off], keep=()).target_text, ()
+    assert written == steps[-1].text
+
+
+def test_an_edit_of_the_scores_meets_all_rows():
+    """Where the scores themselves are changed, they are made at every position, as in a run."""
+    reader = core.open_model("gpt-mini")
+    text = "Once upon a time"
+    row = len(reader.tokenizer.encode(text).ids) - 1
+    edit = ScaleRow(row)
+    assert next(decode(reader, text, edits=[edit])).id == int(reader.run(text, edits=[edit]).logits[-1].argmax())
+
+
+@dataclass(frozen=True)
+class ScaleRow:
+    """Turns the scores of one position round."""
+
+    row: int
+    where: str = "logits"
+
+    def __call__(self, value):
+        new = value.clone()
+        new[..., self.row, :] *= -1
+        return new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from settling import settle
 
-from viz.course.self_attention.self_attention import exhibit, link
+from viz.course.self_attention.self_attention import exhibit
 
 
 def cell(page, grid: str, row: int, column: int):
@@ -31,9 +31,9 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
         settle(visitor)
     assert visitor.locator(".board input.entry").count() == 1, "the cell stays open while the page answers"
     visitor.keyboard.press("Escape")
-    first = exhibit.compute().found.w_v[3, 1]
-    made = link.changes(f"Q20:-3_V31:{first + 2:g}")
-    found = exhibit.compute(exhibit.Params(changes=made)).found
+    first = exhibit.compute(exhibit.Params()).found.w_v[3, 1]
+    made = f"Q20:-3_V31:{first + 2:g}"
+    found = exhibit.compute(exhibit.Params(set=made)).found
     assert shown(visitor, "W_Q", 2, 0) == -3 and shown(visitor, "W_V", 3, 1) == first + 2
     assert [shown(visitor, "q", i, 0) for i in range(3)] == found.q[5].tolist()
     assert [shown(visitor, "v", i, 0) for i in range(2)] == found.v[5].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,16 @@ def test_threshold_and_strongest(visit: Any) -> None:
     best = KNOWN.max(-1).sum() / KNOWN.sum()
     assert float(seen.get("shown")) == pytest.approx(best, abs=1e-4)
     assert "weaker lines" in seen.page.locator(".note").inner_text()
+
+
+def test_what_is_drawn_and_what_is_not_add_up_to_all_weight(visit: Any) -> None:
+    seen, less = visit("known"), 0
+    for at in range(1, 8):
+        seen.page.locator(".field input").fill(str(at))
+        shares = [float(share) for share in re.findall(r"([\d.]+) % (?:of all weight|in )", seen.page.locator(".note").inner_text())]
+        assert sum(shares) == pytest.approx(100, abs=0.01), shares
+        less += len(shares) == 2 and min(shares) < 10
+    assert less, "a share that is told with one digit beside one that is told with none would not"
 
 
 def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from settling import settle
 
 from viz.course.look_up import vectors_link as link
-from viz.course.look_up.retrieval import plane as arrows
 from viz.course.look_up.retrieval.maths.look_up import look_up
+from viz.course.look_up.retrieval.params import OPENING, VALUES
 
 
 def drag(page, number: int, dx: float, dy: float) -> None:
@@ -41,11 +41,11 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     visitor.mouse.up()
     settle(visitor)
     points = json.loads(visitor.locator(".plane").get_attribute("data-points"))
-    again = look_up(points[0], points[1:], arrows.VALUES[:4], sharpness=2)
+    again = look_up(points[0], points[1:], VALUES[:4], sharpness=2)
     np.testing.assert_allclose(found(visitor)["weights"], again.weights, rtol=1e-12)
     np.testing.assert_allclose(found(visitor)["mix"], again.mix, rtol=1e-12)
     visitor.get_by_text(f"Weights {', '.join(f'{w:.3f}' for w in again.weights)}, together").first.wait_for()
-    opening = link.pack(arrows.OPENING)
+    opening = link.pack(OPENING)
     assert opening not in visitor.url.split("retrieval.points=")[-1].split("&")[0] and "retrieval.points=" in visitor.url
     visitor.reload()
     visitor.wait_for_selector(".plane[data-points]")

@@ -255,3 +255,23 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
     page.wait_for_url(lambda url: "present" not in url)
     page.locator('[data-testid="stHeader"]').wait_for()
     context.close()
+
+
+TALLEST = {"heads_compared": (1, 5), "masks": (4, 6), "training_and_inference": (4,), "alignment": (4,), "walk_through": (3,)}
+"""Steps that were up to 400 pixels too high for 1280 x 720, and one that left most of a large screen empty."""
+OVER = """() => { const main = document.querySelector('[data-testid="stMain"]'); return main.scrollHeight - main.clientHeight; }"""
+TIMES = "() => Number(getComputedStyle(document.documentElement).getPropertyValue('--atlas-room'))"
+
+
+def test_a_step_is_as_large_as_its_window_and_all_of_it_is_on_the_screen(page: Any, course: str) -> None:
+    """On a wall half as large again. What is too high is drawn smaller, down to the smallest type that a room reads; then little is below the edge."""
+    for slug, steps in TALLEST.items():
+        for step in steps:
+            found = []
+            for width, height in ((1280, 720), (1920, 1080)):
+                page.set_viewport_size({"width": width, "height": height})
+                visit(page, f"{course}/{slug}?present=1&{slug}.step={step}", ".st-key-room-body")
+                over, times, usual = page.evaluate(OVER), page.evaluate(TIMES), height / 720
+                assert over <= 4 or (times <= 0.701 * usual and over <= height / 6), (slug, step, height, over, times)
+                found.append(times)
+            assert found[1] >= 1.4 * found[0] and found[0] >= 0.7, (slug, step, found)

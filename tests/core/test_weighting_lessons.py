@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.special import softmax as scipy_softmax
 
-from viz.course.look_up.soft_and_hard import maths as both
+from viz.course.look_up.soft_and_hard import maths
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import HARBOUR, PORTRAIT, Scene, Shape
 
@@ -83,50 +83,50 @@ def test_patches_put_together_are_the_picture_and_parts_fill_them(scene, rows, c
 @pytest.fixture
 def reading():
     values, scores = RNG.random((7, 3)), RNG.normal(size=7)
-    return values, scores, both.softmax(scores)
+    return values, scores, maths.softmax(scores)
 
 
 def test_the_mean_of_draws_nears_the_soft_read_within_four_standard_errors(reading):
     values, _, weights = reading
-    drawn = both.draw(weights, 20_000, lot=5)
-    error = both.spread(weights, values) / np.sqrt(len(drawn))
-    assert (np.abs(values[drawn].mean(0) - both.soft_read(weights, values)) <= 4 * error).all()
+    drawn = maths.draw(weights, 20_000, lot=5)
+    error = maths.spread(weights, values) / np.sqrt(len(drawn))
+    assert (np.abs(values[drawn].mean(0) - maths.soft_read(weights, values)) <= 4 * error).all()
     counts = np.bincount(drawn, minlength=7) / len(drawn)
     assert (np.abs(counts - weights) <= 4 * np.sqrt(weights * (1 - weights) / len(drawn))).all()
 
 
 def test_the_expected_distance_is_that_of_many_lots(reading):
     values, _, weights = reading
-    squares = [both.running(weights, values, both.draw(weights, 50, lot)).distance[-1] ** 2 for lot in range(400)]
-    expect = both.running(weights, values, both.draw(weights, 50, 0)).expect[-1] ** 2
+    squares = [maths.running(weights, values, maths.draw(weights, 50, lot)).distance[-1] ** 2 for lot in range(400)]
+    expect = maths.running(weights, values, maths.draw(weights, 50, 0)).expect[-1] ** 2
     assert np.mean(squares) == pytest.approx(expect, abs=4 * np.std(squares) / 20)
 
 
 def test_the_soft_gradient_is_autograds_and_argmax_has_none(reading):
     values, scores, weights = reading
     w = np.array([0.2, -0.7, 1.1])
-    np.testing.assert_allclose(both.gradient(weights, values @ w), both.autograd(scores, values, w), atol=1e-12)
+    np.testing.assert_allclose(maths.gradient(weights, values @ w), maths.autograd(scores, values, w), atol=1e-12)
     step = 1e-6 * np.eye(7)
-    difference = [(both.softmax(scores + one) @ values @ w - both.softmax(scores - one) @ values @ w) / 2e-6 for one in step]
-    np.testing.assert_allclose(both.gradient(weights, values @ w), difference, atol=1e-8)
-    assert np.abs(both.gradient(weights, values @ w)).max() > 1e-3
-    assert both.autograd(scores, values, w, hard=True) is None
+    difference = [(maths.softmax(scores + one) @ values @ w - maths.softmax(scores - one) @ values @ w) / 2e-6 for one in step]
+    np.testing.assert_allclose(maths.gradient(weights, values @ w), difference, atol=1e-8)
+    assert np.abs(maths.gradient(weights, values @ w)).max() > 1e-3
+    assert maths.autograd(scores, values, w, hard=True) is None
 
 
 @pytest.mark.parametrize("baseline", [0.0, 0.4, -2.0])
 def test_reinforce_is_right_in_expectation_for_every_baseline(reading, baseline):
     values, _, weights = reading
     reward = values @ np.array([1.0, 2.0, 3.0])
-    every = both.estimates(weights, reward, np.arange(7), baseline)
-    np.testing.assert_allclose(weights @ every, both.gradient(weights, reward), atol=1e-12)
-    drawn = both.draw(weights, 40_000, 2)
-    some_ = both.estimates(weights, reward, drawn, baseline)
-    deviation = both.estimate_deviation(weights, reward, baseline)
+    every = maths.estimates(weights, reward, np.arange(7), baseline)
+    np.testing.assert_allclose(weights @ every, maths.gradient(weights, reward), atol=1e-12)
+    drawn = maths.draw(weights, 40_000, 2)
+    some_ = maths.estimates(weights, reward, drawn, baseline)
+    deviation = maths.estimate_deviation(weights, reward, baseline)
     np.testing.assert_allclose(some_.std(0), deviation, rtol=0.05)
-    assert (np.abs(some_.mean(0) - both.gradient(weights, reward)) <= 4.5 * deviation / 200).all()
+    assert (np.abs(some_.mean(0) - maths.gradient(weights, reward)) <= 4.5 * deviation / 200).all()
 
 
 def test_the_baseline_saves_variance(reading):
     values, _, weights = reading
-    told = both.learning(weights, values.sum(1) + 3, both.draw(weights, 10, 0))
+    told = maths.learning(weights, values.sum(1) + 3, maths.draw(weights, 10, 0))
     assert told.saved > 2 and told.saved == pytest.approx((told.plain_deviation**2).sum() / (told.based_deviation**2).sum())

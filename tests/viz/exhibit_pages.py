@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 def drawn(slug: str, link: Mapping[str, str], state: Mapping[str, object], *, guarded: bool = False) -> AppTest:
     """The exhibit with the values of a link and what the visit holds; `guarded`: errors are told on the page, as the frame does."""
     page = "from viz.shell import errors\nwith errors.guard():\n    e.page()" if guarded else "e.page()"
-    test = AppTest.from_string(f"from viz.shell import pages\ne = pages.find({slug!r}).module\n{page}", default_timeout=90)
+    test = AppTest.from_string(f"from viz.shell import pages\ne = pages.find({slug!r})\n{page}", default_timeout=90)
     for name, value in link.items():
         test.query_params[name] = value
     for name, value in state.items():

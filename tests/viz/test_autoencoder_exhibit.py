@@ -8,12 +8,13 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
-from viz.course.why.autoencoder import exhibit, folds, panels
+from viz.course.why.autoencoder import exhibit, pictures, words
+from viz.course.why.autoencoder.maths import concepts, squeezed
 from viz.course.why.autoencoder.maths.autoencoder import Data
 from viz.course.why.autoencoder.maths.glyphs import glyphs, letters
+from viz.course.why.autoencoder.params import TAUGHT, Params
 from viz.labels import percent
 
-FOLDS = ("autoencoder.equation", "autoencoder.looking", "The context vector.documents", "autoencoder.table", "autoencoder.take")
 FLOOR = Data(glyphs()).floor()
 
 
@@ -27,15 +28,15 @@ def notes(test: AppTest) -> list[str]:
 
 def test_the_page_opens_with_a_question_whose_answer_is_covered():
     test = page()
-    data = exhibit.compute()
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    data = exhibit.compute(Params())
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     assert "?" in notes(test) and data.exits["french"] not in notes(test)
     told = page(state={"predict:autoencoder.first": data.exits["french"]})
     assert "Right." in said(told) and data.exits["french"] in notes(told)
 
 
 def test_another_size_changes_the_question_and_its_answer():
-    few, many = exhibit.compute(exhibit.Params(p=1)), exhibit.compute(exhibit.Params(p=24))
+    few, many = exhibit.compute(Params(p=1)), exhibit.compute(Params(p=24))
     assert many.exits["french"] == "l'éléphant" != few.exits["french"]
     assert "into 24" in said(page(p="24")) and "into 1." in said(page(p="1"))
 
@@ -46,26 +47,26 @@ def test_the_elephant_becomes_the_word_of_four_languages():
     shown = notes(test)
     assert {"elephant", "c: 24 numbers", "4 decoders", "Spanish", "French", "German", "Persian"} <= set(shown)
     assert {"el elefante", "l'éléphant", "der Elefant", "فیل"} <= set(shown)
-    data = exhibit.compute(exhibit.Params(step=2, p=24))
+    data = exhibit.compute(Params(p=24))
     assert f"French {percent(data.right['french'])}" in said(test)
     assert notes(page(step="2", p="24"))[-1] == "l'éléphant"
 
 
 def test_the_picture_is_the_context_of_the_run():
-    data = exhibit.compute(exhibit.Params(step=1, word="queen", p=5))
+    data = exhibit.compute(Params(word="queen", p=5))
     tiles, _, _, bars, *_ = chart(page(step="2", word="queen", p="5"))
     assert len(data.context) == 5 and [bar["name"] for bar in bars] == ["c1", "c2", "c3", "c4", "c5"]
     np.testing.assert_allclose([bar["value"] for bar in bars], data.context)
     np.testing.assert_allclose([bar["right"] - bar["left"] for bar in bars], 0.14 * data.context / data.limit, atol=1e-9)
     np.testing.assert_allclose([tile["value"] for tile in tiles], data.entry, atol=1e-6)
-    known = exhibit.vectors()
-    rows = np.array([known[word] for word in panels.TAUGHT])
+    known = squeezed.vectors()
+    rows = np.array([known[word] for word in TAUGHT])
     axes = np.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:5]
     np.testing.assert_allclose(np.abs((known["queen"] - rows.mean(0)) @ axes.T), np.abs(data.context), atol=1e-9)
 
 
 def test_words_that_were_never_taught_come_near_a_related_one():
-    data = exhibit.compute(exhibit.Params(step=2, word="elephants", p=24))
+    data = exhibit.compute(Params(word="elephants", p=24))
     assert "l'éléphant" in [word for word, _ in data.near["french"]]
     test = page(step="3", word="princess", p="20")
     assert not test.exception and "The list says" not in said(test)
@@ -74,18 +75,18 @@ def test_words_that_were_never_taught_come_near_a_related_one():
 def test_ones_own_word_goes_through_the_same_encoder(capsys):
     """C114."""
     test = page(step="3", word="Castle", p="20")
-    data = exhibit.compute(exhibit.Params(step=2, word="castle", p=20))
+    data = exhibit.compute(Params(word="castle", p=20))
     assert not test.exception and np.linalg.norm(data.entry) == pytest.approx(1) and str(data.exits["french"]) in notes(test)
-    exec(folds.code(exhibit.Params(word="castle", p=20), 2), {})
+    exec(words.code(Params(word="castle", p=20)), {})
     assert capsys.readouterr().out.strip() == str(list(data.exits.values()))
     for text, wrong in (("", "is 0 words"), ("two words", "is 2 words"), ("xyzzyq", "does not know")):
         with pytest.raises(InputError, match=wrong):
-            exhibit.compute(exhibit.Params(word=text))
+            exhibit.compute(Params(word=text))
 
 
 def test_letters_come_back_as_the_truncated_decomposition_says():
     test = page(step="4", letter="S", p="6")
-    data = exhibit.compute(exhibit.Params(step=3, letter="S", p=6))
+    data = squeezed.letter("S", 6)
     assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
     made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
@@ -93,7 +94,7 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     assert not tiles and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
     np.testing.assert_allclose([dot["value"] for dot in dots[35:]], np.concatenate([np.ravel(made) for made in data.exits.values()]), atol=1e-6)
     assert f"{wrong} of the S's 35 dots" in said(test) and f"{percent(FLOOR[6], 2)} is lost" in said(test)
-    whole = exhibit.compute(exhibit.Params(step=3, letter="S", p=24))
+    whole = squeezed.letter("S", 24)
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
 
 
@@ -101,7 +102,7 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
     test = page(step="5", p="7")
     assert not test.exception and len(test.get("vega_lite_chart")) == 1 and chart(test)[:3] == [[], [], []]
-    data = exhibit.compute(exhibit.Params(step=4, p=7))
+    data = squeezed.loss(7, 0)
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
     assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(data.learned) == set(range(1, 25))
     test.button(key="predict:autoencoder.size:commit").click().run()
@@ -115,7 +116,7 @@ def test_the_last_question_has_the_runs_answer():
     test = page(step="5")
     assert "How many numbers" in said(test) and f"{percent(FLOOR[12], 2)}" not in said(test)
     test.button(key="predict:autoencoder.size:commit").click().run()
-    enough = int((FLOOR <= panels.ENOUGH).argmax())
+    enough = int((FLOOR <= pictures.ENOUGH).argmax())
     assert f"with {enough} {percent(FLOOR[enough], 2)}" in said(test) and f"With {enough - 1} numbers {percent(FLOOR[enough - 1], 2)}" in said(test)
     assert f"smallest possible loss of the letters is {percent(FLOOR[4], 2)}" in said(test)
 
@@ -125,18 +126,14 @@ def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 
 
-@pytest.mark.parametrize("step", ["2", "4", "5"])
-def test_each_fold_opens(step):
-    test = page(*FOLDS, step=step)
-    assert not test.exception
-    assert "Eckart and Young 1936" in said(test) and "l'éléphant" in said(test)
-    assert len(test.dataframe) == 1 and len(test.code) >= 1
+def test_the_words_name_the_list_as_it_is():
+    assert f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)" in exhibit.LESSON.text.steps[0].look
 
 
 def test_the_lines_to_take_away_run(capsys):
-    exec(folds.code(exhibit.Params(p=24), 2), {})
+    exec(words.code(Params(p=24)), {})
     assert "l'éléphant" in capsys.readouterr().out
-    exec(folds.code(exhibit.Params(letter="B", p=3), 3), {})
+    exec(pictures.code(Params(letter="B", p=3)), {})
     assert f"{FLOOR[3]:.6f}"[:6] in capsys.readouterr().out
 
 
@@ -146,6 +143,6 @@ def test_the_small_picture_of_the_course_is_drawn():
 
 def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():
     """Letters around their mean span one dimension less than there are letters, whatever they show."""
-    data = exhibit.letter_data()
+    data = squeezed.letter_data()
     assert len(data.floor()) - 1 <= len(data.rows) - 1
-    assert "it is the concept" not in " ".join(step.says for step in exhibit.STEPS)
+    assert "it is the concept" not in " ".join(step.says for step in exhibit.LESSON.text.steps)

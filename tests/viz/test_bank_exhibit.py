@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, drawn, said, said_and_set
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.bert.bank import exhibit, many, words
 from viz.course.bert.bank.maths import in_context, senses
+from viz.course.bert.bank.params import names_of
 from viz.labels import percent
 
 SLUG = "bank."
-FOLDS = ("bank.equation", "bank.looking", "One word, two meanings.documents", "bank.table", "bank.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,9 +32,9 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return drawn("bank", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    return drawn("bank", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, answered, guarded=guarded)
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -51,7 +51,7 @@ def bert():
 
 def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     """C091."""
-    found = exhibit.compute()
+    found = in_context.uses(bert(), senses.DOCUMENTS, "bank")
     values = found.by_layer()
     assert values[0] == 1 and values[1] == 1 and values[-1] < 1 and found.places[0] == found.places[1]
     before = page()
@@ -119,19 +119,10 @@ def test_sentences_and_what_is_nearer():
     assert f"is nearest to “{texts[int(values.argmax())]}” ({values.max():.3f})" in said(mine)
 
 
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
-    test = page(step, *FOLDS, f"bank.change.{step - 1}")
-    assert not test.exception and len(test.dataframe) == 1 and "Money is in the bank" in said_and_set(test)
-    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
-    exec(test.code[-1].value, {})
-    assert capsys.readouterr().out
-
-
 @pytest.mark.parametrize("text", ["", "bank", "<b>![x](http://a)</b>", "bank " * 300])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
     for step in (1, 2, 5):
         test = page(step, guarded=True, one=text, own=text, sentence=text, which="?", layer="99", how="x")
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 1, "the sentence can be mended"
-    assert exhibit.thumbnail().startswith("<svg") and words.names_of(4)[-1] == "after L1" and many.YOURS
+    assert exhibit.thumbnail().startswith("<svg") and names_of(4)[-1] == "after L1" and many.YOURS

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, covers, drawn, lanes, said, said_and_set, token_rows
+from exhibit_pages import chart, covers, drawn, lanes, said, token_rows
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from viz.course.bert.bert_input import exhibit, pieces
+from viz.course.bert.bert_input import exhibit
 from viz.course.bert.bert_input.maths import input_sum, wordpiece
+from viz.course.bert.bert_input.params import WHOSE, Params
 from viz.labels import percent
 
 SLUG = "bert_input."
-FOLDS = ("bert_input.equation", "bert_input.looking", "BERT's input.documents", "bert_input.table", "bert_input.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,10 +27,10 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name in ("text", "pair") else SLUG + name: value for name, value in link.items()}
-    return drawn("bert_input", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    return drawn("bert_input", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
 
 
 def counted(**link: str) -> AppTest:
@@ -87,14 +87,14 @@ def test_the_table_of_the_documents():
     assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
     assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
     assert "11 tokens: 6 of text A, 5 of text B, positions 0 to 10." in said(told)
-    real = counted(whose=pieces.WHOSE[1])
-    assert cells(real, 0) == list(exhibit.compute().tokens)
+    real = counted(whose=WHOSE[1])
+    assert cells(real, 0) == list(exhibit.compute(Params()).tokens)
     one = counted(pair="")
     assert cells(one, 0)[-1] == "[SEP]" and "6 of text A, 0 of text B" in said(one)
 
 
 def test_three_vectors_and_their_sum():
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     assert data.exact
     test = page(4, place="3")
     for lane, vector in enumerate((*(data.parts[name][3] for name in input_sum.PARTS), data.total[3])):
@@ -113,16 +113,6 @@ def test_one_of_the_three_is_switched_off():
     np.testing.assert_allclose(lanes(told)[1], found["segment"].turned, atol=6e-4)
     assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)
     assert f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without" in said(told)
-
-
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
-    test = page(step, *FOLDS, "bert_input.change.0")
-    assert not test.exception and len(test.dataframe) == 1
-    assert "E41" in said_and_set(test) or "spelled out" in said(test)
-    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
-    exec(test.code[-1].value, {})
-    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["", "a", "<b>![x](http://a)</b>", "word " * 60])

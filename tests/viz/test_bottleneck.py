@@ -12,12 +12,13 @@ from streamlit.testing.v1 import AppTest
 import core
 from viz.charts.by_length import Curve, quality, slopes
 from viz.charts.copied import Row, letters
-from viz.course.why.bottleneck import exhibit, folds, pictures
-from viz.course.why.bottleneck.maths import reach as analysis
+from viz.course.why.bottleneck import exhibit, steps
+from viz.course.why.bottleneck.maths import copies, reach
+from viz.course.why.bottleneck.params import Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
 
-SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.LESSON.page()"
 WORD = "attention"
 
 
@@ -52,10 +53,10 @@ def right_of(cell: str, word: str, attends: bool = False) -> tuple[int, str]:
 # ------------------------------------------------------------------ the run
 
 
-@pytest.mark.parametrize("cell", exhibit.CELLS)
+@pytest.mark.parametrize("cell", copies.CELLS)
 def test_the_context_is_what_each_direction_holds_at_its_end(cell):
     """C004."""
-    data = exhibit.compute(exhibit.Params(WORD, cell))
+    data = exhibit.compute(Params(WORD, cell))
     one = data.one
     assert one.read_states.shape == (9, 64) and one.context.shape == (64,)
     np.testing.assert_array_equal(one.context[:32], one.read_states[-1, :32])
@@ -69,7 +70,7 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
 # ------------------------------------------------------------------ the page
 
 
-@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
 @pytest.mark.parametrize("cell", ["rnn", "gru"])
 def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
     test = page(step, cell=cell)
@@ -77,9 +78,9 @@ def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
     assert any(character.isdigit() for text in test.text for character in text.value)
 
 
-@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
 def test_every_step_is_drawn_before_a_room(step):
-    test = AppTest.from_string("from viz.course.why.bottleneck import exhibit as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.why.bottleneck import exhibit as e\ne.LESSON.page()", default_timeout=120)
     test.query_params["bottleneck.step"], test.query_params["present"] = str(step), "1"
     assert not test.run().exception and len(test.get("vega_lite_chart")) == 1
 
@@ -88,19 +89,19 @@ def test_nothing_is_given_away_before_the_guess():
     test = page(1, cell="lstm")
     count, wrote = right_of("lstm", WORD)
     assert written(test, 0) == list(WORD) and set(written(test, 1)) == {"?"} and wrote not in said(test)
-    test = page(1, cell="lstm", state={"predict:bottleneck.right": folds.share_in_words(count, len(WORD))})
+    test = page(1, cell="lstm", state={"predict:bottleneck.right": steps.share_in_words(count, len(WORD))})
     assert f"{count} of {len(WORD)}: it wrote “{wrote}”" in said(test) and "Right." in said(test).replace("\\", "")
     assert written(test, 1) == list(wrote)
     wrong = [place for place, letter in enumerate(wrote) if letter != WORD[place : place + 1]]
     assert [round((frame["left"] + frame["right"]) / 2) for frame in chart(test)[2]] == wrong
-    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(exhibit.compute(exhibit.Params(WORD, "lstm")).one.chances[: len(wrote)])
+    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(exhibit.compute(Params(WORD, "lstm")).one.chances[: len(wrote)])
 
 
 def test_another_word_has_another_answer():
     answers = {}
     for word in ("hope", "abcdefghijklmnopqrst"):
         count, _ = right_of("rnn", word)
-        answers[word] = folds.share_in_words(count, len(word))
+        answers[word] = steps.share_in_words(count, len(word))
         test = page(1, word=word, state={"predict:bottleneck.right": answers[word]})
         assert "Right." in said(test).replace("\\", "")
     assert len(set(answers.values())) == 2
@@ -112,7 +113,7 @@ def test_reading_goes_letter_by_letter_from_both_ends():
     assert "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”" in said(test)
     tiles = chart(test)[0]
     assert [(tile["lane"], tile["place"]) for tile in tiles] == [(0, 0), (0, 1), (0, 2), (1, 6), (1, 7), (1, 8)]
-    states = exhibit.compute(exhibit.Params(WORD)).one.read_states
+    states = exhibit.compute(Params(WORD)).one.read_states
     for tile in tiles:
         np.testing.assert_allclose(tile["value"], states[tile["place"]][32 * tile["lane"] :][:32], atol=1e-4)
 
@@ -133,7 +134,7 @@ def test_looking_back_counts_both():
 def test_quality_over_length_is_what_ships_with_the_six_models():
     """C005."""
     test = page(5, cell="lstm")
-    found = pictures.tables()
+    found = copies.tables()
     assert exhibit.thumbnail().count("<polyline") == 2
     assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
     one, looks = found["copy-lstm"], found["copy-lstm-attention"]
@@ -147,9 +148,9 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
 def test_the_slopes_are_those_of_autograd():
     """C005."""
     test = page(6, cell="rnn")
-    sizes = pictures.fading("rnn")
-    assert f"RNN {pictures._share(sizes[9] / sizes[0])}" in said(test)
-    place = analysis.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
+    sizes = copies.fading("rnn")
+    assert f"RNN {steps.share(sizes[9] / sizes[0])}" in said(test)
+    place = reach.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
     assert f"letter {place.argmin() + 1}, “{WORD[place.argmin()]}”: {place.min():.2f}" in said(test)
     drawn = [row for row in chart(test)[1] if row["name"] == "RNN"]
     above = [row["value"] for row in drawn if "letters" in row["at"]]
@@ -167,22 +168,18 @@ def test_a_word_that_cannot_be_read_whole_is_told():
     assert "Read here: catsdogs" in said(page(1, word="Cats & Dogs!"))
 
 
-def test_each_fold_opens_with_its_content():
-    every = ("bottleneck.equation", "bottleneck.looking", "The bottleneck.documents", "bottleneck.table", "bottleneck.take")
-    test = page(1, *every, cell="lstm")
-    told = said(test)
-    for phrase in ("E42", "P(“", "A tile is one state"):
-        assert phrase in told, phrase
+def test_the_equation_has_the_probabilities_and_what_a_cell_costs():
+    test = page(2, "bottleneck.equation", cell="lstm")
+    assert "P(“" in said(test)
     table = test.table[0].value
     assert table.loc["LSTM", "d = 4, p = 8"] == 448 and table.loc["GRU", "d = 4, p = 8"] == 336
     assert table.loc["LSTM", "the same, both directions"] == 896
-    assert any("core.open_model('copy-lstm')" in block.value for block in test.code)
 
 
 def test_the_lines_to_take_away_run():
     names: dict[str, object] = {}
-    exec(folds.code(exhibit.Params("abc", "gru")), names)
-    np.testing.assert_allclose(names["slopes"], analysis.reach(core.open_model("copy-gru"), ["abc"]).whole[0])
+    exec(steps.code(Params("abc", "gru")), names)
+    np.testing.assert_allclose(names["slopes"], reach.reach(core.open_model("copy-gru"), ["abc"]).whole[0])
 
 
 # ------------------------------------------------------------------ figures

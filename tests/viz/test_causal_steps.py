@@ -9,12 +9,10 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from viz.course.self_attention.masks import causal_more as more
-from viz.course.self_attention.masks import causal_run as runs
-from viz.course.self_attention.masks import causal_steps as steps
-from viz.course.self_attention.masks import exhibit
+from viz.course.self_attention.masks import lines, read
 from viz.course.self_attention.masks.charts.causal import rightness, sums
 from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.self_attention.masks.params import FBI
 from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
 
@@ -48,9 +46,9 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     np.testing.assert_allclose(bars[:8], found.right)
     np.testing.assert_allclose(bars[8:], past.right)
     assert f"{percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write" in said(told)
-    with_mask, without = runs.surprises(steps.TEXT)
-    model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(steps.TEXT, keep=()).tokens)
-    free = model.run(steps.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
+    with_mask, without = read.surprises(read.TEXT)
+    model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(read.TEXT, keep=()).tokens)
+    free = model.run(read.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
     rows = free.logits[:-1].astype(float)
     logs = np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1)) + rows.max(-1) - rows[np.arange(n - 1), list(free.ids[1:])]
     assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
@@ -64,7 +62,7 @@ def test_other_eyes_give_another_answer():
 
 
 def test_the_sums_are_softmax_over_the_words_so_far():
-    layer, head = exhibit.opening()
+    layer, head = read.opening().layer, read.opening().head
     run = core.open_model("gpt-mini").run(SHORT)
     scores = run.trace[f"layer.{layer}.self_attn.scores"][head]
     test = page(*FOLDS, step="2", text=SHORT, lines="4")
@@ -89,9 +87,9 @@ def test_the_mask_gives_the_same_numbers_and_without_it_every_line_moves():
     assert titles(test)[:3] == ["Scores S", "Mask M", "softmax(S + M)"]
     free = page(step="3", text=SHORT, lifted="1", state={"predict:masks.moved": "only the last"})
     assert "It is “all 5”." in said(free) and "exactly 0, the outputs" not in said(free)
-    layer, head = exhibit.opening()
-    found = runs.reading(SHORT, layer, head)
-    assert (found.moved[:-1] == 0).all() and found.moved[-1] > 0 and (runs.reading(SHORT, layer, head, without=True).moved > 0).all()
+    layer, head = read.opening().layer, read.opening().head
+    found = read.reading(SHORT, read.Head(layer, head))
+    assert (found.moved[:-1] == 0).all() and found.moved[-1] > 0 and (read.reading(SHORT, read.Head(layer, head), without=True).moved > 0).all()
     np.testing.assert_allclose(causal_forms.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6)
 
 
@@ -100,8 +98,8 @@ def test_the_sentence_of_the_documents_has_ten_lines():
     before = page(step="4")
     assert not before.exception and not any(str(10) + " lines." in line for line in said(before).splitlines())
     test = page(*FOLDS, step="4", state={"predict:masks.count": "9"})
-    layer, head = exhibit.opening()
-    found = core.open_model("gpt-mini").run(more.FBI).attention("causal", by="word")
+    layer, head = read.opening().layer, read.opening().head
+    found = core.open_model("gpt-mini").run(FBI).attention("causal", by="word")
     rows = found.weights[layer, head]
     assert rows.shape == (10, 10) and found.queries[-1] == "." and "It is “10”." in said(test)
     np.testing.assert_allclose(rows.sum(1), 1, atol=1e-5)
@@ -117,20 +115,20 @@ def test_the_sentence_of_the_documents_has_ten_lines():
 def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
     """Recomputed from q and k: M beside q·k, then divided by √d; and beside q·k / √d, as the model itself does it."""
     test = guessed(page(*FOLDS, step="5", text=SHORT, m=str(number)), "leaks")
-    layer, head = exhibit.opening()
-    run = core.open_model(runs.MODEL).run(SHORT)
+    layer, head = read.opening().layer, read.opening().head
+    run = core.open_model(read.MODEL).run(SHORT)
     q, k = (run.trace[f"layer.{layer}.self_attn.{side}"][head].astype(np.float64) for side in "qk")
     may, d, leaks = np.tri(len(q), dtype=bool), q.shape[1], []
     for scores in ((q @ k.T + np.where(may, 0, number)) / np.sqrt(d), q @ k.T / np.sqrt(d) + np.where(may, 0, number)):
         terms = np.exp(scores - scores.max(1, keepdims=True))
         leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
-    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on masked words; added after the division {more._share(leaks[1])};" in said(test)
+    assert leaks[0] > 5 * leaks[1] and f"puts {lines.share(leaks[0])} on masked words; added after the division {lines.share(leaks[1])};" in said(test)
 
 
 def test_a_finite_number_leaks_and_an_empty_line_is_told():
     """C036, C037."""
-    layer, head = exhibit.opening()
-    found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
+    layer, head = read.opening().layer, read.opening().head
+    found, p = read.reading(SHORT, read.Head(layer, head)), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
     assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(test)

@@ -12,9 +12,10 @@ from core.analysis.residual.ripple import reach
 from viz.course.gpt.families import exhibit, steps
 from viz.course.gpt.families import read as reading
 from viz.course.gpt.families.maths.influence import influence
+from viz.course.gpt.families.params import SENTENCES, Params
 
 SLUG = "families"
-FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
+FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.LESSON.text.info.title}.documents")
 SHORT = "We ate."
 
 
@@ -33,11 +34,11 @@ def packets(test: AppTest) -> list[dict]:
 def test_two_masks_for_one_sentence_and_the_answer_follows_the_sentence():
     hidden = page(*FOLDS)
     assert len(packets(hidden)) == 1 and steps.LATER in said(hidden) and "GPT 21 of 36" not in said(hidden)
-    for text in (exhibit.SENTENCES[0], SHORT):
+    for text in (SENTENCES[0], SHORT):
         n = len(core.open_model(reading.GPT).run(text).tokens)
         test = page(text=text, state={f"predict:{SLUG}.open": str(n * (n + 1) // 2)})
         assert "Right." in said(test) and f"GPT {n * (n + 1) // 2} of {n * n}" in said(test) and len(packets(test)) == 3
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     assert data.bert.allowed.all() and np.array_equal(data.gpt.allowed, np.tril(np.ones_like(data.gpt.allowed)))
     m = len(data.both.outputs)
     assert data.both.allowed[:, :-m].all() and np.array_equal(data.both.allowed[:, -m:], np.tril(np.ones((m, m), bool)))
@@ -48,14 +49,14 @@ def test_one_word_moves_what_comes_after_it():
     for word, answer in ((4, "its own and all after"), (0, "all"), (5, "only its own")):
         test = page(step="2", word=str(word), state={f"predict:{SLUG}.moves": answer})
         assert "Right." in said(test), word
-    n = len(exhibit.compute().gpt.outputs)
+    n = len(exhibit.compute(Params()).gpt.outputs)
     assert "GPT 1 of 6" in said(test) and f"BERT {n + 2} of {n + 2}" in said(test)
 
 
 def test_who_moves_whom_is_what_the_masks_allow():
     """C110."""
     assert len(packets(page(*FOLDS, step="3"))) == 2
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     moved, m = reading.moved(data), len(data.both.outputs)
     test = page(*FOLDS, step="3", state={f"predict:{SLUG}.places": str(m)})
     assert "Right." in said(test) and "as the masks of one layer: yes" in said(test) and "E39" in said(test)
@@ -74,7 +75,7 @@ def test_two_chains_hear_one_side_each():
     for word in (1, 4):
         test = page(step="4", word=str(word), state={f"predict:{SLUG}.heard": str(word + 1)})
         assert "Right." in said(test)
-    n = len(exhibit.compute().words)
+    n = len(exhibit.compute(Params()).words)
     assert len(packets(test)) == 3 and f"Left {n * (n + 1) // 2}, right {n * (n + 1) // 2}, joined {n * n} of {n * n}" in said(test)
 
 
@@ -85,7 +86,7 @@ def test_the_table_counts_what_moves_each():
     test = page(step="5", word="2", state={f"predict:{SLUG}.two": "8 and 3"})
     table = test.table[0].value
     assert "Right." in said(test) and list(table.index) == ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"]
-    both = exhibit.compute().both
+    both = exhibit.compute(Params()).both
     source = len(both.inputs) - len(both.outputs)
     assert list(table.iloc[:3, 3]) == ["8 of 8", "3 of 6", "6 of 6"] and f"{source + 1} of {len(both.inputs)}" in table.iloc[3, 3]
 

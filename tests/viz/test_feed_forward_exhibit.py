@@ -13,14 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.errata._counts import encoder_layer
-from viz.course.transformer.feed_forward import exhibit, steps, units
-from viz.course.transformer.feed_forward import maths as inner_layer
+from viz.course.transformer.feed_forward import exhibit, maths, steps
 from viz.course.transformer.feed_forward.charts import Tile, through
+from viz.course.transformer.feed_forward.params import END, Params
 from viz.labels import percent
 
 SLUG = "feed_forward."
 TEXT = "She was hungry, so she ate."
-FOLDS = ("feed_forward.equation", "feed_forward.looking", "The feed-forward network.documents", "feed_forward.table", "feed_forward.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +43,7 @@ def answer(test: AppTest) -> float:
 
 def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     """C066."""
-    data = exhibit.compute(exhibit.Params(text=TEXT))
+    data = exhibit.compute(Params(text=TEXT))
     before = page()
     assert not before.exception and before.title[0].value == "The feed-forward network"
     assert {cell["name"].split()[0] for cell in chart(before)[1]} == {"number"} and [cover["text"] for cover in chart(before)[2]] == ["?", "?"]
@@ -67,9 +66,9 @@ def test_relu_and_gelu_with_the_words_own_units():
     """C066: gelu(-1) = -0.158655, its tanh form -0.158808."""
     test = page(2)
     assert "At −1.0: relu 0.000000, gelu −0.158655, its tanh form −0.158808." in said(test)
-    data = exhibit.compute(exhibit.Params(text=TEXT))
+    data = exhibit.compute(Params(text=TEXT))
     dots = next(trace for trace in figure(test)["data"] if trace.get("customdata") is not None and trace["type"] == "scatter")
-    seen = np.abs(data.pre[2]) <= steps.END
+    seen = np.abs(data.pre[2]) <= END
     np.testing.assert_allclose(plain(dots["x"]), data.pre[2][seen], rtol=1e-5)
     np.testing.assert_allclose(plain(dots["y"]), np.maximum(data.pre[2][seen], 0), rtol=1e-5)
     other = page(2, at="2", model="gpt-mini")
@@ -79,7 +78,7 @@ def test_relu_and_gelu_with_the_words_own_units():
 
 
 def test_units_by_word_and_words_by_unit():
-    data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
+    data = exhibit.compute(Params(text=TEXT, layer=1))
     test = page(3, layer="1")
     np.testing.assert_allclose(lanes(test, 0)[0], 100 * (data.pre > 0).mean(1), atol=0.06)
     counts = np.bincount((data.pre > 0).sum(0), minlength=len(data.tokens) + 1)
@@ -89,7 +88,7 @@ def test_units_by_word_and_words_by_unit():
 
 def test_a_word_turned_round_moves_only_its_own_output():
     """C066: position-wise."""
-    n = len(exhibit.compute(exhibit.Params(text=TEXT)).tokens)
+    n = len(exhibit.compute(Params(text=TEXT)).tokens)
     before = page(4, word="1")
     assert covers(before) == 1 and len(lanes(before)) == 1 and "0.0, not by a little" not in said(before)
     told = page(4, word="1", guess=("alone", steps.HOW_MANY[0]))
@@ -99,10 +98,10 @@ def test_a_word_turned_round_moves_only_its_own_output():
 
 
 def test_one_unit_its_words_and_what_it_writes():
-    params = exhibit.Params(text=TEXT)
+    params = Params(text=TEXT)
     data, model = exhibit.compute(params), core.serving.engine.default().open("translator-en-es")
     top = int(data.act[2].argmax())
-    found = inner_layer.written(model, 0, data, top)
+    found = maths.written(model, 0, data, top)
     test = page(5)
     np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
     assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
@@ -120,20 +119,11 @@ def test_parameters_are_counted():
     assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))
 
 
-@pytest.mark.parametrize("step", range(1, 7))
-def test_every_fold_of_every_step_opens(step):
-    test = page(step, *FOLDS, f"feed_forward.change.{step - 1}")
-    assert not test.exception and len(test.dataframe) == 1
-    assert "E10" in said(test) and units.TRY[step - 1].split("** ")[1][:16] in said(test)
-    if step == 2:
-        exec(test.code[-1].value, {})
-
-
-def test_the_lines_to_take_away_run_on_a_model(capsys, monkeypatch):
-    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
-    for step in (1, 3, 4, 5, 6):
-        exec(page(step, FOLDS[-1]).code[-1].value, {})
-    assert len(capsys.readouterr().out.splitlines()) >= 5
+@pytest.mark.parametrize("step", range(1, 6))
+def test_word_model_and_layer_can_be_changed(step):
+    test = page(step, f"feed_forward.change.{step - 1}")
+    words = [row.label for row in test.button_group]
+    assert not test.exception and words.count("Model") == words.count("Layer") == 1 and words.count("Word") == (step != 3)
 
 
 @pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])

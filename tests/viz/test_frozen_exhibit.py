@@ -20,11 +20,11 @@ from core.training.finetune import tuning
 from core.training.finetune.tuning import TUNINGS
 from core.training.finetune.weight_delta import movement
 from viz.course.bert.frozen_or_full import exhibit
-from viz.course.bert.frozen_or_full import read as reading
+from viz.course.bert.frozen_or_full.params import TWO
 from viz.labels import percent
 
 SLUG = "frozen_or_full"
-FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
+FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.LESSON.text.info.title}.documents")
 RIGHT = {"opinions": (0.52, 0.96), "pairs": (0.4, 0.71), "answers": (0.05, 0.6), "tags": (0.91, 0.98)}
 TITLES = {"opinions": "Opinions", "tags": "Tags"}
 
@@ -140,7 +140,7 @@ def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
         test = page(step="5", task=task)
         assert len(patterns(test)) == 2
         test.button(key=f"predict:{SLUG}.heads:commit").click().run()
-        assert len(test.text_input) == 1 + (task in reading.TWO) and len(patterns(test)) == 3
+        assert len(test.text_input) == 1 + (task in TWO) and len(patterns(test)) == 3
     odd = (({"step": "5", "task": "none"}, "word " * 60), ({"step": "5", "task": "answers", "second": ""}, "<b>x</b> $y$ 🙂"), ({"step": "9", "over": "x", "train": "y"}, ""), ({"step": "5"}, ""))
     for link, text in odd:
         test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()} | {"text": text, "layer": "77", "head": "x"}, {}, guarded=True)

@@ -13,13 +13,14 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.analysis.heads.likeness import likeness
 from viz import theme
-from viz.course.self_attention.heads_compared import exhibit, folds, steps
+from viz.course.self_attention.heads_compared import exhibit, steps, worth
 from viz.course.self_attention.heads_compared.charts import looks, maps
 from viz.course.self_attention.heads_compared.maths import looking
+from viz.course.self_attention.heads_compared.maths.layer import named
 from viz.course.self_attention.heads_compared.maths.removal import removal
+from viz.course.self_attention.heads_compared.params import SENTENCES, Params
 from viz.labels import percent
 
-FOLDS = ("heads_compared.equation", "heads_compared.looking", "Heads compared.documents", "heads_compared.table", "heads_compared.take")
 SHORT = "She has a white car."
 
 
@@ -39,14 +40,14 @@ def labels(axis: dict[str, Any]) -> list[str]:
 
 
 def test_the_page_opens_with_a_question_about_it():
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     assert data.words[data.row] == "it" and data.model == "translator-en-es"
     test = page()
     pointing = looking.pointing(data.weights, data.row)
     assert not test.exception and not test.get("plotly_chart") and {piece["head"] for piece in chart(test)[0]} == {f"H{pointing}"}  # one head before the guess
     assert spec(test)["layer"][2]["mark"]["text"] == "?"
     assert not any(f"H{h}" in str(text.value) for text in test.text for h in range(8) if h != pointing)
-    w = core.open_model(data.model).run(exhibit.SENTENCES[0], target="").attention("self", by="word").weights[1]
+    w = core.open_model(data.model).run(SENTENCES[0], target="").attention("self", by="word").weights[1]
     np.testing.assert_array_equal(data.weights, w)
     count = len(set(w[:, data.row].argmax(-1).tolist()))
     answer = "1" if count == 1 else "2 or 3" if count < 4 else "4 or more"
@@ -63,7 +64,7 @@ def test_the_page_opens_with_a_question_about_it():
 
 
 def test_another_sentence_has_another_answer():
-    data = exhibit.compute(exhibit.Params("bert-mini", SHORT, layer=4))
+    data = exhibit.compute(Params("bert-mini", SHORT, layer=4))
     count = len(set(data.weights[:, data.row].argmax(-1).tolist()))
     assert count == 1  # all rest on the separator
     test = page(text=SHORT, model="bert-mini", layer="4", state={"predict:heads_compared.first": "4 or more"})
@@ -72,7 +73,7 @@ def test_another_sentence_has_another_answer():
 
 def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     test = page(step="2")
     grounds, cells, frames, names = chart(test)
     assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"]["domain"] == [0, 1]
@@ -88,14 +89,14 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
 
 def test_two_heads_side_by_side_and_their_difference():
     """C044."""
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     test = page(step="3", a="2", b="7")
     assert not test.exception
     alike = likeness(data.weights[2], data.weights[7], data.allowed[2])
     assert f"divergence of a row is {alike.bits:.2f} bits" in said(test)
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
-    names = steps.named(data.words)
+    names = named(data.words)
     assert f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}" in said(test)
     mean = page(step="3", a="2", b="mean")
     assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(mean) and "the mean" in said(mean)
@@ -103,7 +104,7 @@ def test_two_heads_side_by_side_and_their_difference():
 
 def test_kinds_are_those_measured_over_many_sentences():
     """C045."""
-    data, test = exhibit.compute(), page("heads_compared.table", step="4")
+    data, test = exhibit.compute(Params()), page("heads_compared.table", step="4")
     assert data.heads is not None
     for head in range(8):
         assert f"H{head} {data.heads.word(1, head)}" in said(test)
@@ -118,11 +119,11 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
     assert {(row["value"], row["said"]) for row in chart(covered)[0]} == {(0.0, "?")} and "multiplied" not in said(covered)
-    found = removal(core.open_model("translator-en-es"), exhibit.SENTENCES[0], "self")
+    found = removal(core.open_model("translator-en-es"), SENTENCES[0], "self")
     factors = found.factors(1)
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     head = looking.pointing(data.weights, data.row)
-    answer = steps.FACTORS[0 if factors[head] < 0.5 else 1 if factors[head] <= 0.9 else 2 if factors[head] < 1.1 else 3]
+    answer = worth.FACTORS[0 if factors[head] < 0.5 else 1 if factors[head] <= 0.9 else 2 if factors[head] < 1.1 else 3]
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
     assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[head]:.3f}" in said(test)
     np.testing.assert_allclose([row["value"] for row in chart(test)[0]], np.log2(factors), atol=1e-6)
@@ -130,7 +131,7 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
     worst = int((found.bare[1] - found.before).argmin())
     assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(bare)
-    gpt = page(step="5", model="gpt-mini", text=SHORT, layer="0", state={"predict:heads_compared.off": steps.FACTORS[0]})
+    gpt = page(step="5", model="gpt-mini", text=SHORT, layer="0", state={"predict:heads_compared.off": worth.FACTORS[0]})
     assert not gpt.exception and "translation" not in said(gpt).split("Predict, then look")[1].split("Mechanism")[0]
 
 
@@ -145,19 +146,10 @@ def test_nonsense_leaves_a_page(link):
 
 
 @pytest.mark.parametrize("step", [1, 3, 5])
-def test_each_fold_opens(step):
-    test = page(*FOLDS, step=str(step), state={"predict:heads_compared.first": "1"})
-    assert not test.exception and len(test.dataframe) == 1 and "Go deeper" in said(test)
-    assert any("_what_if" in str(link.value) or "what_if" in str(link.value) for link in test.markdown)
-
-
-def test_the_lines_to_take_away_make_the_same_numbers():
-    params = exhibit.Params("gpt-mini", SHORT, layer=2)
-    data = exhibit.compute(params)
-    names: dict[str, object] = {}
-    exec(folds.of_two(params, data, 1, "mean", data.weights[1], data.weights.mean(0)).code, names)
-    np.testing.assert_array_equal(names["weights"], data.weights)
-    exec(folds.of_kinds(params, data, ["first"], np.zeros((1, 8))).code, names)
+def test_the_pages_that_go_on_from_here_are_linked(step):
+    test = page("heads_compared.looking", step=str(step))
+    assert not test.exception and "Go deeper" in said(test)
+    assert any("what_if" in str(link.value) for link in test.markdown)
 
 
 def test_figures_as_data():
@@ -167,15 +159,15 @@ def test_figures_as_data():
     assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
     two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()
     assert labels(two["layer"][0]["encoding"]["y"]) == ["a", "b"] * 2 and two["layer"][0]["data"]["values"][4]["y"] > two["layer"][0]["data"]["values"][3]["y2"]
-    assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute().words)
+    assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute(Params()).words)
 
 
 def test_before_a_room_the_rows_that_matter_are_shown():
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
     total = data.weights[:, data.row].sum(0)
     kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
     assert [name.removesuffix(" →") for name in labels(spec(known)["layer"][0]["encoding"]["y"])] == [data.words[i].strip() for i in kept]
-    off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": steps.FACTORS[0]})
-    factors = removal(core.open_model(data.model), exhibit.SENTENCES[0], "self").factors(1)
+    off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": worth.FACTORS[0]})
+    factors = removal(core.open_model(data.model), SENTENCES[0], "self").factors(1)
     np.testing.assert_allclose([row["value"] for row in chart(off)[0]], np.log2(factors), atol=1e-6)

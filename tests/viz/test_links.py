@@ -36,7 +36,7 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def visited(slug: str, query: dict[str, str], before: AppTest | None = None) -> AppTest:
     """A page as it opens by a link: in a fresh session, or after another page."""
-    test = AppTest.from_string(f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r}).module\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
     for name, value in query.items():
         test.query_params[name] = value
     if before is not None:

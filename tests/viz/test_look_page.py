@@ -32,7 +32,7 @@ def run() -> core.Run:
 
 
 def page(name: str, near: str = "yes", **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=60)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key] = value
     if near:

@@ -11,12 +11,12 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from viz import theme
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
-from viz.course.self_attention.many_heads import exhibit, folds, steps
+from viz.course.self_attention.many_heads import exhibit
 from viz.course.self_attention.many_heads import maths as lessons
+from viz.course.self_attention.many_heads.params import WORDS, Params
 from viz.labels import percent
 
-DATA = exhibit.compute(exhibit.Params(2, 4))
-FOLDS = ("many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
+DATA = exhibit.compute(Params(2, 4))
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str):
@@ -37,7 +37,7 @@ def told(name: str, answer: object) -> dict[str, object]:
 
 def test_the_page_opens_with_a_question_and_covers_the_projection():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 2
     covered = chart(test, 1)
     assert all(set(cell) == {"x", "x2", "y", "y2", "colour"} and cell["colour"] == theme.HATCH for cell in covered[0]) and len(covered[0]) == 4 * 8 and "text" not in covered[-1][0]
@@ -54,14 +54,14 @@ def test_the_page_opens_with_a_question_and_covers_the_projection():
 
 def test_the_shape_stands_at_every_step():
     """C040."""
-    way = exhibit.compute(exhibit.Params(3, 3, 6, 2)).way
+    way = exhibit.compute(Params(3, 3, 6, 2)).way
     test = page(step="2", b="3", n="3", d="6", h="2")
     line = next(element.value for element in test.markdown if "→" in element.value).replace("\u00a0", " ")
     assert [part.split("`")[1] for part in line.split(" → ")] == [str(stage.shape) for stage in lessons.stages(way)]
     assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(lessons.NAMES)
     assert f"All {way.q.size} numbers are still there" in said(test)
     words = written(test, 2)
-    assert words == [word for _ in range(2) for word in steps.WORDS[:3] for _ in range(3)]
+    assert words == [word for _ in range(2) for word in WORDS[:3] for _ in range(3)]
     values = written(page(step="3"), 2)
     assert values[:4] == [f"{value:.1f}" for value in DATA.way.pattern[0, 0, 0]]
 
@@ -123,13 +123,10 @@ def test_one_against_several():
     assert "Exactly: it is 50 %" in said(other) and f"= {lessons.parameters(16)} weights" in said(other)
 
 
-@pytest.mark.parametrize("step", [1, 3, 6])
-def test_each_fold_opens_at_each_step(step):
-    test = page(*(name.format(step - 1) for name in FOLDS), step=str(step))
-    assert not test.exception and len(test.dataframe) == 1 and test.code
-    if step == 3:
-        way = DATA.way
-        assert f"{way.scores[0, 0, 0, 0]:.3f}" in said_and_set(test) and "The second repeat of attention" in said(test)
+def test_the_numbers_of_a_row_stand_below_the_equation():
+    test = page("many_heads.equation", step="3")
+    assert f"{DATA.way.scores[0, 0, 0, 0]:.3f}" in said_and_set(test)
+    assert "The second repeat of attention" in said(page("Many heads.documents", step="3"))
 
 
 @pytest.mark.parametrize("link", [{"b": "9", "n": "-1", "d": "x", "h": "99"}, {"step": "4", "forgot": "maybe"}, {"step": "6", "wanted": "5"}, {"step": "5", "redrawn": "1e9", "lot": "nan"}])
@@ -144,15 +141,6 @@ def test_the_smallest_and_the_largest_sizes():
         for step in steps_shown:
             test = page(step=str(step), **link)
             assert not test.exception and test.get("vega_lite_chart") and "nan" not in said(test).lower().split()
-
-
-def test_the_lines_to_take_away_run():
-    params = exhibit.Params(1, 3, 6, 3, lot=2, redrawn=4)
-    data = exhibit.compute(params)
-    for shown in (folds.of_reading(params, data, True), folds.of_splitting(params, data), folds.of_attending(params, data), folds.of_merging(params, data, True), folds.of_redrawing(params, data, True)):
-        names: dict[str, Any] = {}
-        exec(shown.code, names)
-        np.testing.assert_array_equal(names["way"].out, data.way.out)
 
 
 def test_figures_as_data():

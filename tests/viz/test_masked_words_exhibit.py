@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, said_and_set, token_rows
+from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, token_rows
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.bert.masked_words import blanks, draws, exhibit, recipe
 from viz.course.bert.masked_words import maths as hidden_words
+from viz.course.bert.masked_words.params import Params
 from viz.course.bert.maths import masking
 from viz.labels import percent
 
 SLUG = "masked_words."
 TEXT = "She was hungry, so she ate the apple."
-FOLDS = ("masked_words.equation", "masked_words.looking", "Masked words.documents", "masked_words.table", "masked_words.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,10 +30,10 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
-    return drawn("masked_words", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    return drawn("masked_words", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -45,7 +45,7 @@ def bert():
 
 
 def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
-    params = exhibit.Params(text=TEXT, word=1)
+    params = Params(text=TEXT, word=1)
     text = exhibit.compute(params)
     found = blanks.guess(bert(), text, params)
     before = page(word="1")
@@ -54,13 +54,13 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     told = page(word="1", guess=("blank", found.best[0][0]))
     assert "Right." in said(told) and f"gets {percent(found.wanted)}" in said(told)
     np.testing.assert_allclose([bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5)
-    other = exhibit.Params(text=TEXT, word=3)
+    other = Params(text=TEXT, word=3)
     assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(page(word="3", guess=("blank", found.best[0][0])))
 
 
 def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     """C082."""
-    params = exhibit.Params(text=TEXT, draw=5, share=0.5)
+    params = Params(text=TEXT, draw=5, share=0.5)
     text = exhibit.compute(params)
     one = masking.draw(text.ids, text.special, 5, **draws.how(text, params))
     test = page(2, draw="5", share="0.5")
@@ -79,12 +79,12 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert token_rows(test)["reads"] == token_rows(other)["reads"]
     gone = page(2, masked="1", redrawn="0.6", share="0.5")
     reads = token_rows(gone)["reads"]
-    assert reads.count("[MASK]") == exhibit.Params(share=0.5).rates.n_chosen(int((~text.special).sum()))
+    assert reads.count("[MASK]") == Params(share=0.5).rates.n_chosen(int((~text.special).sum()))
 
 
 def test_many_draws_are_counted_within_their_range():
     """C083."""
-    params = exhibit.Params(text=TEXT)
+    params = Params(text=TEXT)
     text = exhibit.compute(params)
     found = masking.count(text.ids, text.special, 1000, params.draw, **draws.how(text, params))
     before, told = page(3), page(3).button(key=f"predict:{SLUG}count:commit").click().run()
@@ -98,7 +98,7 @@ def test_many_draws_are_counted_within_their_range():
 
 
 def test_left_right_and_both():
-    params = exhibit.Params(text=TEXT, word=2)
+    params = Params(text=TEXT, word=2)
     text = exhibit.compute(params)
     _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
     best = max(found, key=lambda name: found[name].wanted)
@@ -109,7 +109,7 @@ def test_left_right_and_both():
 
 
 def test_both_sides_against_the_left_on_every_word():
-    text = exhibit.compute(exhibit.Params(text=TEXT))
+    text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)
     both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
     left = np.array([chance for chance, _ in hidden_words.from_the_left(core.serving.engine.default().open("gpt-mini"), text, places)])
@@ -134,16 +134,6 @@ def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     less = page(6, length="128", steps="500000", warm_up="100000")
     assert f"256 × 128 = 32,768 tokens a step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs." in said(less)
     recipe.record.cache_clear()
-
-
-@pytest.mark.parametrize("step", range(1, 7))
-def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
-    test = page(step, *FOLDS, f"masked_words.change.{step - 1}")
-    assert not test.exception and len(test.dataframe) == 1
-    assert "E25" in said_and_set(test) and "131,072" in said_and_set(test)
-    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
-    exec(test.code[-1].value, {})
-    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 60])

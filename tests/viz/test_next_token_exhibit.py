@@ -10,13 +10,11 @@ from test_instruments_faces import opened
 
 from core.serving.engine import default
 from viz import theme
-from viz.course.gpt.next_token import charts as figures
-from viz.course.gpt.next_token import exhibit, steps
-from viz.course.gpt.next_token import map as plan
+from viz.course.gpt.next_token import charts, exhibit, plan, steps
 from viz.course.gpt.next_token.maths import conditionals
 from viz.labels import percent
 
-FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
+FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
 OTHER = "Psychology is the study of the mind."
 
 
@@ -39,13 +37,12 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
         answers.add(answer)
         before = page(1, *FOLDS, text=text)
         assert not before.exception and not page(1, text=text).get("plotly_chart") and {row["said"] for layer in chart(before) for row in layer} == {"?"} and not any("value" in row for layer in chart(before) for row in layer) and f"{found.perplexity:.1f}" not in said_and_set(before)
-        assert "E43" in said(before) and "E51" in said(before) and "Guess first" in str(before.dataframe[0].value)
         after = page(1, *FOLDS, text=text, guess=("least", answer))
         assert "Right." in said(after) and f"P = {percent(np.exp(found.logprobs[lowest]), 2)}" in said(after)
         rows = chart(after)[0]
         np.testing.assert_allclose([row["value"] for row in rows], found.logprobs)
         np.testing.assert_allclose([row["sum"] for row in rows], np.cumsum(found.logprobs))
-        assert [row["token"] for row in rows if row["kind"] == figures.MARKED] == [answer] and [row["place"] for row in rows] == list(range(len(rows)))
+        assert [row["token"] for row in rows if row["kind"] == charts.MARKED] == [answer] and [row["place"] for row in rows] == list(range(len(rows)))
         assert f"torch's cross_entropy says {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}." in said(after)
         assert after.dataframe[0].value["ln P"].tolist() == pytest.approx(found.logprobs.tolist())
     assert len(answers) == 2
@@ -87,12 +84,12 @@ def test_the_window_forgets():
     full, one = conditionals(model, text), conditionals(model, text, 1)
     most = 2 + int((full.logprobs - one.logprobs)[2:].argmax())
     before = page(4, *FOLDS, k="3")
-    assert {row["kind"] for layer in chart(before) for row in layer} == {figures.ALL} and "k = 3" not in said(before)
+    assert {row["kind"] for layer in chart(before) for row in layer} == {charts.ALL} and "k = 3" not in said(before)
     for k in (1, 3, 40):
         now = conditionals(model, text, k)
         after = page(4, *FOLDS, k=str(k), guess=("lost", steps.named(full.tokens)[most]))
         assert "Right." in said(after) and f"k = {now.k}: L₁ = {now.total:.2f}, perplexity {now.perplexity:.1f}.".replace("-", "−") in said(after)
-        for kind, values in ((figures.ALL, full.logprobs), (figures.NOW, now.logprobs)):
+        for kind, values in ((charts.ALL, full.logprobs), (charts.NOW, now.logprobs)):
             drawn_rows = next(layer for layer in chart(after) if layer[0]["kind"] == kind)
             np.testing.assert_allclose([row["value"] for row in drawn_rows], values)
         assert ("the same numbers" in said(after)) == (k == 40)
@@ -110,14 +107,14 @@ def test_the_lines_to_take_away_make_the_same_numbers(capsys):
         names: dict[str, object] = {}
         exec(page(step, *FOLDS).code[-1].value, names)
         if step != 3:
-            assert names["found"].total == pytest.approx(exhibit.compute()[step == 4].total)
+            assert names["found"].total == pytest.approx(exhibit.compute(exhibit.Params())[step == 4].total)
     assert "gpt-mini 55 cells are masked" in capsys.readouterr().out
     assert exhibit.thumbnail().count("<rect") >= 8
 
 
 def test_the_bars_hang_and_the_sum_goes_on_below():
     values = np.array([-1.0, -4.0])
-    spec = figures.bars(["<b>", "a"], values, marked=1).to_dict()
+    spec = charts.bars(["<b>", "a"], values, marked=1).to_dict()
     bars, line, said = spec["layer"]
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["bar", "line", "text"] and spec["resolve"]["scale"]["y"] == "independent"
     assert bars["encoding"]["y2"] == {"datum": 0} and bars["encoding"]["y"]["scale"]["domain"] == [-4.8, 0] and line["encoding"]["y"]["scale"]["domain"] == [-5 * 1.12, 0]
@@ -126,7 +123,7 @@ def test_the_bars_hang_and_the_sum_goes_on_below():
     assert '"<b>"' in bars["encoding"]["x"]["axis"]["labelExpr"]  # an axis label, never markup
     assert [row["said"] for row in bars["data"]["values"]] == ["−1.0", "−4.0"] and said["encoding"]["text"]["field"] == "said"
     hue = bars["encoding"]["color"]["scale"]
-    assert dict(zip(hue["domain"], hue["range"], strict=True))[figures.MARKED] == theme.CATEGORICAL[1] and [row["kind"] for row in bars["data"]["values"]] == [figures.NOW, figures.MARKED]
-    many = figures.bars(["x"] * 15, np.linspace(-3, -1, 15), np.full(15, -2.0)).to_dict()
+    assert dict(zip(hue["domain"], hue["range"], strict=True))[charts.MARKED] == theme.CATEGORICAL[1] and [row["kind"] for row in bars["data"]["values"]] == [charts.NOW, charts.MARKED]
+    many = charts.bars(["x"] * 15, np.linspace(-3, -1, 15), np.full(15, -2.0)).to_dict()
     assert [layer["mark"]["type"] for layer in many["layer"]] == ["bar", "line"] * 2 and many["layer"][0]["encoding"]["color"]["legend"]["orient"] == "bottom"
 

@@ -11,12 +11,11 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
-from viz.charts.curves import number
+from viz.charts.curves import number, tiny
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
-from viz.course.self_attention.permutation import exhibit, folds, steps
+from viz.course.self_attention.permutation import exhibit, order, steps
 from viz.course.self_attention.permutation import maths as lesson
-
-FOLDS = ("permutation.equation", "permutation.looking", "Another order of the words.documents", "permutation.table", "permutation.take")
+from viz.course.self_attention.permutation.params import Params
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
@@ -42,8 +41,8 @@ def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
 
 def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    data = exhibit.compute()
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    data = exhibit.compute(Params())
     layers = chart(test)
     assert not test.get("plotly_chart") and layers[1] == layers[2] == [] and "?" in [layer["mark"].get("text") for layer in spec(test)["layer"]]
     np.testing.assert_allclose(rows_of(layers[0]), data.plain.before[:, : steps.DRAWN], atol=1e-4)
@@ -61,7 +60,7 @@ def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
 
 def test_rows_move_along_change_with_positions_and_the_mean_stays():
     """C038."""
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     ids = default().open("bert-mini").tokenizer.encode("The dog saw the man.").ids
     assert data.order == (0, 4, 2, 3, 1, 5) and len(data.pieces) == len(ids)
     np.testing.assert_allclose(data.plain.after, data.plain.before[list(data.order)], atol=1e-12)
@@ -69,7 +68,7 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     before, after = data.patterns
     np.testing.assert_allclose(after, before[:, list(data.order)][:, :, list(data.order)], atol=1e-12)
     why = page(step="2")
-    assert f"Through all 6 layers of the model, in 32-bit numbers: up to {steps.tiny(data.whole)}" in said(why)
+    assert f"Through all 6 layers of the model, in 32-bit numbers: up to {tiny(data.whole)}" in said(why)
     placed = page(step="3")
     assert lines(placed) == {"the same numbers": 0, "other numbers": 6}
     far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(data.placed.before[list(data.order)], axis=1)
@@ -78,15 +77,15 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     assert "The mean is invariant." in said(mean) and data.plain.pooled_largest < 1e-12 and lines(mean) == {SAME: 7, OTHER: 0}
     np.testing.assert_allclose(rows_of(chart(mean)[1])[-1], data.plain.after.mean(0)[: steps.DRAWN], atol=1e-4)
     with_places = page(step="4", places="1")
-    assert f"up to {steps.tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}" in said(with_places)
+    assert f"up to {tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}" in said(with_places)
     assert "not invariant" in said(with_places)
 
 
 def test_both_homework_questions_are_answered_with_numbers():
     """C039."""
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     first = page(state={"predict:permutation.first": lesson.MOVES})
-    assert "equivariant, not invariant" in said(first) and f"the largest difference of any number is {steps.tiny(data.plain.largest)}" in said(first)
+    assert "equivariant, not invariant" in said(first) and f"the largest difference of any number is {tiny(data.plain.largest)}" in said(first)
     twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
     assert "Right." in said(twice) and f"“dog” said twice: the 6 rows of before move by up to {share(float(data.said.change[:6].max()))}" in said(twice)
     assert lines(twice) == {"the same numbers": 0, "other numbers": 7}
@@ -99,7 +98,7 @@ def test_under_a_mask_rows_with_the_same_past_stay():
     covered = page(step="6")
     assert "rows keep their numbers: " not in said(covered)
     test = page(step="6", state={"predict:permutation.mask": "2"})
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     assert data.causal.kept.tolist() == lesson.same_past(data.pieces, data.order) == [True, False, False, False, False, True]
     assert "Right." in said(test) and "2 of 6 rows keep their numbers: “the”, “.”" in said(test)
     test.button(key="permutation.Reverse").click().run()
@@ -124,9 +123,9 @@ def test_the_order_is_changed_by_touch_and_by_buttons_and_stands_in_the_link():
 
 def test_a_touched_word_moves_to_the_front(monkeypatch):
     written: dict[str, object] = {}
-    monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(steps.st, "session_state", held := {"k": 2})
-    steps._touch("k", (0, 2, 1))
+    monkeypatch.setattr(order.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(order.st, "session_state", held := {"k": 2})
+    order.touch("k", (0, 2, 1))
     assert str(written["permutation.order"]) == "0_1_2" and held["k"] is None
 
 
@@ -143,16 +142,12 @@ def test_any_sentence_can_be_typed(text):
     assert bool(test.get("vega_lite_chart")) == (text == "<b>$x$ ![a](b)" and "draws up to" not in said(test))
 
 
-def test_each_fold_opens_and_the_lines_make_the_same_numbers():
-    test = page(*FOLDS, step="5", state={"predict:permutation.set": steps.SET_CHANGES})
-    assert not test.exception and "equivariant" in said(test) and len(test.dataframe) == 1
-    assert any("P S P" in each.value for each in test.latex)
-    for step in ("1", "4", "6"):
-        assert not page(*FOLDS, step=step).exception
-    params = exhibit.Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
-    names: dict[str, object] = {}
-    exec(folds.code(params, exhibit.compute(params)), names)
-    data = exhibit.compute(params)
+def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers():
+    test = page("permutation.equation", step="5", state={"predict:permutation.set": steps.SET_CHANGES})
+    assert not test.exception and any("P S P" in each.value for each in test.latex)
+    params = Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
+    data, names = exhibit.compute(params), {}
+    exec(steps.code(params, data), names)
     np.testing.assert_allclose(names["plain"].after, data.plain.after)
     np.testing.assert_allclose(names["placed"].change, data.placed.change)
     assert data.plain.kept.all()

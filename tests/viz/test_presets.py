@@ -21,7 +21,7 @@ def engine(tmp_path_factory):
 
 
 def page(name: str = "look", *, open: bool = True, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     test.session_state[KEY] = open

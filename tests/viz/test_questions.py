@@ -59,7 +59,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 STEPS = [
     (entry.slug, step) for entry in pages.exhibits()
-    for step in range(1, 1 + len(getattr(entry.module, "STEPS", "1")))
+    for step in range(1, 1 + len(entry.steps))
 ]  # fmt: skip
 
 
@@ -67,10 +67,20 @@ STEPS = [
 def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(slug: str, step: int, asked: list[Asked]) -> None:
     test = drawn(slug, {f"{slug}.step": str(step)}, {})
     assert not test.exception
+    assert len(units(said(test))) <= 1, "one unit of information a page"
     for each in asked:
         assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
         {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
     tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), said(test), [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)])
+
+
+def units(told: str) -> set[str]:
+    """In which units surprisal and entropy are told.
+
+    >>> sorted(units("1.76 nats per token, 2.5 bits; a number of 32 bits"))
+    ['bit', 'nat']
+    """
+    return {found.rstrip("s") for found in re.findall(r"\d (bits?|nats?)\b(?! hold)", told)}
 
 
 def one_of_several(asked: Asked) -> None:

@@ -19,16 +19,16 @@ from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
-    "autoencoder/panels": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
-    "retrieval/table": "a query", "self_attention/steps": "words that only name rows", "word_vectors/sum": "words of a table", "bottleneck/exhibit": "letters, as its label says",
-    "prompting/exhibit": "letters, as its label says",
+    "autoencoder/params": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
+    "retrieval/params": "a query", "self_attention/params": "words that only name rows", "word_vectors/params": "words of a table", "bottleneck/params": "letters, as its label says",
+    "prompting/params": "letters, as its label says",
 }  # fmt: skip
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
 def page(name: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     return ran(test)
@@ -108,9 +108,9 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "controls.text" and not any(word.arg == "of" for word in call.keywords):
-                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[1])))
-    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/exhibit", "SLUG + 'word'"), ("training_and_inference/link", "'target'")]
+            if isinstance(call, ast.Call) and (ast.unparse(call.func) == "controls.text" or (ast.unparse(call.func) == "sentence" and file.stem == "params")) and not any(word.arg in ("of", None) for word in call.keywords):
+                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[ast.unparse(call.func) == "controls.text"])))
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/params", "'A word of both'"), ("training_and_inference/params", "'target'")]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 

@@ -89,7 +89,7 @@ def test_turning_the_convention_turns_shapes_and_no_number():
 def test_the_arithmetic_of_a_cell_adds_up():
     """Every text names the factors on the board; evaluated, its products give the cell."""
     test = page(step="4")
-    found = exhibit.compute().found
+    found = exhibit.compute(exhibit.Params()).found
     text = grids(test)["S"]["told"][5][2]
     sum_ = text.split(" = ")[1].replace("·", "*").replace("−", "-")
     assert eval(sum_) == found.dots[5, 2] and text.endswith(number(found.scores[5, 2]))
@@ -104,16 +104,16 @@ def test_scores_are_covered_until_the_best_key_is_guessed_and_the_answer_is_the_
     assert "values" not in grids(before)["S"] and "values" not in grids(before)["A"] and "%" not in said(before)
     assert "eating" in str(before.get("button_group")[1].options) and "Right." not in said(before)
     after = page(step="4")
-    found = exhibit.compute().found
+    found = exhibit.compute(exhibit.Params()).found
     assert "Right." in said(after) and f"gives it {percent(found.weights[5, 2])} of its attention; its row sums to 1.00" in said(after)
-    moved = exhibit.Params(changes=link.changes("K00:9_K10:-9"))
+    moved = exhibit.Params(set="K00:9_K10:-9")
     best = link_best(exhibit.compute(moved).found)
     assert best != "eating" and f"It is “{best}”." in said(page(step="4", set="K00:9_K10:-9"))
 
 
 def test_as_printed_the_columns_do_not_sum_to_one():
     """C026."""
-    found = exhibit.compute().found
+    found = exhibit.compute(exhibit.Params()).found
     seen, sums = grids(before := page(step="5", printed="1")), found.weights.sum(0)
     assert "values" not in seen["Z_printed"] and seen["A"]["sums"] == ["row"] and number(sums[0]) not in said(before)
     test = page(step="5", printed="1", state={REACHES: "1"})
@@ -169,7 +169,7 @@ def test_what_is_touched_on_the_board_goes_into_the_link(monkeypatch):
     monkeypatch.setattr(boards.state, "read", lambda name, default, parse=str: "Q01:2" if name.endswith("set") else default)
     monkeypatch.setattr(boards, "edited", lambda key: Edited("W_V", 3, 1, -2.0))
     boards._edit()
-    assert written.pop("self_attention.set") == "Q01:2_V31:-2" and exhibit.compute(exhibit.Params(changes=link.changes("V31:-2"))).found.w_v[3, 1] == -2
+    assert written.pop("self_attention.set") == "Q01:2_V31:-2" and exhibit.compute(exhibit.Params(set="V31:-2")).found.w_v[3, 1] == -2
     monkeypatch.setattr(boards, "edited", lambda key: Edited("s", 0, 1, -9.0))
     boards._edit()
     assert link.scores(str(written.pop("self_attention.scores"))) == pytest.approx((np.log(7), -5, 0, 0), abs=1e-4)
@@ -224,7 +224,7 @@ def test_with_one_matrix_for_both_the_scores_are_a_kernel():
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(capsys):
-    params = exhibit.Params(text="the cat and the dog", n=5, d=3, p=4, r=2, lot=8, changes=link.changes("K00:2"), itself=False)
+    params = exhibit.Params(text="the cat and the dog", n=5, d=3, p=4, r=2, lot=8, set="K00:2", itself=False)
     names: dict[str, Any] = {}
     exec(folds.code(params), names)
     np.testing.assert_array_equal(names["found"].z, exhibit.compute(params).found.z)

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, drawn, said, said_and_set
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core.checkpoints.scores import Score
 from viz.course.bert.sentence_pairs import exhibit, game, reading
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
+from viz.course.bert.sentence_pairs.params import EXAMPLES, Params
 from viz.labels import percent, shorten
 
 SLUG = "sentence_pairs."
 A, B = "She has a white car.", "It was too tired to cross the street."
-FOLDS = ("sentence_pairs.equation", "sentence_pairs.looking", "Sentence pairs.documents", "sentence_pairs.table", "sentence_pairs.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,10 +32,10 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     game.scored.cache_clear()
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {SLUG + name: value for name, value in ({"a": A, "b": B} | link).items()}
-    return drawn("sentence_pairs", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    return drawn("sentence_pairs", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -49,7 +49,7 @@ def bert():
 def test_what_cls_says_is_covered_until_one_guessed():
     """C084."""
     chance = next_sentence.follows(bert(), [(A, B)])[0]
-    run = exhibit.compute(exhibit.Params(a=A, b=B))
+    run = exhibit.compute(Params(a=A, b=B))
     before = page()
     assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
     cells = chart(before)[0]
@@ -60,11 +60,11 @@ def test_what_cls_says_is_covered_until_one_guessed():
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
     pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
     assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
-    known = page(a=game.EXAMPLES[1][0], b=game.EXAMPLES[1][1])
+    known = page(a=EXAMPLES[1][0], b=EXAMPLES[1][1])
     assert known.pills(key=SLUG + "ready").value is not None and before.pills(key=SLUG + "ready").value is None
-    a, b, _ = game.EXAMPLES[2]
+    a, b, _ = EXAMPLES[2]
     known.pills(key=SLUG + "ready").set_value(f"{shorten(a, 26)} / {shorten(b, 26)}").run()
-    assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(game.EXAMPLES[2][0]).tokens[0]
+    assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(EXAMPLES[2][0]).tokens[0]
 
 
 def test_draws_are_half_and_half_and_counted():
@@ -102,7 +102,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
 
 
 def test_who_looks_at_which_text():
-    run = exhibit.compute(exhibit.Params(a=A, b=B))
+    run = exhibit.compute(Params(a=A, b=B))
     found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
     best = reading.AT[int(found.mean((0, 1))[1].argmax())]
     before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
@@ -142,15 +142,6 @@ def test_the_order_of_the_texts_and_their_vectors():
     assert [row["chance"] for row in chart(told)[0]] == pytest.approx(list(found.values())) and "Right." in said(told)
     told.button(key=SLUG + "turn").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "a"] == B
-
-
-@pytest.mark.parametrize("step", range(1, 7))
-def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
-    test = page(step, *FOLDS, f"sentence_pairs.change.{step - 1}", batch="1")
-    assert not test.exception and len(test.dataframe) == 1 and "E24" in said_and_set(test)
-    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
-    exec(test.code[-1].value, {})
-    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")])

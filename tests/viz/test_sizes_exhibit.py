@@ -7,13 +7,12 @@ import json
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from viz.course.gpt.sizes import calculator as own
-from viz.course.gpt.sizes import exhibit
+from viz.course.gpt.sizes import exhibit, params
 from viz.course.gpt.sizes import maths as sizes
 from viz.labels import percent
 
 SLUG = "sizes"
-FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
+FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.LESSON.text.info.title}.documents")
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
@@ -98,7 +97,7 @@ def test_the_calculator_and_its_memory():
     assert f"{total:,} parameters: {total * 4 / 1e9:,.1f} GB in float32, {total * 2 / 1e6:,.1f} MB in float16" in said(test)
     assert drawn_values(test) == list(sizes.counted(shape).values())
     ready = page(step="5")
-    pills = next(each for each in ready.button_group if each.key == own._PILLS)
+    pills = next(each for each in ready.button_group if each.key == params._PILLS)
     ready = pills.set_value("GPT-3").run()
     assert "12·96·12,288² = 173,946,175,488" in said(ready)
 

@@ -12,12 +12,11 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.patches import PICKED, VEIL, lit, reads
-from viz.course.look_up.soft_and_hard import exhibit, folds, panels
-from viz.course.look_up.soft_and_hard import maths as both
+from viz.course.look_up.soft_and_hard import exhibit, maths, steps
 from viz.course.look_up.soft_and_hard.charts import guesses
+from viz.course.look_up.soft_and_hard.params import Params
 from viz.labels import percent
 
-FOLDS = ("soft_and_hard.equation", "soft_and_hard.looking", "Soft and hard attention.documents", "soft_and_hard.table", "soft_and_hard.take")
 SOFTLY = "The soft mix of all patches"
 
 
@@ -38,12 +37,12 @@ def pixels(address: str) -> np.ndarray:
 
 def test_the_page_opens_with_a_question_and_covers_what_is_read():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     seen, covered = chart(test, 1)[:2]
     assert not seen and len(covered) == 3 and not test.get("plotly_chart")
     told = page(state={"predict:soft_and_hard.first": SOFTLY})
-    drawn = both.draw(exhibit.compute().weights, 5000, 0)
-    data = exhibit.compute()
+    drawn = maths.draw(exhibit.compute(Params()).weights, 5000, 0)
+    data = exhibit.compute(Params())
     far = np.linalg.norm(data.values[drawn].mean(0) - data.weights @ data.values)
     assert "Right." in said(told) and f"{far:.4f} away from the soft mix" in said(told)
     seen, covered = chart(told, 1)[:2]
@@ -54,7 +53,7 @@ def test_the_page_opens_with_a_question_and_covers_what_is_read():
 
 
 def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
-    data = exhibit.compute(exhibit.Params(asks=2, beta=4))
+    data = exhibit.compute(Params(asks=2, beta=4))
     far = ((data.values - data.values[2]) ** 2).sum(1)
     np.testing.assert_allclose(data.weights, np.exp(-4 * far) / np.exp(-4 * far).sum())
     layers = chart(page(step="2", asks="2", beta="4"))
@@ -62,17 +61,17 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     assert [row["patch"] for row in layers[2]] == ["C1"] and not layers[3]
     assert [row["text"] for row in layers[4]] == [f"{percent(weight)}" for weight in data.weights if weight >= 0.03]
     assert [row["weight"] for row in layers[8]] == [f"{percent(weight, 2)}" for weight in data.weights]
-    even = exhibit.compute(exhibit.Params(beta=0))
+    even = exhibit.compute(Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
 
 
 def test_the_mean_of_hard_draws_approaches_the_soft_read():
     """C020."""
-    data = exhibit.compute(exhibit.Params(draws=5000, lot=3))
-    error = both.spread(data.weights, data.values) / np.sqrt(5000)
+    data = exhibit.compute(Params(draws=5000, draw=3))
+    error = maths.spread(data.weights, data.values) / np.sqrt(5000)
     soft = data.weights @ data.values
     assert (np.abs(data.values[data.drawn].mean(0) - soft) <= 4 * error).all()
-    np.testing.assert_allclose(both.soft_read(data.weights, data.patches).mean((0, 1)), soft)
+    np.testing.assert_allclose(maths.soft_read(data.weights, data.patches).mean((0, 1)), soft)
     test = page(step="4", draws="5000", draw="3")
     assert f"The mean of 5,000 draws is {data.near.distance[-1]:.4f} away" in said(test)
     _, chance, found, _, _ = chart(test, 2)
@@ -80,30 +79,30 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     np.testing.assert_allclose([[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1))
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
     shown = page(step="3", draw="3")
-    assert titles(shown) == ["soft", f"hard: {panels.NAMES[data.drawn[0]]}"] and [row["place"] for row in chart(shown)[3]] == [data.drawn[0]]
-    assert f"Drawn: {panels.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}" in said(shown)
+    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and [row["place"] for row in chart(shown)[3]] == [data.drawn[0]]
+    assert f"Drawn: {steps.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}" in said(shown)
 
 
 def test_another_draw_is_another_lot():
     test = page(step="3")
     test.button(key="soft_and_hard.draw.again").click().run()
-    data = exhibit.compute(exhibit.Params(lot=1))
-    assert f"Drawn: {panels.thing(int(data.drawn[0]))}" in said(test)
+    data = exhibit.compute(Params(draw=1))
+    assert f"Drawn: {steps.thing(int(data.drawn[0]))}" in said(test)
 
 
 def test_gradients_agree_and_are_shown_with_their_scatter():
-    data = exhibit.compute(exhibit.Params(draws=5000, wanted="redder"))
+    data = exhibit.compute(Params(draws=5000, wanted="redder"))
     assert data.argmax is None and data.automatic is not None
     np.testing.assert_allclose(data.learning.exact, data.automatic, atol=1e-12)
     for estimate, deviation in ((data.learning.plain, data.learning.plain_deviation), (data.learning.based, data.learning.based_deviation)):
         assert (np.abs(estimate - data.learning.exact) <= 5 * deviation / np.sqrt(5000) + 1e-12).all()
     test = page(step="5", draws="5000", wanted="redder", state={"predict:soft_and_hard.path": "Zero for every score"})
     best = int(data.learning.exact.argmax())
-    assert f"the score of {panels.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}" in said(test)
+    assert f"the score of {steps.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}" in said(test)
     assert "It is “Nothing: there is no path to the scores”" in said(test)
     _, bars, dots = chart(test, 1)
     assert list(dict.fromkeys(row["by"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
-    names, exact, rows = panels.gradients(data)
+    names, exact, rows = steps.gradients(data)
     assert [row["of"] for row in dots if row["by"] == "exact"] == names
     np.testing.assert_allclose([row["x"] for row in dots], np.concatenate([rows[0][1], rows[1][1], exact]))
     np.testing.assert_allclose([row["high"] - row["low"] for row in bars], 4 * np.concatenate([rows[0][2], rows[1][2]]))
@@ -111,13 +110,13 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
 
 def test_a_touched_patch_asks(monkeypatch):
     written: dict[str, object] = {}
-    monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels.parts.st, "session_state", {"k": {"selection": {PICKED: [{"place": 5}]}}})
-    panels._touch("k")
+    monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(steps.parts.st, "session_state", {"k": {"selection": {PICKED: [{"place": 5}]}}})
+    steps._touch("k")
     assert written == {"soft_and_hard.asks": 5}
     written.clear()
-    monkeypatch.setattr(panels.parts.st, "session_state", {"k": {"selection": {PICKED: []}}})
-    panels._touch("k")
+    monkeypatch.setattr(steps.parts.st, "session_state", {"k": {"selection": {PICKED: []}}})
+    steps._touch("k")
     assert not written
 
 
@@ -133,19 +132,17 @@ def test_every_step_at_both_ends_of_sharpness(step, beta):
     assert not test.exception and len(test.get("vega_lite_chart")) >= 2 and not test.get("plotly_chart") and "nan" not in said(test).lower().split()
 
 
-def test_each_fold_opens():
-    test = page(*FOLDS, step="5")
-    assert not test.exception
-    data = exhibit.compute()
+def test_the_gradient_stands_with_its_numbers_in_the_equation():
+    test = page("soft_and_hard.equation", step="5", state={"predict:soft_and_hard.path": "Zero for every score"})
+    data = exhibit.compute(Params())
     place = int(np.abs(data.learning.exact).argmax())
     assert f"exactly {data.learning.exact[place]:.5f}".replace("-", "−") in said(test)
-    assert "variance reduction" in said(test) and len(test.dataframe) == 1 and len(test.code) >= 1
 
 
 def test_the_lines_to_take_away_make_the_same_numbers():
-    params = exhibit.Params(asks=9, beta=12, draws=50, lot=4)
+    params = Params(asks=9, beta=12, draws=50, draw=4)
     names: dict[str, object] = {}
-    exec(folds.code(params), names)
+    exec(steps.code(params), names)
     data = exhibit.compute(params)
     np.testing.assert_allclose(names["weights"], data.weights)
     assert np.array_equal(names["drawn"], data.drawn)

@@ -9,20 +9,20 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tuned_runs
-from exhibit_pages import drawn, said, said_and_set
+from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core.data import grammar
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
-from viz.course.bert.spans_and_tags import answers, exhibit, tags, train
+from viz.course.bert.spans_and_tags import answers, exhibit, tags
 from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.course.bert.spans_and_tags.params import SENTENCES, Params
 from viz.instruments.marked.marked import marked_packet, picked
 from viz.labels import percent
 
 SLUG = "spans_and_tags."
-FOLDS = ("spans_and_tags.equation", "spans_and_tags.looking", "Answers and tags.documents", "spans_and_tags.table", "spans_and_tags.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,10 +44,10 @@ def sent(monkeypatch) -> dict[str, dict]:
     return found
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name in ("text", "present") else SLUG + name: value for name, value in link.items()}
-    return drawn("spans_and_tags", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    return drawn("spans_and_tags", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -55,13 +55,13 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def opening(body: str = "full") -> read_answers.Answer:
-    return exhibit.compute(exhibit.Params(), f"recorded: answers-{body}")
+    return read_answers.answer(core.serving.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage)
 
 
 def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     """C088."""
     one = opening()
-    span = one.span(*next((item.start, item.end) for item in answers.pool() if item.question == exhibit.Params.question))
+    span = one.span(*next((item.start, item.end) for item in answers.pool() if item.question == Params.question))
     before = page(mark="-".join(map(str, span)))
     header = sent[SLUG + "text"]
     assert not before.exception and header["above"] is None and header["below"] is None and header["pick"] == "span" and header["span"] == list(span)
@@ -129,7 +129,7 @@ def test_a_push_that_crosses_is_found_for_any_scores():
 
 def test_a_tag_for_each_word_at_its_first_piece(sent):
     """C089."""
-    text = tags.SENTENCES[-1]
+    text = SENTENCES[-1]
     one = read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), text)
     before = page(3, text=text, word="1")
     notes, at = sent[SLUG + "tags"]["notes"], one.firsts[1]
@@ -145,13 +145,13 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
     assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
     assert f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag" in said(told)
-    assert tags.word_of(exhibit.Params(), read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), tags.SENTENCES[0])) == 4
+    assert tags.word_of(Params(), read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0])) == 4
     known = next(iter(tags.taught()))
     assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))
 
 
 def test_what_a_head_reads_before_and_after(sent):
-    before, after = (core.serving.engine.default().open(name).run(exhibit.Params.question, pair=exhibit.Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
+    before, after = (core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
     moved = read_answers.moved_heads(before, after)
     answer = "layers 0 to 2" if moved[:3].mean() > moved[3:].mean() else "layers 3 to 5"
     assert asked(page(4), "layer")[2] == answer and sent[SLUG + "looks"]["below"] is None
@@ -168,15 +168,6 @@ def test_without_a_recorded_run_the_page_says_so_and_offers_one():
         test = page(step, body="frozen", goal=goal)
         assert not test.exception and live.MISSING in said(test) and test.button(key=f"{SLUG}tags-frozen.start").label == "Train it now"
     assert live.made(live.using("answers-full", SLUG)) in said(page(5))
-
-
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_fold_opens_and_the_lines_run(step, capsys):
-    test = page(step, *FOLDS)
-    assert not test.exception and len(test.dataframe) == 1
-    assert "E22" in said_and_set(test) and "E23" in said_and_set(test) and "Try." in said(test)
-    exec(test.code[-1].value, {})
-    assert capsys.readouterr().out and len(train.TRY) == len(exhibit.STEPS)
 
 
 @pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 90])

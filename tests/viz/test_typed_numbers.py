@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TRUE = [ROOT / "viz" / "course" / name for name in ("errata", "equations", "homework", "sources.py", "pages/names/named.py")]
 PAGES = sorted(file for home in ("course", "workspace") for file in (ROOT / "viz" / home).rglob("*.py")
                if not {"maths", "maths.py", "charts", "charts.py"} & {file.parent.name, file.name} and not {file, *file.parents} & set(TRUE))
+WORDS = sorted((ROOT / "viz" / "course").glob("*/*/text.md"))
 FEW = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty", "half", "dozen"]
 NUMBER = rf"(?:\d[\d.,]*|\b(?:{'|'.join(FEW)})\b)"
 OURS = r"\b(?:gpt-mini|gpt-twin|bert-mini|vectors-mini|prompt-tiny|induction-tiny|copy-\w+|\w[\w-]*-en-es|this model|our model|the model's)\b"
@@ -59,7 +60,12 @@ def sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
         else:
             continue
         if not CODE.search(said):
-            yield from ((node.lineno, each) for each in re.split(r"(?<=[.?!;:])\s", said) if len(each.split()) > 3)
+            yield from ((node.lineno, each) for each in parts(said))
+
+
+def parts(said: str) -> list[str]:
+    """The sentences of a text, those of more than three words."""
+    return [each for each in re.split(r"(?<=[.?!;:])\s", said) if len(each.split()) > 3]
 
 
 def typed(said: str) -> bool:
@@ -74,6 +80,9 @@ def found() -> Iterator[tuple[str, int, str]]:
     """All that looks typed: file, line, sentence."""
     for path in PAGES:
         yield from ((path.stem, line, said) for line, said in sentences(ast.parse(path.read_text("utf-8"))) if typed(said))
+    for path in WORDS:
+        lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+        yield from ((path.parent.name, number, said) for number, line in lines for said in parts(line) if typed(said))
 
 
 def test_no_number_of_a_model_is_typed():
@@ -103,7 +112,7 @@ def test_numbers_that_stand_hold():
     """What is written with a number and belongs to a shipped file or a constant."""
     assert 437 in history.steps(shipped_folder() / "gpt-twin") and presets.EARLY == "gpt-twin at step 437"
     assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
-    assert core.open_model("vectors-mini").config.d_model == 80 and "80 numbers a word" in word_vectors.STEPS[1].says
+    assert core.open_model("vectors-mini").config.d_model == 80 and "80 numbers a word" in word_vectors.LESSON.text.steps[1].says
     assert len(grammar.TAGS) == 12
 
 

@@ -18,8 +18,7 @@ from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
 from viz.course.shared import transformer_map as drawn_map
 from viz.course.shared.maths import sizes
-from viz.course.transformer.walk_through import box as of
-from viz.course.transformer.walk_through import exhibit, folds, steps
+from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
 from viz.course.transformer.walk_through.charts.shifted import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
 from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
@@ -42,7 +41,7 @@ def the_map(test: AppTest) -> dict:
 
 @pytest.fixture(scope="module")
 def data():
-    return exhibit.compute()
+    return params.compute(params.Params())
 
 
 def test_it_is_the_first_page_of_its_chapter():
@@ -51,9 +50,9 @@ def test_it_is_the_first_page_of_its_chapter():
 
 def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data):
     answers = set()
-    for text in (exhibit.SENTENCES[0], OTHER):
-        run = exhibit.compute(exhibit.Params(text)).run
-        row = steps.telling(exhibit.compute(exhibit.Params(text)))
+    for text in (params.SENTENCES[0], OTHER):
+        run = params.compute(params.Params(text)).run
+        row = steps.telling(params.compute(params.Params(text)))
         chances = value(run, "probabilities")[row]
         answer = run.side.written().tokens[row].removeprefix(" ")
         answers.add(answer)
@@ -75,13 +74,13 @@ def test_every_box_opens_with_the_tensors_of_this_run(data):
         test = page(3, box=role, layer=layer)
         assert not test.exception and the_map(test)["selected"] == role
         trace = figure(test)["data"][-1]
-        assert trace["z"]["shape"].replace(" ", "") == ",".join(map(str, of.pooled(value(data.run, path)).shape if role == "softmax" else value(data.run, path).shape))
+        assert trace["z"]["shape"].replace(" ", "") == ",".join(map(str, inside.pooled(value(data.run, path)).shape if role == "softmax" else value(data.run, path).shape))
         sent = np.frombuffer(base64.b64decode(trace["z"]["bdata"]), dtype="f4")
         expected = value(data.run, path)
-        np.testing.assert_allclose(sent, (of.pooled(expected) if role == "softmax" else expected).astype("f4").ravel())
+        np.testing.assert_allclose(sent, (inside.pooled(expected) if role == "softmax" else expected).astype("f4").ravel())
         box = next(box for box in data.boxes if drawn_map.role(box) == role and box.layer in (None, int(layer)))
-        assert of.owns(data.run, box, data.total) in said(test) and of.letters(data.run, box) in said(test)
-        assert of.explained(box) is not None
+        assert inside.owns(data.run, box, data.total) in said(test) and inside.letters(data.run, box) in said(test)
+        assert inside.explained(box) is not None
 
 
 def test_the_words_and_the_pictures_of_all_boxes(data):
@@ -89,8 +88,8 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
     assert [station.box for station in way] == list(data.boxes)
     for station in way:
         row = looked_at(data.run, 3) if station.box.side == "encoder" else 3
-        assert any(letter.isdigit() for letter in of.said(data.run, station, row)) and of.DOES[of.kind(station.box)]
-        json.loads(tensors(of.panels(data.run, station.box, row)).to_json())
+        assert any(letter.isdigit() for letter in inside.said(data.run, station, row)) and inside.DOES[inside.kind(station.box)]
+        json.loads(tensors(inside.panels(data.run, station.box, row)).to_json())
     assert way[-1].guess == (data.run.side.written().tokens[3].removeprefix(" "), pytest.approx(value(data.run, "probabilities")[3].max()))
     last = [station for station in way if station.box.what == "add"][-1]
     assert last.guess[0] == way[-1].guess[0], "behind the last sum the output layer says what the model says"
@@ -139,7 +138,7 @@ def test_one_word_walks_all_boxes(data):
     way = journey(data.run, row)
     for at in (1, 22, len(way)):
         test = page(5, station=str(at))
-        assert not test.exception and f"{at} of {len(way)}: {of.heading(way[at - 1].box)}" in said(test)
+        assert not test.exception and f"{at} of {len(way)}: {inside.heading(way[at - 1].box)}" in said(test)
         assert the_map(test)["selected"] == drawn_map.role(way[at - 1].box)
     assert f"it writes “{way[-1].guess[0]}”, with {percent(way[-1].guess[1])}" in said(test)
 
@@ -154,17 +153,17 @@ def test_a_touch_leads_to_the_box():
 def test_nonsense_leaves_a_page(link):
     step = int(link.pop("step", "1"))
     test = page(step, **link)
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
 
 
 def test_a_long_sentence_is_refused_in_three_parts():
     with pytest.raises(core.InputError) as caught:
-        exhibit.compute(exhibit.Params("the red house " * 30))
+        params.compute(params.Params("the red house " * 30))
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
 
 
 def test_each_fold_opens(data):
-    every = ("walk_through.equation", "walk_through.looking", f"{exhibit.EXHIBIT.title}.documents", "walk_through.table", "walk_through.take")
+    every = ("walk_through.equation", "walk_through.looking", f"{exhibit.LESSON.text.info.title}.documents", "walk_through.table", "walk_through.take")
     test = page(3, *every, box="decoder.self")
     assert not test.exception
     for phrase in ("E16", "E10", "44,140,544", "Vaswani's figure"):
@@ -175,10 +174,10 @@ def test_each_fold_opens(data):
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
-    params, row = exhibit.Params(), 2
-    told = steps.Told(2, 1, next(box for box in data.boxes if box.name == "decoder.1.cross"), row, journey(data.run, row), steps.sizes_of(data))
+    row = 2
+    told = folds.Told(2, 1, next(box for box in data.boxes if box.name == "decoder.1.cross"), row, journey(data.run, row), steps.sizes_of(data))
     names: dict[str, object] = {}
-    exec(folds.code(params, told), names)
+    exec(folds.code(params.Params(), told), names)
     np.testing.assert_allclose(names["out"], value(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose([station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4)
 

@@ -12,13 +12,12 @@ from test_instruments_faces import opened
 
 from core.errors import InputError
 from viz.charts.patches import PICKED
-from viz.course.shared.maths import weighting as lesson_of
-from viz.course.why.weighting import exhibit, folds, panels
+from viz.course.shared.maths import weighting
+from viz.course.why.weighting import exhibit, params, steps
+from viz.course.why.weighting.params import Params
 from viz.instruments.weighing.weighing import weighed, weighing_packet
 from viz.labels import percent
 from viz.shell import state
-
-FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.documents", "weighting.table", "weighting.take")
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
@@ -33,7 +32,7 @@ def words(test: AppTest) -> dict:
 
 def test_the_page_opens_with_a_question_and_gives_nothing_away():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     assert words(test)["covered"] and words(test)["raw"] == []
     assert "%" not in "".join(text.value for text in test.text)
     assert "Leonardo" in str(test.get("button_group")[1].options)
@@ -41,8 +40,8 @@ def test_the_page_opens_with_a_question_and_gives_nothing_away():
 
 def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
     test = page(state={"predict:weighting.first": "is"})
-    weights = lesson_of.softmax(lesson_of.BY_HAND)
-    assert not words(test)["covered"] and words(test)["raw"] == list(lesson_of.BY_HAND)
+    weights = weighting.softmax(weighting.BY_HAND)
+    assert not words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
     assert "You said “is”. It is “Leonardo”." in said(test)
     assert f"is {percent(weights[7], 2)}" in said(test) and f"“Leonardo” gets {percent(weights[7], 2)}" in said(test)
 
@@ -57,11 +56,11 @@ def test_other_importances_make_another_answer():
 def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
     """C001."""
     test = page(step="2", source="own", raw="0_0_1_0_5_0_0_5_0_0")
-    header, weights = words(test), lesson_of.softmax([0, 0, 1, 0, 5, 0, 0, 5, 0, 0])
-    assert header["words"] == list(lesson_of.WORDS) and header["raw"][4] == 5 and header["threshold"] is None
+    header, weights = words(test), weighting.softmax([0, 0, 1, 0, 5, 0, 0, 5, 0, 0])
+    assert header["words"] == list(weighting.WORDS) and header["raw"][4] == 5 and header["threshold"] is None
     assert f"all ten together {percent(weights.sum(), 2)}" in said(test) and weights.sum() == pytest.approx(1)
     skimmed = page(step="4", threshold="20", source="own", raw="0_0_1_0_5_0_0_5_0_0")
-    kept = [word for word, weight in zip(lesson_of.WORDS, weights, strict=True) if weight >= 0.2]
+    kept = [word for word, weight in zip(weighting.WORDS, weights, strict=True) if weight >= 0.2]
     assert words(skimmed)["threshold"] == 0.2 and kept == ["portrait", "Leonardo"]
     assert f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {percent(2 * weights[4])}" in said(skimmed)
 
@@ -72,11 +71,11 @@ def test_equal_sliders_give_a_tenth_each():
 
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):
     written: dict[str, object] = {}
-    monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels, "weighed", lambda key, n: (0.0,) * 9 + (2.5,))
-    panels._take("weighting.words")
+    monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(steps, "weighed", lambda key, n: (0.0,) * 9 + (2.5,))
+    steps._take("weighting.words")
     assert written == {"weighting.raw": "0_0_0_0_0_0_0_0_0_2.5", "weighting.source": "own"}
-    assert panels.importances(str(written["weighting.raw"]))[-1] == 2.5
+    assert params.importances(str(written["weighting.raw"]))[-1] == 2.5
 
 
 def test_what_the_browser_sends_is_checked(monkeypatch):
@@ -91,19 +90,19 @@ def test_what_the_browser_sends_is_checked(monkeypatch):
 
 def test_what_one_word_gains_the_others_lose_by_one_factor():
     test = page(step="3", state={"predict:weighting.share": "They stay as they are"})
-    raw = np.array(lesson_of.BY_HAND)
+    raw = np.array(weighting.BY_HAND)
     place = int(raw.argmin())
-    after = lesson_of.raised(lesson_of.BY_HAND, place)
-    ratio = after[7] / lesson_of.softmax(raw)[7]
+    after = weighting.raised(weighting.BY_HAND, place)
+    ratio = after[7] / weighting.softmax(raw)[7]
     assert "It is “All shrink by the same factor”" in said(test) and f"multiplied by {ratio:.3f}" in said(test)
 
 
 def test_surprise_of_the_shipped_model():
     test = page(step="2", source="model")
-    data = exhibit.compute(exhibit.Params(source="model"))
+    data = exhibit.compute(Params(source="model"))
     assert data.bits is not None and max(data.raw) == 5.0
     top = int(np.argmax(data.bits))
-    assert f"the surprisal of “{lesson_of.WORDS[top]}” is {data.bits[top]:.1f} bits" in said(test)
+    assert f"the surprisal of “{weighting.WORDS[top]}” is {data.bits[top]:.1f} bits" in said(test)
     informative, small = data.bits[[0, 1, 4, 7, 9]], data.bits[[2, 3, 6]]
     assert informative.min() > small.max(), "names and nouns surprise more than is, a, by"
 
@@ -112,23 +111,23 @@ def test_the_picture_is_lit_where_the_patch_is():
     test = page(step="5", part="hands")
     veils = [row["veil"] for row in chart(test)[1]]
     assert not test.get("plotly_chart") and len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
-    data = exhibit.compute(exhibit.Params(at=panels.PLACES["hands"]))
+    data = exhibit.compute(Params(part="hands"))
     first = max(data.parts, key=data.parts.__getitem__)
     assert f"{percent(data.parts[first])} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
-    touched = page(step="5", part=panels.TOUCHED, cell="79")
+    touched = page(step="5", part=params.TOUCHED, cell="79")
     assert "The brightest patch, H10" in said(touched)
 
 
 def test_a_touched_patch_moves_the_attention(monkeypatch):
     written: dict[str, object] = {}
-    monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}})
-    panels._touch("weighting.portrait")
-    assert written == {"weighting.part": panels.TOUCHED, "weighting.cell": 12}
+    monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(steps.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}})
+    steps._touch("weighting.portrait")
+    assert written == {"weighting.part": params.TOUCHED, "weighting.cell": 12}
 
 
 @pytest.mark.parametrize("link", [{"raw": "1_2", "source": "own"}, {"raw": "9_9_9_9_9_9_9_9_9_9", "source": "own"}, {"raw": "nan_0_0_0_0_0_0_0_0_0", "source": "own"},
-                                  {"step": "77"}, {"source": "x"}, {"part": "moon", "step": "5"}, {"cell": "99", "part": panels.TOUCHED, "step": "5"},
+                                  {"step": "77"}, {"source": "x"}, {"part": "moon", "step": "5"}, {"cell": "99", "part": params.TOUCHED, "step": "5"},
                                   {"width": "nan", "step": "5"}, {"threshold": "-3", "step": "4"}])  # fmt: skip
 def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
@@ -137,40 +136,31 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 def test_importances_outside_the_scale_are_refused():
     for text in ("", "1_2", "6_0_0_0_0_0_0_0_0_0", "nan_0_0_0_0_0_0_0_0_0"):
         with pytest.raises(state.Unusable):
-            panels.importances(text)
-
-
-@pytest.mark.parametrize("step", ["2", "5"])
-def test_each_fold_opens(step):
-    test = page(*FOLDS, step=step)
-    assert not test.exception
-    told = said(test)
-    assert "set by hand" in told and "drawn for this course" in told
-    assert len(test.dataframe) == 1 and any("weighting.softmax" in block.value for block in test.code)
+            params.importances(text)
 
 
 def test_the_lines_to_take_away_make_the_same_weights():
-    for params in (exhibit.Params(), exhibit.Params(source="own", own=(1.0,) * 9 + (3.0,)), exhibit.Params(source="model")):
+    for chosen in (Params(), Params(source="own", raw="1_" * 9 + "3"), Params(source="model")):
         names: dict[str, object] = {}
-        exec(folds.code(params), names)
-        np.testing.assert_allclose(names["weights"], exhibit.compute(params).weights, atol=1e-6)
+        exec(steps.code(chosen), names)
+        np.testing.assert_allclose(names["weights"], exhibit.compute(chosen).weights, atol=1e-6)
 
 
 def test_ones_own_sentence_is_weighed_by_the_models_surprise():
     """C114."""
     own = "The, king ate (the) zebra!"
     test = page(step="2", sentence=own)
-    data = exhibit.compute(exhibit.Params(text=own, source="model"))
+    data = exhibit.compute(Params(text=own, source="model"))
     assert data.words == ("The", "king", "ate", "the", "zebra") and words(test)["words"] == list(data.words) and words(test)["raw"] == list(data.raw)
     assert f"all 5 together {percent(data.weights.sum(), 2)}" in said(test)
     first = page(sentence=own)
     assert words(first)["covered"] and data.words[int(np.argmax(data.weights))] in first.get("button_group")[1].options
     names: dict[str, object] = {}
-    exec(folds.code(exhibit.Params(text=own, source="model")), names)
+    exec(steps.code(Params(text=own, source="model")), names)
     np.testing.assert_allclose(names["weights"], data.weights, atol=1e-6)
     for text, wrong in (("cat", "has 1 word."), ("a " * 17, "has 17 words."), ("", "has 0 words.")):
         with pytest.raises(InputError, match=wrong):
-            exhibit.compute(exhibit.Params(text=text))
+            exhibit.compute(Params(text=text))
 
 
 def test_the_small_picture_of_the_course_is_drawn():

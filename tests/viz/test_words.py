@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from test_every_exhibit import answered
 
 from core import glossary
 from core.errors import InputError
@@ -132,9 +133,9 @@ def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> N
 
 
 def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
-    state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "bridges")}
+    state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "methods", "bridges")}
     page = said(drawn("names", state))
-    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES))
+    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES, *glossary.METHODS))
     assert all(row.columns in page and row.rows in page and row.bridge in page for row in named.BRIDGES)
 
 
@@ -191,7 +192,7 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
     shown = {entry.slug: max(cite.step for cite in entry.info.cites) for entry in pages.discover() if any(cite.step for cite in entry.info.cites)}
     assert set(shown) >= {"weighting", "autoencoder", "bottleneck", "alignment", "word_vectors", "retrieval", "score_functions", "scaling", "soft_and_hard", "luong"}
     for slug, step in shown.items():
-        assert step <= len(next(entry for entry in pages.exhibits() if entry.slug == slug).module.STEPS), slug
+        assert step <= len(pages.find(slug).steps), slug
         test = AppTest.from_string(f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120)
         for name, value in parts.step_of(slug, step).items():
             test.query_params[name] = str(value)
@@ -304,15 +305,16 @@ def test_mathematics_is_set_or_said_in_plain_words():
         typed += [(path.stem, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes and indexed(node.value)]
     panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
     assert typed == [] and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))] == []
-    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120)
     test.session_state["fold:Global and local attention.documents"] = True
-    told = [line.value for line in test.run().markdown]
+    told = [line.value for line in answered(test.run()).markdown]
     assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [line for line in told if indexed(line.replace("\\", ""))]
 
 
 def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
-    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120)
     test.session_state["fold:Global and local attention.documents"] = True
-    charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in test.run().get(kind)]
+    shown = answered(test.run())
+    charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in shown.get(kind)]
     assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"
     assert test.session_state["_instrument_origin"].model == "bahdanau-en-es"

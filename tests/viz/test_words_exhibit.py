@@ -15,8 +15,8 @@ from test_instruments_faces import opened
 import core
 from core.serving.engine import default
 from viz.course.look_up import vectors_link as link
-from viz.course.look_up.word_vectors import context, exhibit
-from viz.course.look_up.word_vectors import sum as sums
+from viz.course.look_up.word_vectors import context, exhibit, sums
+from viz.course.look_up.word_vectors.params import MODEL, OPENING, READER, READY, SENTENCES, Params
 from viz.course.shared.maths import word_vectors as words
 from viz.labels import percent
 
@@ -28,6 +28,11 @@ def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[st
     return drawn("word_vectors", {"word_vectors.step": str(step)} | link, answered | {f"fold:{name}": True for name in folded}, guarded=True)
 
 
+
+
+def added(**three: str) -> words.Sum:
+    """The sum of the page, or of other words."""
+    return sums.added(params := Params(**three), exhibit.compute(params))
 
 
 def header(test: AppTest, wanted: str) -> dict:
@@ -54,7 +59,7 @@ def test_king_without_man_and_with_woman_is_queen():
 
 
 def test_other_places_another_answer():
-    at = [*sums.OPENING[:3], (-1.5, -1.5), (1.0, -0.8), (0.1, 0.9), sums.OPENING[6]]
+    at = [*OPENING[:3], (-1.5, -1.5), (1.0, -0.8), (0.1, 0.9), OPENING[6]]
     test = page(points=link.pack(at), guess={"hand": "queen"})
     assert "You said “queen”. It is “girl”." in said(test) and "nearest of the other words is “girl”" in said(test)
 
@@ -62,10 +67,10 @@ def test_other_places_another_answer():
 # ------------------------------------------------------------------ trained
 
 
-@pytest.mark.parametrize("three", sums.READY)
+@pytest.mark.parametrize("three", READY)
 def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
     """C010, words that a visitor types."""
-    model = default().open(exhibit.MODEL)
+    model = default().open(MODEL)
     table = words.table_of(model).astype(np.float64)
     table /= np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     a, b, c = (model.tokenizer.encode(word).ids[0] for word in three)
@@ -82,9 +87,9 @@ def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
 def test_the_bars_are_covered_before_the_guess_and_the_answer_follows_the_words():
     test = page(2)
     assert "queen" not in json.dumps(chart(test)) and "cosine 0" not in said(test)
-    found = exhibit.compute()
+    found = added()
     assert (found.nearest[0], found.first, found.place) == ("queen", "king", 3)
-    assert exhibit.compute(exhibit.Params("walked", "walk", "play")).nearest[0] != "queen"
+    assert added(a="walked", b="walk", c="play").nearest[0] != "queen"
 
 
 @pytest.mark.parametrize("word", ["", "two words", "xyzzyx", "<b>", "![x](http://a)"])
@@ -94,7 +99,7 @@ def test_a_word_that_is_not_in_the_table_gets_a_calm_answer(word):
 
 
 def test_the_map_keeps_the_sum():
-    found = exhibit.compute()
+    found = added()
     np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
     test = page(3)
     step = np.linalg.norm(found.map[0] - found.map[1])
@@ -114,7 +119,7 @@ def test_principal_components_are_those_of_the_covariance():
 
 
 def test_in_a_table_a_word_has_one_vector_and_in_a_model_two():
-    model, start = default().open(exhibit.READER), exhibit.Params()
+    model, start = default().open(READER), Params()
     same = words.alike(model.run(start.one), model.run(start.two), "bank")
     assert same[0] == pytest.approx(1, abs=1e-6) and same[-1] < 0.9 and len(same) == model.config.n_layers + 2
     test = committed(page(4), "alike", 0.5)
@@ -128,20 +133,20 @@ def test_a_word_that_does_not_stand_there_gets_a_calm_answer():
     assert not test.exception and "does not stand in" in said(test)
 
 
-@pytest.mark.parametrize("text", context.SENTENCES)
+@pytest.mark.parametrize("text", SENTENCES)
 def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     """C012: the animal sentence, where its word looks in this head, and in all heads."""
     layer, head = context.opening()
-    run = core.open_model(exhibit.READER).run(text)
+    run = core.open_model(READER).run(text)
     row = context.ROWS[text]
     weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1]
     found = words.mixed(run, layer, head, row)
     np.testing.assert_allclose(found.weights, weights, atol=1e-6)
-    assert math.isclose(found.weights.sum(), 1, abs_tol=1e-5) and len(run.side.words) == {context.SENTENCES[0]: 10, context.SENTENCES[1]: 12}[text]
+    assert math.isclose(found.weights.sum(), 1, abs_tol=1e-5) and len(run.side.words) == {SENTENCES[0]: 10, SENTENCES[1]: 12}[text]
     table = np.stack([run.trace["embed.token"][list(word.pieces)].mean(0) for word in run.side.words[: row + 1]])
     np.testing.assert_allclose(found.mix, sum(w * v for w, v in zip(weights, table, strict=True)), atol=1e-5)
     best = found.words[int(weights.argmax())]
-    test = page(5, guess={"remember": best}, text=text, folded=("word_vectors.change.Remember",))
+    test = page(5, guess={"remember": best}, text=text, folded=("word_vectors.change.4",))
     assert "Right." in said(test) and f"The mix at “{found.words[row]}”" in said(test)
     sent = header(test, "mode")
     assert sent["mode"] == "lines" and len(sent["queries"]["words"]) == len(run.side.words)
@@ -151,30 +156,27 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
 
 def test_it_is_the_word_that_remembers_in_the_animal_sentence():
     """C012."""
-    run = core.open_model(exhibit.READER).run(context.SENTENCES[1])
-    assert run.side.words[context.ROWS[context.SENTENCES[1]]].text == "it"
-    assert "Reading “it”" in said(page(5, text=context.SENTENCES[1])) and "Reading “chasing”" in said(page(5))
+    run = core.open_model(READER).run(SENTENCES[1])
+    assert run.side.words[context.ROWS[SENTENCES[1]]].text == "it"
+    assert "Reading “it”" in said(page(5, text=SENTENCES[1])) and "Reading “chasing”" in said(page(5))
 
 
-# ------------------------------------------------------------------ folds, link
+# ------------------------------------------------------------------ link
 
 
 @pytest.mark.parametrize("step", range(1, 6))
-def test_folds_open_and_nonsense_leaves_a_page(step):
-    folds = ("word_vectors.equation", "word_vectors.looking", "word_vectors.table", "word_vectors.take")
-    test = page(step, folded=folds)
-    assert not test.exception and test.code and test.title[0].value == "Word vectors"
+def test_nonsense_in_the_link_leaves_a_page(step):
     odd = page(step, points="1,2;x", row="-7", layer="99", head="x", text="<b>![x](http://a)</b> \x00 word", a="\x00", one="", word="![x](http://a)")
     assert not odd.exception and "Something went wrong" not in said(odd)
 
 
 def test_a_thumbnail_of_the_map():
-    assert exhibit.thumbnail().count("<circle") == len(exhibit.compute().map)
+    assert exhibit.thumbnail().count("<circle") == len(added().map)
 
 
 WANTED = {"king": "queen", "brother": "sister", "walked": "played", "went": "came", "mice": "children"}
 
 
-@pytest.mark.parametrize("three", sums.READY, ids=lambda three: three[0])
+@pytest.mark.parametrize("three", READY, ids=lambda three: three[0])
 def test_a_ready_made_sum_comes_out_as_it_should(three: tuple[str, str, str]):
-    assert words.add(core.open_model(sums.MODEL), *three).nearest[0] == WANTED[three[0]]
+    assert words.add(core.open_model(MODEL), *three).nearest[0] == WANTED[three[0]]

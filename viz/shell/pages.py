@@ -1,8 +1,8 @@
 """Every page of the atlas, found by looking: nothing is registered by hand.
 
-A page for free work is a folder in `viz/workspace` with a file `page.py` that has `PAGE` (those that teach lie in
-`viz/course/pages`); an exhibit of the course a folder in its chapter, `viz/course/CHAPTER`, with a file `exhibit.py` that has
-`EXHIBIT`. Both also have a frozen dataclass `Params`, `compute(params)` and `page()`. The folder's name is the slug:
+A page for free work is a folder in `viz/workspace` with a file `page.py` that has `PAGE`, a frozen dataclass `Params`,
+`compute(params)` and `page()` (those that teach lie in `viz/course/pages`); an exhibit of the course a folder in its chapter,
+`viz/course/CHAPTER`, with a text.md and an `exhibit.py` that has a `LESSON` (viz.course.lesson). The folder's name is the slug:
 address, test id and prefix of the page's own names. `python -m viz.pages` prints every address, one a line.
 
 What a page says about itself is read from its source; the module is imported when somebody opens the page. So the first
@@ -17,66 +17,14 @@ import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from viz.course.sources import SOURCES, Source
+from viz.course import texts
+from viz.course.texts import Chapter, Cite, Exhibit, PageError
 
 HOME = "look"
-
-
-class Chapter(Enum):
-    """The chapters of the course, in order: a title and what it claims."""
-
-    WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
-    LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
-    SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
-    TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
-    BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
-    GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
-
-    def __init__(self, title: str, claim: str) -> None:
-        self.title, self.claim = title, claim
-
-    @property
-    def number(self) -> int:
-        """Its place in the course, from 1."""
-        return list(Chapter).index(self) + 1
-
-
-class PageError(ValueError):
-    """A page module that does not keep the form; names the file and what is missing."""
-
-
-@dataclass(frozen=True)
-class Cite:
-    """Where a page's content stands: a document of `viz.course.sources`, the section, the equation or figure.
-
-    `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
-
-    >>> Cite("ghojogh2020", "3.2", "Eq. (17)").place()
-    'Ghojogh and Ghodsi, survey 2020, 3.2, Eq. (17)'
-    """
-
-    document: str
-    section: str
-    item: str = ""
-    step: int = 0
-
-    def __post_init__(self) -> None:
-        if self.document not in SOURCES:
-            raise PageError(f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}")
-
-    @property
-    def source(self) -> Source:
-        """The document itself."""
-        return SOURCES[self.document]
-
-    def place(self) -> str:
-        """Document, section and item in one line."""
-        return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,18 +42,6 @@ class Page:
     def called(self) -> str:
         """Its name in the menu."""
         return f"{self.title}: {self.does}" if self.does else self.title
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exhibit:
-    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, where it stands, minutes."""
-
-    title: str
-    chapter: Chapter
-    order: int
-    claim: str
-    cites: tuple[Cite, ...] = ()
-    minutes: int = 5
 
 
 @dataclass(frozen=True)
@@ -135,7 +71,15 @@ class Entry:
     @property
     def page(self) -> Callable[[], None]:
         """The function that draws it."""
-        return self.module.page
+        return getattr(self.module, "LESSON", self.module).page
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of an exhibit's steps; none of any other page."""
+        if not isinstance(self.info, Exhibit):
+            return ()
+        words = self.file.with_name("text.md")
+        return tuple(step.name for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ()))) or (self.info.title,)
 
     @property
     def whole(self) -> bool:
@@ -199,7 +143,8 @@ def _found(package: str, name: str, kind: type[Page] | type[Exhibit]) -> list[En
 
 def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit]) -> Entry:
     """A page by its source, without running it."""
-    info: Any = None
+    words = file.with_name("text.md")
+    info: Any = texts.read(words).info if kind is Exhibit and words.exists() else None
     fields: set[str] = set()
     for node in ast.parse(file.read_text("utf-8"), str(file)).body:
         match node:
@@ -246,8 +191,8 @@ def _check(module: ModuleType) -> ModuleType:
                if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
     if missing:
         raise PageError(f"{file}: Params has no default for {', '.join(missing)}")
-    for function in ("compute", "page"):
-        if not callable(getattr(module, function, None)):
+    for where, function in ((module, "compute"), (getattr(module, "LESSON", module), "page")):
+        if not callable(getattr(where, function, None)):
             raise PageError(f"{file}: has no function {function}")
     return module
 

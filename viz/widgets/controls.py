@@ -6,7 +6,7 @@ link, the back button and a preset all agree. Labels of options are taken litera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -139,6 +139,16 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
              label_visibility="collapsed", wrap=True)
 
 
+def ready(examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any]) -> None:
+    """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
+    lit = state.held(key, next((name for name, values in examples.items() if now.items() <= values.items()), None))
+    st.pills("Examples", list(examples), format_func=literal, key=key, default=lit, on_change=_make_ready, args=(key, examples), label_visibility="collapsed")
+
+
+def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:
+    state.write(**examples.get(st.session_state.get(key) or "", {}))
+
+
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:
     """The widget's key, and the state's value, which it holds before it is drawn."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
@@ -164,6 +174,11 @@ def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> N
     now = st.session_state.get(key)
     now = first if now is None else now  # an emptied box
     state.write(**{name: first + (now + 1 - first) % (most + 1 - first)}, **dict.fromkeys(drops))
+
+
+def between(lo: float, hi: float, default: float, step: float = 1) -> Callable[[str], Any]:
+    """The rule of a quantity: whole numbers when lo, hi, default and step are whole."""
+    return _numbers(lo, hi, default, step)[1]
 
 
 def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:

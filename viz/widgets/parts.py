@@ -20,6 +20,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core import glossary
 from viz import theme
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
@@ -174,9 +175,25 @@ def equation(latex: str) -> None:
     st.latex(latex)
 
 
-def numbers(text: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics."""
-    st.markdown("  \n".join(map(formulas, text.split("\n")))) if indexed(text) else st.text(text)
+def numbers(text: str, *terms: str) -> None:
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics.
+
+    What it speaks of, and `terms` by their names in the glossary, is told there behind a question mark.
+    """
+    help = meanings(text, *terms)
+    st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if indexed(text) else st.text(text, help=help)
+
+
+def meanings(text: str, *terms: str) -> str | None:
+    """What the glossary says of the measures and methods in a text, and of `terms`, as a tooltip; None for none, and before a room.
+
+    >>> meanings("The head looks at “car”.") is None
+    True
+    """
+    found = dict.fromkeys((*map(glossary.term, terms), *glossary.spoken(text)))
+    if not found or state.presenting():
+        return None
+    return "\n\n".join(f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}" for term in found)
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:

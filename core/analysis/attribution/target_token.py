@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from core.errors import InputError
 from core.maths import log_softmax
 from core.run import Run
 
@@ -66,11 +67,14 @@ def truth(run: Run, row: int) -> int | None:
 def telling(run: Run) -> int:
     """The row to open with: a hidden word; of a decoder the begin of the word, with a letter in it, that it saw coming best.
 
-    Of a text in which no such word is, the last row.
+    Of a text in which no such word is, the last row. Raises InputError for one of which a masked language model reads no word.
     """
     hidden = blanks(run)
     if hidden or run.model.spec.framed:
-        return (hidden or rows(run))[0]
+        found = hidden or rows(run)
+        if not found:
+            raise InputError("There is no word in this text.", f"{run.model.name} is asked about a word, or about a blank.", "Type a word, or [MASK].")
+        return found[0]
     begins = {word.pieces[0] for word in run.side.words if any(c.isalpha() for c in word.text)}
     known = [place - 1 for place in sorted(begins) if place > (2 if run.source is None else 0)]
     chances = log_softmax(run.logits[: run.side.n_real].astype(np.float64))

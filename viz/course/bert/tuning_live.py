@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pandas as pd
 import streamlit as st
 
 from core.serving.resolve import RECORDED
@@ -19,6 +20,7 @@ from core.training.finetune import tuning
 from core.training.finetune.tuning import LONGEST, TUNINGS, Tuning
 from core.training.records import Report
 from viz.charts.tuned import curve
+from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors, state
 from viz.widgets import controls, lesson, parts, trainings
@@ -71,6 +73,15 @@ def watch(name: str) -> None:
 def _watch(name: str) -> None:
     if not trainings.running(name):
         st.rerun()
+
+
+def missing(name: str, slug: str, *equations: str) -> Folds:
+    """Where there is neither a recorded run nor one's own: what is said in place of a picture, and the way to it."""
+    panel(name, slug)
+    code = f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
+    return Folds(
+        lambda: pd.DataFrame({"": [MISSING]}), lambda: {}, code, equations={key: {} for key in equations}, look=MISSING
+    )
 
 
 def made(run: Using) -> str:

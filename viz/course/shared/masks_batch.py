@@ -15,19 +15,16 @@ from viz.widgets import controls, parts
 TRANSLATOR = "translator-en-es"
 
 
-def fold() -> None:
-    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
-    with parts.fold("A batch of two sentences", "masks.batch") as opened:
-        if not opened.open:
-            return
-        left, right = st.columns(2, gap="large")
-        with left:
-            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
-        with right:
-            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
-        controls.draw("masks.draw", 0, 99)
-        with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-            parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
+def two_sentences() -> None:
+    """Two sentences in one batch of the translator: every mask, and that padding does not count."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
+    with right:
+        second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
+    controls.draw("masks.draw", 0, 99)
+    with errors.guard():  # what the translator cannot read leaves the rest of the page alone
+        parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
 
 
 def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:

@@ -13,7 +13,6 @@ from viz.instruments import heatmap, mask_editor
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
-from viz.widgets import controls
 
 OWN = "own"
 PILLS = lesson.KINDS | {OWN: "draw your own"}
@@ -117,12 +116,3 @@ def _cell(data: Any) -> tuple[int, int]:
     if 0 <= query < n and 0 <= key < n:
         return query, key
     return n // 2, int(data.pattern[n // 2].argmax())
-
-
-def head(config: Any, first_layer: int, first_head: int) -> None:
-    """Layer and head as pills, with those that the page opens with."""
-    with st.container(horizontal=True, gap="medium"):
-        with st.container(width="content"):
-            controls.pills("Layer", range(config.n_layers), "layer", first_layer)
-        with st.container(width="content"):
-            controls.pills("Head", range(config.n_heads), "head", first_head)

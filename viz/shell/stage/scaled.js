@@ -15,8 +15,8 @@ function keepScaled() {
     for (let times = usual, turn = 0; turn < TURNS; turn++) {
       root.setProperty("--atlas-room", times.toFixed(4));   // also read by common.js of the instruments
       const over = main.scrollHeight / main.clientHeight;
-      if (over < 1.004 || times <= LEAST * usual) break;
-      times = Math.max(LEAST * usual, times / over);
+      if (main.scrollHeight <= main.clientHeight + 1 || times <= LEAST * usual) break;   // browsers round heights
+      times = Math.max(LEAST * usual, 0.999 * times / over);
     }
     known = seen();
   };

@@ -18,7 +18,7 @@ from viz.workspace.shared import heads as chooser
 from viz.workspace.shared.heads import Place
 
 WHOLE = 100
-SEARCHED = 192
+SEARCHED = 128
 """Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
 
 

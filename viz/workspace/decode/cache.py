@@ -28,7 +28,8 @@ def show(model: Model, text: str) -> None:
     total = sum(each.nbytes for each in arrays)
     parts.numbers(
         f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
-        + ("the keys and values of every layer, so that the next token is all that has to be read." if _grows(model) else "states, which do not grow.")
+        + ("the keys and values of every layer, so that the next token is all that has to be read." if _grows(model) else "states, which do not grow."),
+        "cache",
     )
     with parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
         if opened.open:

@@ -93,7 +93,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         else:
             picture, written = st.container(), st.container()
             with written:  # sent first: it is small, and tells at once that the click was heard
-                parts.numbers(pictures.sentence(data))
+                parts.numbers(pictures.sentence(data), "surprisal")
                 pictures.written(data, _gone)
             with picture:
                 pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))

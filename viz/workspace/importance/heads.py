@@ -44,7 +44,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
     with pictures:
         swept = compute(params)
         place = _pictures(run, swept, kind)
-        parts.numbers(_sentence(params, run, swept, place))
+        parts.numbers(_sentence(params, run, swept, place), "ablation")
     follow(kind, place)
     _folds(page, params, run, swept, place)
 

@@ -46,7 +46,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     st.caption(f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}.")
     origin.tell(model=params.model, text=f"{len(samples)} sentences of ours", kind=kind)
     place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Effect of ablation on the loss, nats per token")
-    parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
+    parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)), "ablation")
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
 

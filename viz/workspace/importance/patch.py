@@ -64,13 +64,13 @@ def show(page: Page, params: Any, run: Run) -> None:
         short(run, len(columns), run.model.config.n_layers)
         shares = _swept([(key, stack, layer, place) for layer in range(run.model.config.n_layers) for place in range(len(columns))], lambda _, *at: at_position(pair, *at), pair, cost(run))
         _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
-        parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns))
+        parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
     else:
         kind = heads.kind_of(run)
         shares = _swept([(key, kind, *place) for place in ablation_sweep.places(run.model, kind)], lambda _, *at: of_head(pair, *at), pair, cost(run))
         columns = [f"H{head}" for head in range(run.model.config.n_heads)]
         _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
-        parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))))
+        parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
     _folds(page, params, run, pair, other, stack, shares.reshape(-1, len(columns)), columns)
 
 

@@ -40,7 +40,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     words = [target_picker.word(token) for token in keys]
     rows = np.stack(list(found.values()))
     heatmap(rows, list(found), words, key=f"importance.words.{kind}", axis=("reading", "word"), title=f"Shares of {target_picker.question(run, asked)}", numbers=len(words) <= 24, height=300, margins=False)
-    parts.numbers(_sentence(found, words, drops))
+    parts.numbers(_sentence(found, words, drops), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 

@@ -47,7 +47,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         st.caption(_where(run, place, layer))
         top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
         parts.show(word_bars(top, lens.chances[layer, place]), "inside.top", "The best words of the chosen cell with their probabilities")
-    parts.numbers(_sentence(run, lens, place))
+    parts.numbers(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
 
 

@@ -46,7 +46,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     with left:
         figure = parts_of_logit(names, values, hues, (chosen,))
         parts.show(figure, KEY, "Direct logit attribution: what each part of the model added to the logit of the chosen word", lambda: _pick(wide))
-    parts.numbers(_sentence(run, asked, found))
+    parts.numbers(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.to("look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best)

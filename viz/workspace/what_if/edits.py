@@ -13,6 +13,7 @@ from core.run import Run
 from core.trace import Edit
 from viz.labels import literal, visible
 from viz.shell import state
+from viz.widgets import parts
 from viz.workspace.shared.heads import Place
 from viz.workspace.shared.what_if_link import EDITS, NONE
 from viz.workspace.what_if import data
@@ -78,7 +79,7 @@ def switch(change: Change) -> None:
     now = state.held(key, mode(change))
     st.segmented_control(
         f"Output of {change.place}", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
-        on_change=_switched, args=(key, change), wrap=True,
+        on_change=_switched, args=(key, change), help=parts.meanings("", "ablation"), wrap=True,
     )  # fmt: skip
 
 

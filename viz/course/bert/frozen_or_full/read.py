@@ -1,4 +1,4 @@
-"""What the exhibit on freezing reads: the two tunings of a task, how far each moved, and one text through both and through the model before."""
+"""What the exhibit on freezing reads: the two tunings of a task, how far each moved, one text through all."""
 
 from __future__ import annotations
 
@@ -12,28 +12,14 @@ from core.serving.engine import default
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, TUNINGS, Moved, learns, moved
-from viz.course.bert import tuning_live as live
-from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
+from viz.course.bert import tuning_live
+from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said
-from viz.course.bert.tuning_live import Using
+from viz.course.bert.frozen_or_full.params import LONGEST, NAMES, SLUG, TWO
 from viz.labels import distinct
-from viz.widgets import compute as ask
+from viz.widgets import compute
 
-SLUG = "frozen_or_full."
-TASKS = tuple(GOALS)
-NAMES = {FROZEN: "frozen", FULL: "full"}
-IN_FULL = "in full"
-"""In a link: full fine-tuning."""
-TRAINED = {FROZEN: "frozen", IN_FULL: "full"}
-LONGEST = 24
-TWO = ("pairs", "answers")
-EXAMPLES = {
-    "opinions": ("The soup was not awful.", ""),
-    "pairs": ("A small dog slept at noon.", "No animal slept at noon."),
-    "answers": ("Who found a key?", "Anna found a key. Tom lost a ring."),
-    "tags": ("Her walk in the light was light.", ""),
-}
-"""The texts that a task opens with; a question stands first, its passage second."""
+BEFORE = "before"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +27,7 @@ class Task:
     """A task and its two tunings, those with a model, by way."""
 
     name: str
-    ways: dict[str, Using]
+    ways: dict[str, tuning_live.Using]
 
     @property
     def title(self) -> str:
@@ -75,7 +61,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """One text through the model before tuning, frozen and in full: tokens, weights (layer, head, query, key) by way, their changes (layer, head), what each says."""
+    """One text through the model before tuning, frozen and in full.
+
+    By way: weights (layer, head, query, key), their changes (layer, head), what is said.
+    """
 
     tokens: tuple[str, ...]
     weights: dict[str, np.ndarray]
@@ -90,12 +79,9 @@ class Read:
         return int(layer), int(head)
 
 
-BEFORE = "before"
-
-
 def task(name: str) -> Task:
     """The two tunings of a task as the visitor uses them: recorded, or their own."""
-    return Task(name, {way: live.using(f"{name}-{NAMES[way]}", SLUG) for way in WAYS})
+    return Task(name, {way: tuning_live.using(f"{name}-{NAMES[way]}", SLUG) for way in WAYS})
 
 
 def recorded_right(name: str, way: str) -> float | None:
@@ -104,23 +90,30 @@ def recorded_right(name: str, way: str) -> float | None:
     return tuning.Recorded.read(run).reports[-1].right if run in tuning.Recorded.names() else None
 
 
-def far(using: Using) -> Moved:
+def far(used: tuning_live.Using) -> Moved:
     """How far a tuning moved the body. The model has a name of its own, or is recorded and stays as it is."""
-    name = using.model
+    name = used.model
     assert name
-    return ask.submit(("frozen.moved", name), lambda: moved(default().open(name), default().open(BODY), using.tuning), 300)
+    return compute.submit(
+        ("frozen.moved", name), lambda: moved(default().open(name), default().open(BODY), used.tuning), 300
+    )
 
 
 @cache
 def parts(goal: str) -> tuple[Part, ...]:
-    """What a tuned model is made of, from below: embeddings, layers, the new head; what is not used by the task is left out."""
+    """What a tuned model is made of, from below: embeddings, layers, the new head; only what the task uses."""
     config = default().open(BODY).config
     sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
     for name, weight in default().open(BODY).network.named_parameters():
-        where = "embeddings" if name.startswith("embed.") else f"layer {name.split('.')[1]}" if name.startswith("layers.") else ""
-        if where:
-            sizes[where] += weight.numel()
-    body = tuple(Part(name, size, tuple(way for way in WAYS if _taught(goal, way, name))) for name, size in sizes.items())
+        kind, number = name.split(".")[:2]
+        if kind == "embed":
+            sizes["embeddings"] += weight.numel()
+        elif kind == "layers":
+            sizes[f"layer {number}"] += weight.numel()
+    body = tuple(
+        Part(name, size, tuple(way for way in WAYS if _taught(goal, way, name)))
+        for name, size in sizes.items()
+    )
     return *body, Part("new head", head_size(goal, config.d_model), WAYS)
 
 
@@ -135,18 +128,30 @@ def head_size(goal: str, d_model: int) -> int:
 
 def _taught(goal: str, way: str, part: str) -> bool:
     of = default().open(BODY).config.n_layers
-    return learns(TUNINGS[f"{goal}-{NAMES[way]}"], "embed.token.weight" if part == "embeddings" else f"layers.{part.split()[1]}.x", of)
+    return learns(
+        TUNINGS[f"{goal}-{NAMES[way]}"],
+        "embed.token.weight" if part == "embeddings" else f"layers.{part.split()[1]}.x",
+        of,
+    )
 
 
 def texts(found: Task, text: str, second: str) -> Read:
-    """The visitor's text through the three models. Errors: InputError for no word, or more tokens than can be drawn."""
+    """The visitor's text through the three models. Errors: InputError for no word, or too many tokens."""
     pair = {"pair": second} if found.name in TWO else {}
-    runs = {way: ask.run(name, text, keep=("*pattern", "*allowed"), **pair) for way, name in ((BEFORE, BODY), *((way, str(found.ways[way].model)) for way in WAYS))}
+    models = {BEFORE: BODY} | {way: str(found.ways[way].model) for way in WAYS}
+    keep = ("*pattern", "*allowed")
+    runs = {way: compute.run(name, text, keep=keep, **pair) for way, name in models.items()}
     tokens = runs[BEFORE].tokens
     if len(tokens) > LONGEST:
-        raise InputError(f"The text has {len(tokens)} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or restore the opening text (R).")
+        raise InputError(
+            f"The text has {len(tokens)} tokens.",
+            f"This page draws up to {LONGEST}.",
+            "Shorten it, or restore the opening text (R).",
+        )
     labels = GOALS[found.name].labels
     return Read(
-        tuple(distinct(tokens)), {way: run.attention().weights for way, run in runs.items()},
-        {way: attention_change(runs[BEFORE], runs[way]) for way in WAYS}, {way: said(runs[way], labels) for way in WAYS},
-    )  # fmt: skip
+        tuple(distinct(tokens)),
+        {way: run.attention().weights for way, run in runs.items()},
+        {way: attention_change(runs[BEFORE], runs[way]) for way in WAYS},
+        {way: said(runs[way], labels) for way in WAYS},
+    )

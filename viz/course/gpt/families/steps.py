@@ -11,43 +11,21 @@ import streamlit as st
 
 from viz.course.gpt.families import read as reading
 from viz.course.gpt.families.maths import two_chains
-from viz.course.shared.shown import Shown
+from viz.course.gpt.families.params import SLUG, Params
+from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent
 from viz.shell import room, state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, controls, lesson, parts
 
-SLUG = "families."
-GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
 STILL = "not moved at all"
 LATER = "Comes after your guess."
-LOOKING_MASKS = (
-    "A row is a position of the model, a column what it may read; hatched is masked. The colours are the real weights, the mean over all heads and layers. **BERT** is an encoder: every position reads every other. **GPT** is a decoder without a "
-    "source: a position reads itself and what stands before. The **translator** has both: its encoder reads as BERT does, and each position of its decoder, shown here, reads all of the source and its own words so far."
-)
-LOOKING_RIPPLE = (
-    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a position, the colour how far the vector there has moved, as a share of its length, from 0 to 1 and more. In row “in” only the word itself has "
-    "moved; of the translator's decoder nothing, for the word enters on the other side. Hatched: not moved at all."
-)
-LOOKING_PATTERN = (
-    "Each input is moved in turn. A filled cell says that the output of this row moved when the input of this column was moved: there the Jacobian is not zero. It is what the masks allow, carried through all layers; "
-    "more layers fill no hatched cell of GPT, for each layer looks only back. How much an output moves is another question: this is who can be heard at all."
-)
-LOOKING_CHAINS = (
-    "ELMo reads with two recurrent networks, one from each end, and joins their states at the top. No trained ELMo is in this app: these are two small chains of our own LSTM cells, two layers each, with drawn weights, over the words "
-    "of the sentence. The pattern depends on how they are built, not on what they have learned. Joined, all words can be heard; but no layer of either chain ever sees both sides, as every layer of BERT does."
-)
-LOOKING_TABLE = (
-    "The counts are those of this sentence: inputs that move the output at the position of the chosen word, counted by moving each. ELMo's row is counted on two chains with drawn weights, for no trained one is here. What the sources add: bidirectional reading is what "
-    "BERT gained, and it is why BERT cannot simply write on: a word that is read on both sides cannot be the next one."
-)
 
 
-def masks(data: reading.Data) -> Shown:
+def masks(params: Params, data: reading.Data) -> Folds:
     """The three masks with the real weights in them."""
     n = len(data.gpt.inputs)
     open_ = int(data.gpt.allowed.sum())
@@ -65,12 +43,12 @@ def masks(data: reading.Data) -> Shown:
                  f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each.")  # fmt: skip
     table = pd.DataFrame(data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs))
     arrays = {"bert": data.bert.allowed, "gpt": data.gpt.allowed, "both": data.both.allowed}
-    return Shown({"masked.mask": {}, "masked.matrix": {}}, (), LOOKING_MASKS, lambda: table if told else GUESS, arrays if told else {}, _code(data, "print(run.attention().allowed[0, 0].astype(int))"))
+    return Folds(lambda: table, lambda: arrays, _code(data, "print(run.attention().allowed[0, 0].astype(int))"), told, {"masked.mask": {}, "masked.matrix": {}})
 
 
-def ripple(data: reading.Data) -> Shown:
+def ripple(params: Params, data: reading.Data) -> Folds:
     """One word moved, layer by layer."""
-    word, found = _word(data), _moved(data)
+    word, found = _word(data), _moved(params, data)
     own = data.gpt.pieces[word]
     hit = found.gpt[list(own), -1].max(0) > 0
     question, picture = st.container(), st.container()
@@ -92,13 +70,15 @@ def ripple(data: reading.Data) -> Shown:
                  f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs move when “{data.words[word]}” is changed.")  # fmt: skip
     _words(data, word)
     line = r"r_{l,i} = \frac{\lVert x'_{l,i} - x_{l,i} \rVert}{\lVert x_{l,i} \rVert}"
-    return Shown({"masked.mask": {}}, (line,), LOOKING_RIPPLE, lambda: pd.DataFrame(np.round(layers[1][2], 4), columns=list(data.gpt.outputs)) if told else GUESS,
-                 {"bert": layers[0][2], "gpt": layers[1][2], "both": layers[2][2]} if told else {}, _code(data, _INFLUENCE + f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, place)"))  # fmt: skip
+    return Folds(
+        lambda: pd.DataFrame(np.round(layers[1][2], 4), columns=list(data.gpt.outputs)), lambda: {"bert": layers[0][2], "gpt": layers[1][2], "both": layers[2][2]},
+        _code(data, _INFLUENCE + f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, place)"), told, {"masked.mask": {}}, (line,),
+    )  # fmt: skip
 
 
-def who_moves_whom(data: reading.Data) -> Shown:
+def who_moves_whom(params: Params, data: reading.Data) -> Folds:
     """The whole pattern of each model, each input moved in turn."""
-    found = _moved(data)
+    found = _moved(params, data)
     m = len(data.both.outputs)
     first = data.both.inputs[-m - 1]
     reached = int((found.source[-1, -1] > 0).sum())
@@ -117,13 +97,15 @@ def who_moves_whom(data: reading.Data) -> Shown:
     layers = data.gpt.run.model.config.n_layers
     picture.text(f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
     line = r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
-    return Shown({"masked.mask": {}}, (line,), LOOKING_PATTERN, lambda: pd.DataFrame(patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)) if told else GUESS,
-                 dict(patterns) if told else {}, _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"))  # fmt: skip
+    return Folds(
+        lambda: pd.DataFrame(patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)), lambda: patterns,
+        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"), told, {"masked.mask": {}}, (line,),
+    )  # fmt: skip
 
 
-def chains(data: reading.Data) -> Shown:
+def chains(params: Params, data: reading.Data) -> Folds:
     """ELMo's way: two chains, one from each end, and both joined."""
-    word, found, n = _word(data), _moved(data).chains, len(data.words)
+    word, found, n = _word(data), _moved(params, data).chains, len(data.words)
     heard = int((found[two_chains.SIDES[0]][word] > 0).sum())
     question, picture = st.container(), st.container()
     with question:
@@ -142,15 +124,16 @@ def chains(data: reading.Data) -> Shown:
     parts.numbers(f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side." if told else
                   "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built.")  # fmt: skip
     _words(data, word)
-    controls.draw(SLUG + "draw", two_chains.DRAW, 99, again="Other weights")
-    code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={_draw()}).items():\n    print(name)\n    print((moved > 0).astype(int))"
-    return Shown({"bahdanau.annotation": {}}, (), LOOKING_CHAINS, lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names) if told else GUESS,
-                 {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)} if told else {}, code)  # fmt: skip
+    code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={params.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))"
+    return Folds(
+        lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names), lambda: {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)},
+        code, told, {"bahdanau.annotation": {}},
+    )  # fmt: skip
 
 
-def table(data: reading.Data) -> Shown:
+def table(params: Params, data: reading.Data) -> Folds:
     """The families in rows; what moves the output at the chosen word is counted."""
-    word, found = _word(data), _moved(data)
+    word, found = _word(data), _moved(params, data)
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
     counts = {name: (int(patterns[name][getattr(data, name).pieces[word][0]].sum()), patterns[name].shape[1]) for name in ("bert", "gpt")}
     joined = found.chains[two_chains.SIDES[2]]
@@ -176,8 +159,10 @@ def table(data: reading.Data) -> Shown:
         st.table(rows)
     parts.numbers("Counted by moving each input of this sentence." if told else "The counts come after your guess.")
     _words(data, word)
-    return Shown({"masked.mask": {}, "bahdanau.annotation": {}}, (), LOOKING_TABLE, lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T if told else GUESS,
-                 {name: np.array(value) for name, value in counts.items()} if told else {}, _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"))  # fmt: skip
+    return Folds(
+        lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T, lambda: counts,
+        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"), told, {"masked.mask": {}, "bahdanau.annotation": {}},
+    )  # fmt: skip
 
 
 _INFLUENCE = "from viz.course.gpt.families.maths.influence import influence\n\nfound = influence(model, run.side.text)  # (input, layer + 1, place)\n"
@@ -187,13 +172,8 @@ def _code(data: reading.Data, last: str) -> str:
     return f"import core\n\nmodel = core.open_model({reading.GPT!r})  # or {reading.BERT!r}, {reading.BOTH!r}\nrun = model.run({data.text!r})\n{last}"
 
 
-def _moved(data: reading.Data) -> reading.Moved:
-    draw = _draw()
-    return ask.submit(("families.moved", data.text, draw), lambda: reading.moved(data, draw), 60 * len(data.gpt.inputs))
-
-
-def _draw() -> int:
-    return state.read(SLUG + "draw", two_chains.DRAW, state.whole(0, 99))
+def _moved(params: Params, data: reading.Data) -> reading.Moved:
+    return compute.submit(("families.moved", data.text, params.draw), lambda: reading.moved(data, params.draw), 60 * len(data.gpt.inputs))
 
 
 def _word(data: reading.Data) -> int:

@@ -78,20 +78,33 @@ def conditionals(model: Model, text: str, k: int | None = None) -> Conditionals:
     encoded = model.tokenizer.encode(text)
     n = len(encoded.ids)
     if not text.strip() or not n:
-        raise InputError("There is no text.", "Each token of a text is predicted from those before it.", "Type a sentence.")
+        raise InputError(
+            "There is no text.", "Each token of a text is predicted from those before it.", "Type a sentence."
+        )
     if n > LONGEST:
-        raise InputError(f"The text has {n} tokens.", f"This page reads up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(
+            f"The text has {n} tokens.",
+            f"This page reads up to {LONGEST}.",
+            "Shorten it, or take an example.",
+        )
     if k is not None and k < 1:
-        raise InputError(f"The window is k = {k}.", "A token is predicted from at least one token.", "Choose 1 or more.")
+        raise InputError(
+            f"The window is k = {k}.", "A token is predicted from at least one token.", "Choose 1 or more."
+        )
     window = n if k is None else min(k, n)
     scores = _scores(model, encoded.ids, window)
     log_p = scores.log_softmax(-1)
     wanted = torch.tensor(encoded.ids)
     best = log_p.max(-1)
     return Conditionals(
-        tuple(encoded.tokens), tuple(encoded.ids), window, log_p[torch.arange(n), wanted].numpy(), tuple(_name(model, int(i)) for i in best.indices),
-        best.values.exp().numpy(), float(F.cross_entropy(scores, wanted)),
-    )  # fmt: skip
+        tuple(encoded.tokens),
+        tuple(encoded.ids),
+        window,
+        log_p[torch.arange(n), wanted].numpy(),
+        tuple(_name(model, int(i)) for i in best.indices),
+        best.values.exp().numpy(),
+        float(F.cross_entropy(scores, wanted)),
+    )
 
 
 def _name(model: Model, index: int) -> str:
@@ -102,7 +115,9 @@ def _scores(model: Model, ids: tuple[int, ...], k: int) -> Tensor:
     """The scores (n, vocab) of every next token behind its window; all reach back: one row serves every place."""
     start, n = model.tokenizer.start, len(ids)
     if start is None:
-        raise InputError(f"{model.name} has no start.", "The first token is predicted from START.", "Choose another model.")
+        raise InputError(
+            f"{model.name} has no start.", "The first token is predicted from START.", "Choose another model."
+        )
     if k >= n:
         return _pass(model, [[start, *ids[:-1]]])[0]
     rows = [[start, *ids[:place]] if place <= k else list(ids[place - k : place]) for place in range(n)]
@@ -116,3 +131,13 @@ def _pass(model: Model, rows: list[list[int]]) -> Tensor:
     batch = Batch(ids=ids, real=torch.arange(longest) < torch.tensor([[len(row)] for row in rows]))
     with torch.inference_mode():
         return model.network.logits(model.network(batch)).double()
+
+
+def times_as_probable(difference: float) -> str:
+    """How many times less or more probable.
+
+    >>> times_as_probable(-2.302585), times_as_probable(0.693147), times_as_probable(-14.24)
+    ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
+    """
+    times = float(f"{np.exp(abs(difference)):.3g}")
+    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,42 +12,22 @@ from core.analysis.diagram_nodes import boxes
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
-from viz.course.gpt.next_token import charts as figures
-from viz.course.gpt.next_token import map as drawn
-from viz.course.gpt.next_token.maths import LONGEST, Conditionals, conditionals
+from viz.course.gpt.next_token import charts, maths, plan
+from viz.course.gpt.next_token.maths import Conditionals, conditionals
+from viz.course.gpt.next_token.params import MODEL, SLUG, Params
+from viz.course.lesson import Folds
 from viz.course.shared.maths import across, sizes
-from viz.course.shared.shown import Shown
 from viz.instruments import heatmap
 from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
 from viz.shell import room, state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, controls, lesson, parts
 
-SLUG = "next_token."
-MODEL, READER = "gpt-mini", "bert-mini"
-SENTENCES = ("The king and the queen lived in a large castle.", "Psychology is the study of the mind.", "The cat sat on the mat and looked at the moon.")
-WIDEST = LONGEST
+READER = "bert-mini"
+Both = tuple[Conditionals, Conditionals]
 MAP = SLUG + "map"
 CHOICES = 3
-LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
-LOOKING_BARS = (
-    "A bar hangs from 0: the lower it ends, the higher the surprisal of this token given those before it. −2.3 is one in ten, −4.6 one in a hundred, −6.9 one in a thousand. Logarithms of a product add up, so the line "
-    "below, the sum so far, ends at the logarithm of the probability of the whole text. The first token is predicted from START only."
-)
-LOOKING_BLOCK = (
-    "The plan is read from the bottom to the top. The small pictures are real: weights of attention (the mean of the heads) or the tensor that leaves the box, one row a token. This network has the norm before each sub-layer, "
-    "as GPT-2 has; GPT-1 had it after the sum. At the top stands the most probable next token of each position. **Touch** any box."
-)
-LOOKING_MASKS = (
-    "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are masked: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
-    "masks nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
-)
-LOOKING_WINDOW = (
-    "Strong bars: the model sees only the last k tokens before the one it predicts. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "
-    "Perplexity is exp(−L₁ / n): as unsure as a uniform choice among so many tokens. A wider window need not help at every single token."
-)
 
 
 def named(tokens: Sequence[str]) -> list[str]:
@@ -59,10 +38,13 @@ def named(tokens: Sequence[str]) -> list[str]:
 def options(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
     """The places with the lowest and the highest values, in the order of the text, with these values."""
     order = np.argsort(values, kind="stable")
-    return {names[place]: float(values[place]) for place in sorted({*map(int, order[:CHOICES]), *map(int, order[-CHOICES:])})}
+    return {
+        names[place]: float(values[place])
+        for place in sorted({*map(int, order[:CHOICES]), *map(int, order[-CHOICES:])})
+    }
 
 
-def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
+def guess(params: Params, data: Both) -> Folds:
     """The bars of the text; covered until the guess."""
     found, names = data[0], named(data[0].tokens)
     n, known = len(names), True
@@ -71,44 +53,78 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     if n > 2:
         with question:
             known = lesson.predict(
-                SLUG + "least", "After the first token: which one has the highest surprisal?", options(found.logprobs[1:], names[1:]), names[lowest],
+                SLUG + "least",
+                "After the first token: which one has the highest surprisal?",
+                options(found.logprobs[1:], names[1:]),
+                names[lowest],
                 f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
-            )  # fmt: skip
+            )
     with picture:
-        parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=290 if lesson.presenting() else 330), SLUG + "bars",
-                   "ln P of each token: " + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, found.logprobs, strict=True)) if known else "The tokens; their probabilities come after the guess.")  # fmt: skip
+        parts.show(
+            charts.bars(
+                names,
+                found.logprobs if known else None,
+                marked=lowest,
+                height=290 if lesson.presenting() else 330,
+            ),
+            SLUG + "bars",
+            "ln P of each token: "
+            + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, found.logprobs, strict=True))
+            if known
+            else "The tokens; their probabilities come after the guess.",
+        )
         parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
-    return Shown({"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}} if known else {"gpt.conditionals": {}},
-                 (rf"{number(found.total, 4)} = \ln ({found.product:.3g})",) if known else (), LOOKING_BARS, (lambda: _table(found, names)) if known else (lambda: LATER),
-                 {"logprobs": found.logprobs, "running": found.running} if known else {}, _code(params.text))  # fmt: skip
+    return Folds(
+        lambda: _table(found, names),
+        lambda: {"logprobs": found.logprobs, "running": found.running},
+        _code(params.text),
+        known,
+        {"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}},
+        latex=(rf"{number(found.total, 4)} = \ln ({found.product:.3g})",),
+    )
 
 
 def _sum(found: Conditionals) -> str:
     n = len(found.tokens)
-    return (f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy says {found.mean_by_torch:.4f}. "
-            f"Perplexity {found.perplexity:.1f}.")  # fmt: skip
+    return (
+        f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy says {found.mean_by_torch:.4f}. "
+        f"Perplexity {found.perplexity:.1f}."
+    )
 
 
 def _table(found: Conditionals, names: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame({"token": names, "P": np.exp(found.logprobs), "ln P": found.logprobs, "sum so far": found.running, "most probable": found.best, "its P": found.best_p})
+    return pd.DataFrame(
+        {
+            "token": names,
+            "P": np.exp(found.logprobs),
+            "ln P": found.logprobs,
+            "sum so far": found.running,
+            "most probable": found.best,
+            "its P": found.best_p,
+        }
+    )
 
 
 def missing() -> str:
     """The part of the Transformer's decoder layer that no layer of the GPT has."""
     named = {"self": "masked self-attention", "cross": "cross-attention", "ffn": "the feed-forward network"}
-    transformer = {box.what for box in boxes(default().open("translator-en-es")) if box.side == "decoder" and box.layer == 0} & set(named)
+    transformer = {
+        box.what
+        for box in boxes(default().open("translator-en-es"))
+        if box.side == "decoder" and box.layer == 0
+    } & set(named)
     block = default().open(MODEL).network.layers[0]
     has = {"self": "self_attn", "cross": "cross_attn", "ffn": "ffn"}
     (gone,) = (what for what in transformer if not hasattr(block, has[what]))
     return named[gone]
 
 
-def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
+def block(params: Params, data: Both) -> Folds:
     """The plan of GPT with what is struck out; a touched box shows what leaves it."""
-    run = ask.run(MODEL, params.text)
+    run = compute.run(MODEL, params.text)
     config = run.model.config
     layer = state.read("layer", 0, state.one_of(range(config.n_layers), 0))
-    names = [part.name for part in drawn.PARTS]
+    names = [part.name for part in plan.PARTS]
     with room.wide():
         left, right = st.columns([11, 9], gap="medium")
     chosen = state.read(SLUG + "box", "self", state.one_of(names, "self"))
@@ -116,22 +132,34 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     cross = sizes.attention(config.d_model) + sizes.norm(config.d_model)
     with right:
         known = lesson.predict(
-            SLUG + "gone", "Three parts of the Transformer's decoder layer. GPT has no encoder: which part goes?", ("masked self-attention", "cross-attention", "the feed-forward network"), missing(),
+            SLUG + "gone",
+            "Three parts of the Transformer's decoder layer. GPT has no encoder: which part goes?",
+            ("masked self-attention", "cross-attention", "the feed-forward network"),
+            missing(),
             f"It asked the encoder. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
-        )  # fmt: skip
-        part = next(each for each in drawn.PARTS if each.name == chosen)
+        )
+        part = next(each for each in plan.PARTS if each.name == chosen)
         if known:
-            st.markdown(f"**{drawn.heading(part)}**  \n{part.does}")
+            st.markdown(f"**{plan.heading(part)}**  \n{part.does}")
         else:
             st.markdown("Up the middle goes each token's vector. Three times something is added to it.")
         controls.segmented("Layer", range(config.n_layers), "layer", 0, lambda i: f"L{i}", quiet=True)
-        shown = drawn.panels(run, part, layer)
+        shown = plan.panels(run, part, layer)
         with st.container():
             if shown and known:
-                parts.show(tensors(shown, height=170 if lesson.presenting() else 300, room=lesson.presenting()), SLUG + "tensors", f"What leaves the box {part.name}.")
+                parts.show(
+                    tensors(shown, height=170 if lesson.presenting() else 300, room=lesson.presenting()),
+                    SLUG + "tensors",
+                    f"What leaves the box {part.name}.",
+                )
         base = across.counts()
-        parts.numbers(f"{config.n_layers} blocks of {own:,}." if known and lesson.presenting() else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}." if known
-                      else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}.")  # fmt: skip
+        parts.numbers(
+            f"{config.n_layers} blocks of {own:,}."
+            if known and lesson.presenting()
+            else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}."
+            if known
+            else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}."
+        )
 
     def touched() -> None:
         name = picked(MAP, names)
@@ -140,95 +168,176 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
 
     origin.tell_run(run)
     with left:
-        diagram(**drawn.plan(run, layer, struck=known), key=MAP, on_pick=touched, selected=chosen if known else "", row=23 if lesson.presenting() else 29)
+        diagram(
+            **plan.plan(run, layer, struck=known),
+            key=MAP,
+            on_pick=touched,
+            selected=chosen if known else "",
+            row=23 if lesson.presenting() else 29,
+        )
     code = f"import core\n\nrun = core.open_model({MODEL!r}).run({params.text!r})\nprint([name for name in run.trace.names() if name.startswith('layer.{layer}.')])  # no cross_attn among them"
-    table = pd.DataFrame([(part.name, part.does, str(drawn.value(run, part, layer).shape) if part.leaf else "struck out") for part in drawn.PARTS], columns=["box", "what it does", "shape"])
-    return Shown({"masked.matrix": {}, "residual.first": {}, "ffn.residual": {}, "output.softmax": {}}, (), LOOKING_BLOCK, (lambda: table) if known else (lambda: LATER),
-                 {"pattern": run.trace[f"layer.{layer}.self_attn.pattern"]}, code)  # fmt: skip
+    table = pd.DataFrame(
+        [
+            (part.name, part.does, str(plan.value(run, part, layer).shape) if part.leaf else "struck out")
+            for part in plan.PARTS
+        ],
+        columns=["box", "what it does", "shape"],
+    )
+    return Folds(
+        lambda: table,
+        lambda: {"pattern": run.trace[f"layer.{layer}.self_attn.pattern"]},
+        code,
+        known,
+        {"masked.matrix": {}, "residual.first": {}, "ffn.residual": {}, "output.softmax": {}},
+    )
 
 
-def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
+def two_masks(params: Params, data: Both) -> Folds:
     """The same sentence before both readers; GPT's map comes after the guess."""
-    both, back = (ask.run(model, params.text, keep=("*.pattern", "*.allowed")) for model in (READER, MODEL))
+    both, back = (
+        compute.run(model, params.text, keep=("*.pattern", "*.allowed")) for model in (READER, MODEL)
+    )
     sees, looks = both.attention("self"), back.attention("causal")
     n = len(looks.queries)
     shut = int((~looks.allowed[0, 0]).sum())
     question, picture = st.container(), st.container()
     with question:
-        known = lesson.predict_number(
-            SLUG + "shut", f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?", 0, n * n, shut,
-            f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.", max(1, n // 4),
-        ) if n > 3 else True  # fmt: skip
+        known = (
+            lesson.predict_number(
+                SLUG + "shut",
+                f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
+                0,
+                n * n,
+                shut,
+                f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
+                max(1, n // 4),
+            )
+            if n > 3
+            else True
+        )
     left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
     tall = 330 if lesson.presenting() else 380
     with left:
         origin.tell_run(both, "self", changed="mean of all layers and heads")
-        heatmap(sees.weights.mean((0, 1)), distinct(sees.queries), distinct(sees.keys), key=SLUG + "bert", allowed=sees.allowed[0, 0], title="BERT: looks both ways", height=tall, axis=("looks", "looked at"))
+        heatmap(
+            sees.weights.mean((0, 1)),
+            distinct(sees.queries),
+            distinct(sees.keys),
+            key=SLUG + "bert",
+            allowed=sees.allowed[0, 0],
+            title="BERT: looks both ways",
+            height=tall,
+            axis=("looks", "looked at"),
+        )
     with right:
         if known:
             origin.tell_run(back, "causal", changed="mean of all layers and heads")
-            heatmap(looks.weights.mean((0, 1)), named(looks.queries), named(looks.keys), key=SLUG + "gpt", allowed=looks.allowed[0, 0], title="GPT: looks back only", height=tall, axis=("looks", "looked at"))
+            heatmap(
+                looks.weights.mean((0, 1)),
+                named(looks.queries),
+                named(looks.keys),
+                key=SLUG + "gpt",
+                allowed=looks.allowed[0, 0],
+                title="GPT: looks back only",
+                height=tall,
+                axis=("looks", "looked at"),
+            )
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
     aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
-    picture.text(f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. " + (
-        f"GPT masks {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}." if known else "And GPT?"))  # fmt: skip
-    table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys))
-    code = (f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
-            "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are masked')")  # fmt: skip
-    return Shown({"self.matrix": {}, "masked.matrix": {}}, (), LOOKING_MASKS, (lambda: table) if known else (lambda: LATER),
-                 {"bert": row, "gpt": looks.weights.mean((0, 1))} if known else {"bert": row}, code)  # fmt: skip
+    picture.text(
+        f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. "
+        + (
+            f"GPT masks {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}."
+            if known
+            else "And GPT?"
+        )
+    )
+    table = pd.DataFrame(
+        looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys)
+    )
+    code = (
+        f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
+        "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are masked')"
+    )
+    return Folds(
+        lambda: table,
+        lambda: {"bert": row, "gpt": looks.weights.mean((0, 1))},
+        code,
+        known,
+        {"self.matrix": {}, "masked.matrix": {}},
+    )
 
 
-def window(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
+def window(params: Params, data: Both) -> Folds:
     """The bars behind the last k tokens, those behind all in pale."""
     full, near = data
     names, n, known = named(full.tokens), len(full.tokens), True
     question, picture = st.container(), st.container()
     if n > 3:
-        one = ask.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
+        one = compute.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
         lost = full.logprobs - one.logprobs
         most = int(lost[2:].argmax()) + 2
         with question:
             known = lesson.predict(
-                SLUG + "lost", "Now it sees one token only, k = 1. Which token becomes most improbable, against before?", options(lost[2:], names[2:]), names[most],
+                SLUG + "lost",
+                "Now it sees one token only, k = 1. Which token becomes most improbable, against before?",
+                options(lost[2:], names[2:]),
+                names[most],
                 f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
-            )  # fmt: skip
+            )
     with picture:
-        parts.show(figures.bars(names, near.logprobs if known else None, full.logprobs, height=290 if lesson.presenting() else 330), SLUG + "window",
-                   f"ln P of each token given {near.k} tokens, and given all." if known else "ln P of each token given all those before it; the window comes after the guess.")  # fmt: skip
+        parts.show(
+            charts.bars(
+                names,
+                near.logprobs if known else None,
+                full.logprobs,
+                height=290 if lesson.presenting() else 330,
+            ),
+            SLUG + "window",
+            f"ln P of each token given {near.k} tokens, and given all."
+            if known
+            else "ln P of each token given all those before it; the window comes after the guess.",
+        )
         parts.numbers(
-            f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. " +
-            (f"The window makes the text {_factor(near.total - full.total)}." if near.k < n - 1 else "The window covers the whole past: the same numbers.") if known
+            f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
+            + (
+                f"The window makes the text {maths.times_as_probable(near.total - full.total)}."
+                if near.k < n - 1
+                else "The window covers the whole past: the same numbers."
+            )
+            if known
             else f"With everything before it in sight: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}."
-        )  # fmt: skip
-        controls.slider("k, how many tokens it sees", 1, WIDEST, SLUG + "k", 1)
-    frame = pd.DataFrame({"token": names, f"ln P, k = {near.k}": near.logprobs, "ln P, all": full.logprobs, "difference": near.logprobs - full.logprobs})
-    return Shown({"gpt.conditionals": {"n": str(n), "L_1": number(near.total, 3)}} if known else {"gpt.conditionals": {}},
-                 (rf"k = {near.k}: \quad {number(near.total, 3)} \qquad \text{{all}}: \quad {number(full.total, 3)}",) if known else (), LOOKING_WINDOW, (lambda: frame) if known else (lambda: LATER),
-                 {"window": near.logprobs, "full": full.logprobs} if known else {"full": full.logprobs}, _code(params.text, params.k))  # fmt: skip
+        )
+    frame = pd.DataFrame(
+        {
+            "token": names,
+            f"ln P, k = {near.k}": near.logprobs,
+            "ln P, all": full.logprobs,
+            "difference": near.logprobs - full.logprobs,
+        }
+    )
+    return Folds(
+        lambda: frame,
+        lambda: {"window": near.logprobs, "full": full.logprobs},
+        _code(params.text, params.k),
+        known,
+        {"gpt.conditionals": {"n": str(n), "L_1": number(near.total, 3)}},
+        latex=(
+            rf"k = {near.k}: \quad {number(near.total, 3)} \qquad \text{{all}}: \quad {number(full.total, 3)}",
+        ),
+    )
 
 
 def _one(text: str) -> Conditionals:
     return conditionals(default().open(MODEL), text, 1)
 
 
-def _factor(difference: float) -> str:
-    """How many times less or more probable.
-
-    >>> _factor(-2.302585), _factor(0.693147), _factor(-14.24)
-    ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
-    """
-    times = float(f"{np.exp(abs(difference)):.3g}")
-    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"
-
-
 def _code(text: str, k: int | None = None) -> str:
     more = "" if k is None else f", {k}"
-    return (f"import core\nfrom viz.course.gpt.next_token.maths import conditionals\n\nfound = conditionals(core.open_model({MODEL!r}), {text!r}{more})\n"
-            "for token, logprob in zip(found.tokens, found.logprobs):\n    print(repr(token), logprob)\nprint(found.total, found.perplexity, found.mean_by_torch)")  # fmt: skip
-
-
-SHOWN: tuple[Callable[..., Shown], ...] = (guess, block, two_masks, window)
+    return (
+        f"import core\nfrom viz.course.gpt.next_token.maths import conditionals\n\nfound = conditionals(core.open_model({MODEL!r}), {text!r}{more})\n"
+        "for token, logprob in zip(found.tokens, found.logprobs):\n    print(repr(token), logprob)\nprint(found.total, found.perplexity, found.mean_by_torch)"
+    )

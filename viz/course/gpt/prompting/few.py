@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,22 +12,18 @@ from core.checkpoints.record import trained
 from core.serving.engine import default
 from viz.charts.scores import bars
 from viz.course.gpt.prompting.maths import CANDIDATES, MOST, TASKS, prompt, scored, written
-from viz.course.gpt.prompting.steps import LATER, SLUG
-from viz.course.shared.maths.prompts import ASKED, TEMPLATES, answers
-from viz.course.shared.shown import Shown
+from viz.course.gpt.prompting.params import MODEL, SLUG, Params
+from viz.course.lesson import Folds
+from viz.course.shared.maths.prompts import ASKED, TEMPLATES, Answer, answers
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.shell import state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, controls, lesson, parts
 
-MODEL = "gpt-mini"
-OPENS = 2
 SHOTS = (0, 1, 2, MOST)
 TRIPLES = (
     "(translate to french, english text, french text)      Beigy 2024, GPT-2\n"
     "(reverse,             hello,        olleh)            prompt-tiny, step 1"
-)  # fmt: skip
+)
 LOOKING_DESCRIBED = (
     "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts (only the translation shows two pairs first, the others are zero-shot: no example at all); each candidate is scored by the probability of all its tokens after the prompt, "
     "and the bars are these probabilities brought to a sum of 1. This model has {size:.1f} million parameters and read {tokens:,.0f} million tokens in its training, children's books and simple sentences, all English, the same ones again and again: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. "
@@ -43,9 +38,9 @@ LOOKING_FEW = (
 HELPED = ("clearly more", "no clear difference", "clearly fewer")
 
 
-def described(data: Any) -> Shown:
+def described(params: Params, _: object) -> Folds:
     """The documents' triple, and one prompt of ours with its candidates."""
-    at = state.read(SLUG + "asked", OPENS, state.one_of(range(len(ASKED)), OPENS))
+    at = params.asked
     asked = ASKED[at]
     found = _answers(at)
     names = [each.text.strip() for each in found]
@@ -53,10 +48,14 @@ def described(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "best", "Which of these is the most probable continuation for gpt-mini?", dict(sorted((each.text.strip(), each.share) for each in found)), best.text.strip(),
-            f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}." if len(names) > 2
+            SLUG + "best",
+            "Which of these is the most probable continuation for gpt-mini?",
+            dict(sorted((each.text.strip(), each.share) for each in found)),
+            best.text.strip(),
+            f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
+            if len(names) > 2
             else f"It gets {percent(best.share, 2)} of the two together. Right would be “{names[asked.right]}”.",
-        )  # fmt: skip
+        )
     with picture:
         st.code(TRIPLES, language=None, wrap_lines=True)
         left, right = st.columns(2, gap="medium", vertical_alignment="center")
@@ -66,57 +65,133 @@ def described(data: Any) -> Shown:
         with right:
             origin.tell(model=MODEL, text=asked.prompt)
             shares = [each.share if known else 0.0 for each in found]
-            parts.show(bars([(name, part, known and place == asked.right) for place, (name, part) in enumerate(zip(names, shares, strict=True))], "{:.1%}" if known else "?", 1.0), SLUG + "shares",
-                       "Shares of the candidates: " + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
+            parts.show(
+                bars(
+                    [
+                        (name, part, known and place == asked.right)
+                        for place, (name, part) in enumerate(zip(names, shares, strict=True))
+                    ],
+                    "{:.1%}" if known else "?",
+                    1.0,
+                ),
+                SLUG + "shares",
+                "Shares of the candidates: "
+                + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True))
+                if known
+                else "The candidates; their shares come after the guess.",
+            )
         if known:
             right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
-            parts.numbers(f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}")
+            parts.numbers(
+                f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
+            )
         else:
             parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
-        controls.pills("Prompt", range(len(ASKED)), SLUG + "asked", OPENS, lambda i: f"{i + 1} {ASKED[i].template}", quiet=True)
-    table = pd.DataFrame([(each.text, each.logprob, each.share, each.place) for each in found], columns=["candidate", "ln P", "share", "place"])
-    code = (f"import core\nfrom viz.course.shared.maths.prompts import ASKED, answers\n\nmodel, asked = core.open_model({MODEL!r}), ASKED[{at}]\n"
-            "found = answers(model, asked.prompt, asked.candidates)\nfor each in found:\n    print(each.text, each.logprob, each.share, each.place)")  # fmt: skip
-    return Shown({"gpt.prompted": {}}, (), LOOKING_DESCRIBED.format(size=default().open(MODEL).n_parameters / 1e6, tokens=trained(MODEL).tokens / 1e6), (lambda: table) if known else (lambda: LATER), {"shares": np.array(shares)}, code)
+    table = pd.DataFrame(
+        [(each.text, each.logprob, each.share, each.place) for each in found],
+        columns=["candidate", "ln P", "share", "place"],
+    )
+    code = (
+        f"import core\nfrom viz.course.shared.maths.prompts import ASKED, answers\n\nmodel, asked = core.open_model({MODEL!r}), ASKED[{at}]\n"
+        "found = answers(model, asked.prompt, asked.candidates)\nfor each in found:\n    print(each.text, each.logprob, each.share, each.place)"
+    )
+    return Folds(
+        lambda: table,
+        lambda: {"shares": np.array(shares)},
+        code,
+        known,
+        {"gpt.prompted": {}},
+        look=LOOKING_DESCRIBED.format(
+            size=default().open(MODEL).n_parameters / 1000000.0, tokens=trained(MODEL).tokens / 1000000.0
+        ),
+    )
 
 
-def _answers(at: int) -> Any:
+def _answers(at: int) -> list[Answer]:
     each = ASKED[at]
-    return ask.submit(("prompting.asked", at), lambda: answers(default().open(MODEL), each.prompt, each.candidates), 100)
+    return compute.submit(
+        ("prompting.asked", at), lambda: answers(default().open(MODEL), each.prompt, each.candidates), 100
+    )
 
 
-def examples(data: Any) -> Shown:
+def examples(params: Params, _: object) -> Folds:
     """The prompt that is built, and how many of eight questions are answered right with 0, 1, 2 and 4 examples."""
-    task = TASKS[state.read(SLUG + "task", "opposites", state.one_of(tuple(TASKS)))]
-    with ask.many() as submit:
-        found = {k: submit(("prompting.scored", task.name, k), lambda k=k: scored(default().open(MODEL), task, k), 800) for k in SHOTS}
-    clear = math.ceil(2 * math.sqrt(2 * len(task.pairs) * (CANDIDATES - 1)) / CANDIDATES)  # two standard deviations of a difference by lot
+    task = TASKS[params.task]
+    with compute.many() as submit:
+        found = {
+            k: submit(
+                ("prompting.scored", task.name, k), lambda k=k: scored(default().open(MODEL), task, k), 800
+            )
+            for k in SHOTS
+        }
+    clear = math.ceil(
+        2 * math.sqrt(2 * len(task.pairs) * (CANDIDATES - 1)) / CANDIDATES
+    )  # two standard deviations of a difference by lot
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "help", f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?", HELPED,
+            SLUG + "help",
+            f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?",
+            HELPED,
             HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
-            f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. " + ("So even with examples it does not beat the baseline." if most <= n / CANDIDATES else "That is little above chance: eight questions prove no more."),
-        )  # fmt: skip
+            f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. "
+            + (
+                "So even with examples it does not beat the baseline."
+                if most <= n / CANDIDATES
+                else "That is little above chance: eight questions prove no more."
+            ),
+        )
     left, right = picture.columns(2, gap="medium")
     with right:
-        rows = [(f"{k} examples" if k != 1 else "1 example", float(sum(found[k].right)) if known else 0.0, True) for k in SHOTS]
+        rows = [
+            (f"{k} examples" if k != 1 else "1 example", float(sum(found[k].right)) if known else 0.0, True)
+            for k in SHOTS
+        ]
         origin.tell(model=MODEL)
         lot = ("by chance", n / CANDIDATES, False)
-        parts.show(bars([*rows, lot], "{:g} of " + str(n) if known else "?", n), SLUG + "shots",
-                   f"Right answers: {', '.join(f'{name} {value:g}' for name, value, _ in rows)}" if known else "How many right with 0, 1, 2 and 4 examples; the numbers come after the guess.")  # fmt: skip
+        parts.show(
+            bars([*rows, lot], "{:g} of " + str(n) if known else "?", n),
+            SLUG + "shots",
+            f"Right answers: {', '.join(f'{name} {value:g}' for name, value, _ in rows)}"
+            if known
+            else "How many right with 0, 1, 2 and 4 examples; the numbers come after the guess.",
+        )
     with left:
         own = controls.text("Your question", SLUG + "question", "cold", placeholder="Type a word")
         k = controls.pills("Examples in front", range(MOST + 1), SLUG + "shots", MOST)
         text = prompt(task, own[:200], k)
         st.code(text, language=None, wrap_lines=True)
-        wrote = ask.submit(("prompting.written", text), lambda: written(default().open(MODEL), text, 8), 400)
-        st.text(f"gpt-mini goes on: “{wrote.text.split(chr(10))[0]}”" if wrote.text.strip() else "gpt-mini ends the text here.")
-    picture.text(f"Right answers of {n}: " + ", ".join(f"{sum(found[each].right)} with {each}" for each in SHOTS) + f"; by chance {n / CANDIDATES:g}. Mean share of the right answer: " + ", ".join(f"{found[each].share:.2f}" for each in SHOTS) + "."
-                 if known else f"The task: {task.says}. {n} questions of our own; the weights stay as they are.")  # fmt: skip
-    controls.segmented("Task", tuple(TASKS), SLUG + "task", "opposites", quiet=True)
-    table = pd.DataFrame({f"{each} examples": found[each].shares for each in SHOTS}, index=distinct(pair[0] for pair in task.pairs))
-    code = (f"import core\nfrom viz.course.gpt.prompting.maths import TASKS, scored\n\nmodel = core.open_model({MODEL!r})\nfound = [scored(model, TASKS[{task.name!r}], k) for k in {SHOTS!r}]\n"
-            "for each in found:\n    print(each.k, each.accuracy, each.share)")  # fmt: skip
-    return Shown({"gpt.prompted": {}}, (), LOOKING_FEW.format(size=default().open(MODEL).n_parameters / 1e6), (lambda: table) if known else (lambda: LATER), {f"shares {each}": np.array(found[each].shares) for each in SHOTS} if known else {}, code)
+        wrote = compute.submit(
+            ("prompting.written", text), lambda: written(default().open(MODEL), text, 8), 400
+        )
+        st.text(
+            f"gpt-mini goes on: “{wrote.text.split(chr(10))[0]}”"
+            if wrote.text.strip()
+            else "gpt-mini ends the text here."
+        )
+    picture.text(
+        f"Right answers of {n}: "
+        + ", ".join(f"{sum(found[each].right)} with {each}" for each in SHOTS)
+        + f"; by chance {n / CANDIDATES:g}. Mean share of the right answer: "
+        + ", ".join(f"{found[each].share:.2f}" for each in SHOTS)
+        + "."
+        if known
+        else f"The task: {task.says}. {n} questions of our own; the weights stay as they are."
+    )
+    table = pd.DataFrame(
+        {f"{each} examples": found[each].shares for each in SHOTS},
+        index=distinct(pair[0] for pair in task.pairs),
+    )
+    code = (
+        f"import core\nfrom viz.course.gpt.prompting.maths import TASKS, scored\n\nmodel = core.open_model({MODEL!r})\nfound = [scored(model, TASKS[{task.name!r}], k) for k in {SHOTS!r}]\n"
+        "for each in found:\n    print(each.k, each.accuracy, each.share)"
+    )
+    return Folds(
+        lambda: table,
+        lambda: {f"shares {each}": np.array(found[each].shares) for each in SHOTS},
+        code,
+        known,
+        {"gpt.prompted": {}},
+        look=LOOKING_FEW.format(size=default().open(MODEL).n_parameters / 1000000.0),
+    )

@@ -25,32 +25,70 @@ class Task:
     joined: str = " ="
 
 
-TASKS: Mapping[str, Task] = {task.name: task for task in (
-    Task("opposites", "the opposite of the word", (
-        ("hot", "cold"), ("big", "small"), ("day", "night"), ("old", "young"), ("good", "bad"), ("up", "down"), ("rich", "poor"), ("long", "short"),
-    )),
-    Task("repeat", "the same word again", (
-        ("garden", "garden"), ("river", "river"), ("mother", "mother"), ("horse", "horse"), ("window", "window"), ("summer", "summer"), ("bread", "bread"), ("letter", "letter"),
-    )),
-    Task("homes", "where it lives", (
-        ("fish", "water"), ("bird", "nest"), ("king", "castle"), ("bear", "forest"), ("dog", "house"), ("mouse", "hole"), ("cow", "field"), ("sailor", "ship"),
-    )),
-)}  # fmt: skip
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "opposites",
+            "the opposite of the word",
+            (
+                ("hot", "cold"),
+                ("big", "small"),
+                ("day", "night"),
+                ("old", "young"),
+                ("good", "bad"),
+                ("up", "down"),
+                ("rich", "poor"),
+                ("long", "short"),
+            ),
+        ),
+        Task(
+            "repeat",
+            "the same word again",
+            (
+                ("garden", "garden"),
+                ("river", "river"),
+                ("mother", "mother"),
+                ("horse", "horse"),
+                ("window", "window"),
+                ("summer", "summer"),
+                ("bread", "bread"),
+                ("letter", "letter"),
+            ),
+        ),
+        Task(
+            "homes",
+            "where it lives",
+            (
+                ("fish", "water"),
+                ("bird", "nest"),
+                ("king", "castle"),
+                ("bear", "forest"),
+                ("dog", "house"),
+                ("mouse", "hole"),
+                ("cow", "field"),
+                ("sailor", "ship"),
+            ),
+        ),
+    )
+}
 """Sets of our own, eight questions each."""
 
 
 def prompt(task: Task, question: str, k: int) -> str:
-    """k examples, a line each, then the question; an example is never the question itself.
+    r"""k examples, a line each, then the question; an example is never the question itself.
 
     >>> prompt(TASKS["opposites"], "up", 1)
-    'hot = cold\\nup ='
+    'hot = cold\nup ='
     """
     if not question.strip():
         raise InputError("There is no question.", "The last line of the prompt is yours.", "Type a word.")
     if not 0 <= k <= MOST:
         raise InputError(f"{k} examples are asked for.", f"There are 0 to {MOST}.", "Choose fewer.")
     shown = [pair for pair in task.pairs if pair[0] != question.strip()][:k]
-    return "\n".join([*(f"{asked}{task.joined} {answer}" for asked, answer in shown), f"{question.strip()}{task.joined}"])
+    return "\n".join(
+        [*(f"{asked}{task.joined} {answer}" for asked, answer in shown), f"{question.strip()}{task.joined}"]
+    )
 
 
 def choices(task: Task, at: int) -> tuple[str, ...]:

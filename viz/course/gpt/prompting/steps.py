@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,33 +12,19 @@ from core.data.tasks import PROMPT_LENGTHS, PROMPTS
 from core.serving.engine import default
 from viz.charts import by_length
 from viz.charts.copied import Row, letters
+from viz.course.gpt.prompting.params import LONGEST, SLUG, TINY, Data, Params
+from viz.course.lesson import Folds
 from viz.course.shared.maths.prompts import solved
-from viz.course.shared.shown import Shown
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.shell import state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, lesson, parts
 
-SLUG = "prompting."
-TINY = "prompt-tiny"
-STRINGS = ("hello", "stressed", "Atlas", "aha", "abcdefghijkl")
-LONGEST = 14
 EACH = 12
 TOO_LONG = 12
 TASK = "reverse"
-LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
-LOOKING_WORD = (
-    "Three prompts, three rows. A tile is a letter that the model wrote, the shade is its probability; a framed tile is not what was wanted. It writes one token at a time and reads what it wrote, as GPT-2 does; at the end it says END. "
-    "The prompt word is one token among the others: whoever reads on from the equals sign looks back at it. **Try** a word of twelve letters, and a palindrome."
-)
-LOOKING_WELL = (
-    f"Each point is the share of {EACH} strings that were answered exactly (exact match): every letter, and END where it belongs. The same strings stand after each word. None of them is in the training: a string belongs to training or "
-    "test by its hash. The dotted line is the longest string that it learned from."
-)
 
 
-def one_word(data: Any) -> Shown:
+def one_word(params: Params, data: Data) -> Folds:
     """What is written behind each word; only the first row before the guess."""
     wanted = {toy.task: toy.answer for toy in data.asked}
     wrote = {toy.task: answer for toy, answer in zip(data.asked, data.answers, strict=True)}
@@ -50,9 +34,12 @@ def one_word(data: Any) -> Shown:
     if len(offered) > 1:
         with question:
             known = lesson.predict(
-                SLUG + "written", f"The same weights read “{prompt}”. What do they write?", offered, wrote[TASK].text or "nothing",
+                SLUG + "written",
+                f"The same weights read “{prompt}”. What do they write?",
+                offered,
+                wrote[TASK].text or "nothing",
                 f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
-            )  # fmt: skip
+            )
     with picture:
         origin.tell(model=TINY, text=prompt)
         rows = []
@@ -60,48 +47,119 @@ def one_word(data: Any) -> Shown:
             answer = wrote[toy.task]
             told = known or toy.task == "copy"
             shown = list(answer.tokens) if told else ["?"] * len(toy.answer)
-            wrong = [at >= len(toy.answer) or token != toy.answer[at] for at, token in enumerate(answer.tokens)] if told else []
+            wrong = (
+                [at >= len(toy.answer) or token != toy.answer[at] for at, token in enumerate(answer.tokens)]
+                if told
+                else []
+            )
             rows.append(Row(toy.prompt, shown or ["–"], answer.p if told and shown else None, wrong))
-        parts.show(letters(rows, shade="probability"), SLUG + "letters", "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows))
+        parts.show(
+            letters(rows, shade="probability"),
+            SLUG + "letters",
+            "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows),
+        )
         n = default().open(TINY).n_parameters
         right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
-        parts.numbers(f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included." if known else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?")
-    table = pd.DataFrame([(toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0)) for toy in data.asked], columns=["prompt", "written", "wanted", "least sure letter"])
-    code = (f"import core\nfrom viz.course.gpt.prompting.maths import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
-            "    found = written(model, prompt)\n    print(prompt, found.text, found.p)")  # fmt: skip
-    return Shown({"gpt.prompted": {}}, (), LOOKING_WORD, (lambda: table) if known else (lambda: LATER), {task: np.array(found.p) for task, found in wrote.items() if known or task == "copy"}, code)
+        parts.numbers(
+            f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
+            if known
+            else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?"
+        )
+    table = pd.DataFrame(
+        [
+            (toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0))
+            for toy in data.asked
+        ],
+        columns=["prompt", "written", "wanted", "least sure letter"],
+    )
+    code = (
+        f"import core\nfrom viz.course.gpt.prompting.maths import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
+        "    found = written(model, prompt)\n    print(prompt, found.text, found.p)"
+    )
+    return Folds(
+        lambda: table,
+        lambda: {task: np.array(found.p) for task, found in wrote.items()},
+        code,
+        known,
+        {"gpt.prompted": {}},
+    )
 
 
 def recorded() -> dict[str, float]:
     """The shares that the model's own card records, by task, of strings of 1 to 10 letters."""
-    return {score.measure.split(", ")[1]: score.value for score in read_scores(shipped_folder() / TINY) if score.of == TINY and ", " in score.measure}
+    return {
+        score.measure.split(", ")[1]: score.value
+        for score in read_scores(shipped_folder() / TINY)
+        if score.of == TINY and ", " in score.measure
+    }
 
 
-def how_well(data: Any) -> Shown:
+def how_well(params: Params, _: object) -> Folds:
     """The share of strings answered right by length, for each word; what is longer than in training comes after the guess."""
     lengths, longest = range(1, LONGEST + 1), PROMPT_LENGTHS[-1]
-    draw = state.read(SLUG + "draw", 0, state.whole(0, 99))
-    with ask.many() as submit:
-        found = {n: submit(("prompting.solved", n, draw), lambda n=n: solved(default().open(TINY), EACH, n, draw), 300) for n in lengths}
+    with compute.many() as submit:
+        found = {
+            n: submit(
+                ("prompting.solved", n, params.draw),
+                lambda n=n: solved(default().open(TINY), EACH, n, params.draw),
+                300,
+            )
+            for n in lengths
+        }
     answer = float(np.mean(list(found[TOO_LONG].values())))
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict_number(
-            SLUG + "long", f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?", 0, 1, answer,
-            f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.", 0.05, "%",
-        )  # fmt: skip
+            SLUG + "long",
+            f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?",
+            0,
+            1,
+            answer,
+            f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.",
+            0.05,
+            "%",
+        )
     shown = [n for n in lengths if known or n <= longest]
     with picture:
-        curves = [by_length.Curve(task, [(n, found[n][task]) for n in shown], hue) for hue, task in enumerate(PROMPTS)]
-        figure = by_length.quality(curves, trained=longest, longest=LONGEST + 0.6, titles=("letters in the string", "exact match"), height=320)
-        parts.show(figure, SLUG + "lengths", "Exact match by length: " + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown))
+        curves = [
+            by_length.Curve(task, [(n, found[n][task]) for n in shown], hue)
+            for hue, task in enumerate(PROMPTS)
+        ]
+        figure = by_length.quality(
+            curves,
+            trained=longest,
+            longest=LONGEST + 0.6,
+            titles=("letters in the string", "exact match"),
+            height=320,
+        )
+        parts.show(
+            figure,
+            SLUG + "lengths",
+            "Exact match by length: "
+            + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown),
+        )
         told = recorded()
         inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
         parts.numbers(
-            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items()) + "." +
-            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items()) + "." if told else "")
-        )  # fmt: skip
-        controls.draw(SLUG + "draw", 0, 99, again="Other strings")
-    table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis("letters")
-    code = f"import core\nfrom viz.course.shared.maths.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n, seed={draw})\n    print(n, shares)"
-    return Shown({"gpt.prompted": {}}, (), LOOKING_WELL, lambda: table, {task: table[task].to_numpy() for task in PROMPTS}, code)
+            f"Now, {EACH} strings a length, 1 to {longest} letters: "
+            + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
+            + "."
+            + (
+                " The model's card (up to 60 a length): "
+                + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items())
+                + "."
+                if told
+                else ""
+            )
+        )
+    table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis(
+        "letters"
+    )
+    code = f"import core\nfrom viz.course.shared.maths.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n, seed={params.draw})\n    print(n, shares)"
+    return Folds(
+        lambda: table,
+        lambda: {task: table[task].to_numpy() for task in PROMPTS},
+        code,
+        known,
+        equations={"gpt.prompted": {}},
+    )

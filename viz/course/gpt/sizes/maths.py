@@ -21,10 +21,19 @@ from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
 from viz.course.shared.maths.sizes import attention, encoder_layer, feed_forward, norm
 
-WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = "token embeddings", "positions and segments", "attention", "feed-forward", "layer norms", "pooler"
+WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = (
+    "token embeddings",
+    "positions and segments",
+    "attention",
+    "feed-forward",
+    "layer norms",
+    "pooler",
+)
 PARTS = (WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER)
 GIGA = 10**9
-BYTES = MappingProxyType({"float32, to use it": 4, "float16, to use it": 2, "float32, to train it (Adam)": 16})
+BYTES = MappingProxyType(
+    {"float32, to use it": 4, "float16, to use it": 2, "float32, to train it (Adam)": 16}
+)
 """Bytes a parameter takes; Adam keeps a gradient and two running means beside each weight."""
 
 
@@ -51,37 +60,80 @@ class Shape:
         return self.inner or 4 * self.d_model
 
 
-def _bert(n_layers: int = 12, d_model: int = 768, n_heads: int = 12, n_vocab: int = 30_522, **more: Any) -> Shape:
-    return Shape("bert", n_layers, d_model, n_heads, n_vocab, **({"n_ctx": 512, "n_segments": 2, "pooler": True} | more))
+def _bert(
+    n_layers: int = 12, d_model: int = 768, n_heads: int = 12, n_vocab: int = 30_522, **more: Any
+) -> Shape:
+    return Shape(
+        "bert",
+        n_layers,
+        d_model,
+        n_heads,
+        n_vocab,
+        **({"n_ctx": 512, "n_segments": 2, "pooler": True} | more),
+    )
 
 
-BERTS = MappingProxyType({
-    "TinyBERT": _bert(4, 312, inner=1200, differs="4 thin layers, taught by a large one"),
-    "Small BERT": _bert(4, 512, 8, differs="4 layers, width 512"),
-    "DistilBERT": _bert(6, n_segments=0, pooler=False, differs="half the layers, no segments, no pooler"),
-    "ClinicalBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on hospital notes"),
-    "BioBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on medical papers"),
-    "BERT-Base": _bert(stated=0.110, year=2018.8, differs="the model of the paper; here the default"),
-    "XLNet": Shape("xlnet", n_vocab=32_000, n_ctx=0, differs="a fifth matrix for distances, other training"),
-    "RoBERTa": _bert(n_vocab=50_265, n_ctx=514, n_segments=1, differs="a larger vocabulary, longer training"),
-    "BERT-Large": _bert(24, 1024, 16, stated=0.340, year=2018.8, differs="twice the layers, width 1024"),
-})  # fmt: skip
+BERTS = MappingProxyType(
+    {
+        "TinyBERT": _bert(4, 312, inner=1200, differs="4 thin layers, taught by a large one"),
+        "Small BERT": _bert(4, 512, 8, differs="4 layers, width 512"),
+        "DistilBERT": _bert(6, n_segments=0, pooler=False, differs="half the layers, no segments, no pooler"),
+        "ClinicalBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on hospital notes"),
+        "BioBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on medical papers"),
+        "BERT-Base": _bert(stated=0.110, year=2018.8, differs="the model of the paper; here the default"),
+        "XLNet": Shape(
+            "xlnet", n_vocab=32_000, n_ctx=0, differs="a fifth matrix for distances, other training"
+        ),
+        "RoBERTa": _bert(
+            n_vocab=50_265, n_ctx=514, n_segments=1, differs="a larger vocabulary, longer training"
+        ),
+        "BERT-Large": _bert(24, 1024, 16, stated=0.340, year=2018.8, differs="twice the layers, width 1024"),
+    }
+)
 """BERT and the variants that the documents name; the years are months of publication as parts of a year."""
-GPT2 = MappingProxyType({
-    "DistilGPT-2": Shape(n_layers=6, differs="half the layers of small"),
-    "GPT-2 small": Shape(differs="12 layers"),
-    "GPT-2 medium": Shape(n_layers=24, d_model=1024, n_heads=16, differs="24 layers"),
-    "GPT-2 large": Shape(n_layers=36, d_model=1280, n_heads=20, differs="36 layers"),
-    "GPT-2 XL": Shape(n_layers=48, d_model=1600, n_heads=25, stated=1.5, year=2019.1, differs="48 layers"),
-})  # fmt: skip
-RACE = MappingProxyType({
-    "BERT-Base": BERTS["BERT-Base"],
-    "BERT-Large": BERTS["BERT-Large"],
-    "GPT-2 XL": GPT2["GPT-2 XL"],
-    "Megatron-LM": Shape(n_layers=72, d_model=3072, n_heads=32, stated=8.0, year=2019.7, differs="GPT-2's vocabulary and 1,024 positions"),
-    "Turing-NLG": Shape(n_layers=78, d_model=4256, n_heads=28, stated=17.0, year=2020.1, differs="GPT-2's vocabulary and 1,024 positions assumed"),
-    "GPT-3": Shape(n_layers=96, d_model=12_288, n_heads=96, n_ctx=2048, stated=175.0, year=2020.4, differs="GPT-2's vocabulary, 2,048 positions"),
-})  # fmt: skip
+GPT2 = MappingProxyType(
+    {
+        "DistilGPT-2": Shape(n_layers=6, differs="half the layers of small"),
+        "GPT-2 small": Shape(differs="12 layers"),
+        "GPT-2 medium": Shape(n_layers=24, d_model=1024, n_heads=16, differs="24 layers"),
+        "GPT-2 large": Shape(n_layers=36, d_model=1280, n_heads=20, differs="36 layers"),
+        "GPT-2 XL": Shape(
+            n_layers=48, d_model=1600, n_heads=25, stated=1.5, year=2019.1, differs="48 layers"
+        ),
+    }
+)
+RACE = MappingProxyType(
+    {
+        "BERT-Base": BERTS["BERT-Base"],
+        "BERT-Large": BERTS["BERT-Large"],
+        "GPT-2 XL": GPT2["GPT-2 XL"],
+        "Megatron-LM": Shape(
+            n_layers=72,
+            d_model=3072,
+            n_heads=32,
+            stated=8.0,
+            year=2019.7,
+            differs="GPT-2's vocabulary and 1,024 positions",
+        ),
+        "Turing-NLG": Shape(
+            n_layers=78,
+            d_model=4256,
+            n_heads=28,
+            stated=17.0,
+            year=2020.1,
+            differs="GPT-2's vocabulary and 1,024 positions assumed",
+        ),
+        "GPT-3": Shape(
+            n_layers=96,
+            d_model=12_288,
+            n_heads=96,
+            n_ctx=2048,
+            stated=175.0,
+            year=2020.4,
+            differs="GPT-2's vocabulary, 2,048 positions",
+        ),
+    }
+)
 ALL = MappingProxyType({**BERTS, **GPT2, **RACE})
 
 
@@ -92,22 +144,51 @@ def closed(shape: Shape) -> dict[str, int]:
     (109482240, 1557611200)
     """
     n, d, f = shape.n_layers, shape.d_model, shape.d_ff
-    if shape.kind == "xlnet":  # five maps without bias, three biases of a head, two segment vectors a head; one mask vector
-        found = {WORDS: shape.n_vocab * d, PLACES: d + n * 2 * d, ATTENTION: n * (5 * d * d + 3 * d), NETWORK: n * feed_forward(d, f), NORMS: 2 * n * norm(d)}
+    if (
+        shape.kind == "xlnet"
+    ):  # five maps without bias, three biases of a head, two segment vectors a head; one mask vector
+        found = {
+            WORDS: shape.n_vocab * d,
+            PLACES: d + n * 2 * d,
+            ATTENTION: n * (5 * d * d + 3 * d),
+            NETWORK: n * feed_forward(d, f),
+            NORMS: 2 * n * norm(d),
+        }
     else:
-        found = {WORDS: shape.n_vocab * d, PLACES: (shape.n_ctx + shape.n_segments) * d, ATTENTION: n * attention(d), NETWORK: n * feed_forward(d, f), NORMS: (2 * n + 1) * norm(d)}
+        found = {
+            WORDS: shape.n_vocab * d,
+            PLACES: (shape.n_ctx + shape.n_segments) * d,
+            ATTENTION: n * attention(d),
+            NETWORK: n * feed_forward(d, f),
+            NORMS: (2 * n + 1) * norm(d),
+        }
         assert found[ATTENTION] + found[NETWORK] + found[NORMS] == n * encoder_layer(d, f) + norm(d)
     return found | ({POOLER: d * d + d} if shape.pooler else {})
 
 
 @cache
 def _counted(shape: Shape) -> tuple[tuple[str, int], ...]:
-    size: dict[str, Any] = {"n_layers": shape.n_layers, "d_model": shape.d_model, "n_heads": shape.n_heads, "d_ff": shape.d_ff, "n_vocab": shape.n_vocab, "n_ctx": shape.n_ctx}
+    size: dict[str, Any] = {
+        "n_layers": shape.n_layers,
+        "d_model": shape.d_model,
+        "n_heads": shape.n_heads,
+        "d_ff": shape.d_ff,
+        "n_vocab": shape.n_vocab,
+        "n_ctx": shape.n_ctx,
+    }
     with torch.device("meta"):
         if shape.kind == "gpt":
             network: torch.nn.Module = GPT(GPTConfig(**size))
         else:
-            network = BERT(BERTConfig(**size, n_segments=max(1, shape.n_segments), pooler=shape.pooler, masked_lm=False, next_sentence=False))
+            network = BERT(
+                BERTConfig(
+                    **size,
+                    n_segments=max(1, shape.n_segments),
+                    pooler=shape.pooler,
+                    masked_lm=False,
+                    next_sentence=False,
+                )
+            )
     found: Counter[str] = Counter()
     for path, weight in network.named_parameters():
         if "segment" not in path or shape.n_segments:
@@ -126,7 +207,11 @@ def counted(shape: Shape) -> dict[str, int]:
     if shape.kind == "xlnet":
         return closed(shape)
     if shape.d_model % shape.n_heads:
-        raise InputError(f"{shape.n_heads} heads cannot share a width of {shape.d_model}.", "d must be a multiple of h.", "Choose another h, or another d.")
+        raise InputError(
+            f"{shape.n_heads} heads cannot share a width of {shape.d_model}.",
+            "d must be a multiple of h.",
+            "Choose another h, or another d.",
+        )
     return dict(_counted(shape))
 
 
@@ -135,7 +220,14 @@ def _part(path: str) -> str:
         return WORDS
     if path.startswith(("embed.position", "embed.segment")):
         return PLACES
-    return next((part for name, part in (("self_attn", ATTENTION), ("ffn", NETWORK), ("norm", NORMS)) if name in path), POOLER)
+    return next(
+        (
+            part
+            for name, part in (("self_attn", ATTENTION), ("ffn", NETWORK), ("norm", NORMS))
+            if name in path
+        ),
+        POOLER,
+    )
 
 
 def total(shape: Shape) -> int:

@@ -11,7 +11,14 @@ import streamlit as st
 from viz.shell import state
 
 
-def edited(frame: pd.DataFrame, name: str, pack: Callable[[pd.DataFrame], str], *, grows: bool = False, **options: Any) -> None:
+def edited(
+    frame: pd.DataFrame,
+    name: str,
+    pack: Callable[[pd.DataFrame], str],
+    *,
+    grows: bool = False,
+    **options: Any,
+) -> None:
     """Draw `frame` for editing; what changes is written to the link as `name`, as `pack` puts it, and the page runs again.
 
     Streamlit keeps edits as differences from the frame it was given. So that frame stays the same while it is edited, and a
@@ -20,8 +27,19 @@ def edited(frame: pd.DataFrame, name: str, pack: Callable[[pd.DataFrame], str], 
     slot, now = f"edited:{name}", pack(frame)
     held = st.session_state.get(slot)
     if held is None or held["said"] != now:
-        held = st.session_state[slot] = {"turn": (held or {"turn": 0})["turn"] + 1, "frame": frame, "said": now}
-    found = st.data_editor(held["frame"], key=f"{slot}.{held['turn']}", num_rows="dynamic" if grows else "fixed", hide_index=True, width="stretch", **options)
+        held = st.session_state[slot] = {
+            "turn": (held or {"turn": 0})["turn"] + 1,
+            "frame": frame,
+            "said": now,
+        }
+    found = st.data_editor(
+        held["frame"],
+        key=f"{slot}.{held['turn']}",
+        num_rows="dynamic" if grows else "fixed",
+        hide_index=True,
+        width="stretch",
+        **options,
+    )
     said = pack(found)
     if said != now:
         held["said"] = said

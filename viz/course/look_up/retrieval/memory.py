@@ -2,77 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.look_up.retrieval import link
-from viz.course.look_up.retrieval.charts import memory as memory_figure
+from viz.course.lesson import Folds
+from viz.course.look_up.retrieval import charts
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import memory_read
-from viz.course.shared.shown import Shown
+from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
 from viz.shell import state
-from viz.widgets import controls, lesson, parts
-
-SLUG = "retrieval."
-PRESETS = {"Three rows": (*memory_read.THREE, (1.0, 0.2, 0.4)), "Ten rows, one that matches": (*memory_read.TEN, (1.0, 1.0, 0.0))}
-LOOKING = (
-    "Every row of the grid is a row of the memory; blue is positive, orange negative. Above it the key that asks, below it what is read. The bar before a row is its weight. "
-    "**Why an inverse temperature β?** A cosine lies between −1 and 1, so without β no weight is more than e² times another: with ten rows even a perfect match gets less than half. "
-    "**Try** the ten rows with β = 1 and β = 10, and then one row alone: a plain memory, the weights one-hot."
-)
+from viz.widgets import lesson, parts
 
 
-def show(params: Any) -> Shown:
-    """Question, memory, one sentence, the slider of beta; rows and key can be changed below."""
-    table, key = np.array(params.memory[:-1]), np.array(params.memory[-1])
-    rows = len(table)
+def reading(params: Params, data: None) -> Folds:
+    """Question, memory, one sentence; rows and key can be changed below."""
+    table, key = np.array(params.stored[:-1]), np.array(params.stored[-1])
+    rows, beta = len(table), params.beta
     plain = memory_read.read(table, key, 1.0)
-    best, ratio = int(plain.weights.argmax()), float(plain.weights.max() / plain.weights.min())
-    low = plain.cosines.min()
-    why = (f"Its cosine is {plain.cosines[best]:.2f}, the smallest {low:.2f}: a factor e^{plain.cosines[best] - low:.2f} = {ratio:.2f} between them, "
-           f"and never more than e² = {memory_read.BOUND:.3f}.").replace("-", "−")  # fmt: skip
-    known = lesson.predict_number(SLUG + "share", f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?", 0, 1,
-                                  round(float(plain.weights[best]), 3), why, 0.05, "%")  # fmt: skip
+    best, most, least = int(plain.weights.argmax()), plain.cosines.max(), plain.cosines.min()
+    ratio = float(plain.weights.max() / plain.weights.min())
+    why = (
+        f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = {ratio:.2f} "
+        "between them, "
+        f"and never more than e² = {memory_read.BOUND:.3f}."
+    )
+    told = lesson.predict_number(
+        f"{SLUG}.share",
+        f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?",
+        0,
+        1,
+        round(float(plain.weights[best]), 3),
+        why.replace("-", "−"),
+        0.05,
+        "%",
+    )
     row = min(params.row, rows)
-    read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, params.beta)
-    hidden = not known
-    parts.show(memory_figure(table, np.zeros(rows) if hidden else read.weights, np.zeros(len(key)) if hidden else read.vector, key, blind=hidden), SLUG + "memory",
-               f"A memory of {rows} rows of {len(key)} numbers" + ("." if hidden else f"; weights {read.weights.round(3).tolist()}."))  # fmt: skip
+    read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)
     vector = ", ".join(f"{value:.3f}" for value in read.vector)
-    how = f"row {row} alone" if row else f"β = {params.beta:g}"
-    parts.numbers("Say how much, and the weights appear." if hidden else
-                  f"Read with {how}: weights from {read.weights.min():.4f} to {read.weights.max():.4f}, r = ({vector}).".replace("-", "−"))  # fmt: skip
-    controls.slider("Inverse temperature β", 0.0, 20.0, SLUG + "beta", 1.0, 0.5)
-    controls.segmented("Read", range(rows + 1), SLUG + "row", 0, lambda i: f"row {i}" if i else "by content", quiet=True)
-    terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1)) + (r" + \dots" if rows > 4 else "")
-    return Shown(
-        {"ntm.read": {"p": str(rows)}, "ntm.address": {"beta": f"{params.beta:g}"}},
-        (r"\sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1", r"\dots" if hidden else rf"r = {terms} = ({vector})"),
-        LOOKING,
-        lambda: pd.DataFrame(table).rename(columns=str).assign(**({} if hidden else {"cosine": read.cosines, "weight": read.weights})),
-        {"memory": table, "key": key} | ({} if hidden else {"cosines": read.cosines, "weights": read.weights, "read": read.vector}),
-        "from viz.course.look_up.retrieval.maths import memory_read\n\n" + (f"memory_read.read_row({table.tolist()}, {key.tolist()}, {row - 1})" if row else f"memory_read.read({table.tolist()}, {key.tolist()}, {params.beta:g})"),
-        lambda: _change(params),
-    )  # fmt: skip
+    of = f"A memory of {rows} rows of {len(key)} numbers"
+    if told:
+        figure = charts.memory(table, read.weights, read.vector, key)
+        parts.show(figure, f"{SLUG}.memory", f"{of}; weights {read.weights.round(3).tolist()}.")
+        how = f"row {row} alone" if row else f"β = {beta:g}"
+        span = f"{read.weights.min():.4f} to {read.weights.max():.4f}"
+        said = f"Read with {how}: weights from {span}, r = ({vector})."
+        parts.numbers(said.replace("-", "−"))
+    else:
+        figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
+        parts.show(figure, f"{SLUG}.memory", f"{of}.")
+        parts.numbers("Say how much, and the weights appear.")
+    terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))
+    terms += r" + \dots" if rows > 4 else ""
+    call = (
+        f"read_row({table.tolist()}, {key.tolist()}, {row - 1})"
+        if row
+        else f"read({table.tolist()}, {key.tolist()}, {beta:g})"
+    )
+    return Folds(
+        lambda: pd.DataFrame(table).rename(columns=str).assign(cosine=read.cosines, weight=read.weights),
+        lambda: {
+            "memory": table,
+            "key": key,
+            "cosines": read.cosines,
+            "weights": read.weights,
+            "read": read.vector,
+        },
+        f"from viz.course.look_up.retrieval.maths import memory_read\n\nprint(memory_read.{call})",
+        told,
+        {"ntm.read": {"p": str(rows)}, "ntm.address": {"beta": f"{beta:g}"}},
+        (
+            r"\sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1",
+            rf"r = {terms} = ({vector})",
+        ),
+        change=lambda: _change(params),
+    )
 
 
-def _change(params: Any) -> None:
+def _change(params: Params) -> None:
     """Ready-made memories, and the numbers themselves: the last line is the key."""
+
     def take() -> None:
-        wanted = PRESETS.get(st.session_state.get(SLUG + "memories") or "")
-        if wanted:
-            state.write(**{SLUG + "memory": link.pack(wanted), SLUG + "row": None})
+        if wanted := MEMORIES.get(st.session_state.get(f"{SLUG}.memories") or ""):
+            state.write(**{f"{SLUG}.memory": pack(wanted), f"{SLUG}.row": None})
 
-    st.pills("Ready-made memories", list(PRESETS), key=SLUG + "memories", on_change=take)
+    st.pills("Ready-made memories", list(MEMORIES), key=f"{SLUG}.memories", on_change=take)
 
-    def pack(frame: pd.DataFrame) -> str:
+    def packed(frame: pd.DataFrame) -> str:
         numbers = frame.drop(columns="row").apply(pd.to_numeric, errors="coerce").fillna(0.0).clip(-9, 9)
-        return link.pack(numbers.round(2).to_numpy().tolist())
+        return pack(numbers.round(2).to_numpy().tolist())
 
-    names = [*(str(i) for i in range(1, len(params.memory))), "key"]
-    frame = pd.DataFrame([list(row) for row in params.memory]).rename(columns=lambda c: str(c + 1))
-    frame.insert(0, "row", names)
-    edited(frame, SLUG + "memory", pack, disabled=["row"])
+    frame = pd.DataFrame([list(row) for row in params.stored]).rename(columns=lambda c: str(c + 1))
+    frame.insert(0, "row", [*(str(i) for i in range(1, len(params.stored))), "key"])
+    edited(frame, f"{SLUG}.memory", packed, disabled=["row"])

@@ -145,3 +145,19 @@ def typical(scores: Array) -> int:
     """
     order = np.argsort(entropy(softmax(scores)), kind="stable")
     return int(order[len(order) // 2])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One draw at the chosen width, its measures as drawn and divided, and the query whose row is shown."""
+
+    scores: Scores
+    raw: Measures
+    scaled: Measures
+    typical: int
+
+
+def measured_draw(d_k: int, seed: int = 0) -> Drawn:
+    """Draw queries and keys of one width, and measure their dot products."""
+    scores = drawn(d_k, seed)
+    return Drawn(scores, measured(scores.raw), measured(scores.scaled), typical(scores.raw))

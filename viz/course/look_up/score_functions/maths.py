@@ -1,6 +1,8 @@
-"""All score functions of the documents on the same few vectors of the plane, and which of them do not see the query or the keys.
+"""All score functions of the documents on the same few vectors of the plane, and which of them do not see
+the query or the keys.
 
-The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn them.
+The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ SAME = 1e-9
 
 W_GENERAL = ((0.0, 1.0), (-1.0, 0.0))  # turns a key a quarter to the right before it is compared
 W_QUERY, W_KEY = (1.0, 0.5), (0.5, 1.0)
-W_ADDITIVE = ((1.0, 0.0, 1.0, 0.0), (0.0, 1.0, 0.0, 1.0), (1.0, -1.0, -1.0, 1.0))  # [W_1 W_2]: three hidden units
+W_ADDITIVE = (
+    (1.0, 0.0, 1.0, 0.0),
+    (0.0, 1.0, 0.0, 1.0),
+    (1.0, -1.0, -1.0, 1.0),
+)  # [W_1 W_2]: three hidden units
 V_ADDITIVE = (1.5, 1.0, -1.0)
 W_LOCATION = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0), (0.7, 0.7), (-0.7, 0.7))  # a row a position
 MOST_KEYS = len(W_LOCATION)
@@ -34,7 +40,8 @@ MOST_KEYS = len(W_LOCATION)
 class Function:
     """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
 
-    `sharpness` multiplies the score. `numbers` are parameters by the names that `viz.course.look_up.retrieval.maths.look_up` has for them.
+    `sharpness` multiplies the score. `numbers` are parameters by the names that
+    `viz.course.look_up.retrieval.maths.look_up` has for them.
     """
 
     name: str
@@ -47,7 +54,9 @@ class Function:
     def scores(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
         """query (2,), keys (key, 2) -> (key,), by the layer that the models use."""
         layer = _layer(self)
-        q, k = (torch.tensor([rows], dtype=torch.float64) for rows in ([list(query)], [list(key) for key in keys]))
+        q, k = (
+            torch.tensor([rows], dtype=torch.float64) for rows in ([list(query)], [list(key) for key in keys])
+        )
         with torch.no_grad():
             return layer(q, k)[0, 0].numpy()
 
@@ -89,14 +98,24 @@ def eight(beta: float = 5.0) -> tuple[Function, ...]:
         Function("dot", "dot", "Luong et al. 2015", "dot"),
         Function("scaled", "scaled dot", "Vaswani et al. 2017", "scaled"),
         Function("general", "general", "Luong et al. 2015", "general", numbers=frozen({"w": W_GENERAL})),
-        Function("linear", "additive, linear", "Ghojogh and Ghodsi 2020", "linear",
-                 numbers=frozen({"q": W_QUERY, "k": W_KEY})),
-        Function("tanh", "additive, tanh", "Bahdanau et al. 2015", "concat",
-                 numbers=frozen({"w": W_ADDITIVE, "v": V_ADDITIVE})),
+        Function(
+            "linear",
+            "additive, linear",
+            "Ghojogh and Ghodsi 2020",
+            "linear",
+            numbers=frozen({"q": W_QUERY, "k": W_KEY}),
+        ),
+        Function(
+            "tanh",
+            "additive, tanh",
+            "Bahdanau et al. 2015",
+            "concat",
+            numbers=frozen({"w": W_ADDITIVE, "v": V_ADDITIVE}),
+        ),
         Function("location", "location", "Luong et al. 2015", "location", numbers=frozen({"w": W_LOCATION})),
         Function("cosine", "cosine", "Graves et al. 2014", "cosine"),
         Function("sharp", "β · cosine", "Graves et al. 2014", "cosine", sharpness=beta),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -105,6 +124,27 @@ class Place:
 
     query: Pair
     keys: tuple[Pair, ...]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores and weights (key,) of each rule by name, and the rules themselves."""
+
+    functions: tuple[Function, ...]
+    scores: dict[str, Array]
+    weights: dict[str, Array]
+
+    def rule(self, name: str) -> Function:
+        """The rule of this name."""
+        return next(function for function in self.functions if function.name == name)
+
+
+def scored(place: Place, beta: float = 5.0) -> Scored:
+    """All eight on these vectors."""
+    functions, at = eight(beta), (place.query, place.keys)
+    return Scored(
+        functions, {f.name: f.scores(*at) for f in functions}, {f.name: f.weights(*at) for f in functions}
+    )
 
 
 def turned(vector: Pair, degrees: float) -> Pair:
@@ -140,7 +180,9 @@ def after(place: Place, experiment: str) -> Place:
 def moved(place: Place, experiment: str, beta: float = 5.0) -> dict[str, Array]:
     """How each function's weights change (key,), by name."""
     then = after(place, experiment)
-    return {f.name: f.weights(then.query, then.keys) - f.weights(place.query, place.keys) for f in eight(beta)}
+    return {
+        f.name: f.weights(then.query, then.keys) - f.weights(place.query, place.keys) for f in eight(beta)
+    }
 
 
 def unmoved(place: Place, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
@@ -149,4 +191,6 @@ def unmoved(place: Place, experiment: str, beta: float = 5.0) -> tuple[str, ...]
     >>> unmoved(Place((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
     ('linear',)
     """
-    return tuple(name for name, change in moved(place, experiment, beta).items() if float(np.abs(change).max()) < SAME)
+    return tuple(
+        name for name, change in moved(place, experiment, beta).items() if float(np.abs(change).max()) < SAME
+    )

@@ -1,180 +1,270 @@
-"""The steps of the exhibit on score functions: each draws its question, its picture, its sentence and its control."""
+"""The steps of the exhibit on score functions: each draws its question, its picture and its sentence."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from viz.charts.curves import number
-from viz.course.look_up.score_functions import maths as lessons
+from viz.course.lesson import Folds
+from viz.course.look_up.score_functions import maths
+from viz.course.look_up.score_functions.params import (
+    LIMIT,
+    NAMES,
+    RULES,
+    SLUG,
+    TITLES,
+    Params,
+    on_board,
+    written,
+)
 from viz.instruments import Point, Score, heatmap, moved, plane
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import controls, lesson, parts
+from viz.widgets import lesson, parts
 
-SLUG = "score_functions."
-PLANE = "score_functions.plane"
-LIMIT = 2.0
-NAMES = ("A", "B", "C", "D")
-RULES = tuple(function.name for function in lessons.eight())
-ASKED = {"turn": ("dot", "linear", "cosine", "location"), "longer": ("dot", "tanh", "cosine", "location"), "keys": ("dot", "linear", "tanh", "location")}
+PLANE = f"{SLUG}.plane"
+ASKED = {
+    "turn": ("dot", "linear", "cosine", "location"),
+    "longer": ("dot", "tanh", "cosine", "location"),
+    "keys": ("dot", "linear", "tanh", "location"),
+}
 SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
+EQUATIONS = {"sharp": "score.cosine_beta"}
 REASON = {
-    "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
+    "linear": "w·q is one number, added to every score alike, "
+    "and softmax does not see what all scores share.",
     "location": "its formula W q has no key in it: only the position in the row counts.",
     "cosine": "it divides by the query's length, so only the direction counts.",
     "sharp": "it divides by the query's length, so only the direction counts.",
 }
 
 
-def places(text: str) -> tuple[lessons.Pair, ...]:
-    """Query and keys from the link, "1,0.6;0.7,0.5;..": five pairs of numbers inside the board.
-
-    >>> places("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-9")[-1]
-    (-1.2, -2.0)
-    """
-    rule = f"It must be {len(NAMES) + 1} pairs of numbers from −{LIMIT:g} to {LIMIT:g}."
-    try:
-        pairs = [tuple(float(part) for part in pair.split(",")) for pair in text.split(";")]
-    except ValueError:
-        raise state.Unusable(rule) from None
-    if len(pairs) != len(NAMES) + 1 or any(len(pair) != 2 or not all(map(math.isfinite, pair)) for pair in pairs):
-        raise state.Unusable(rule)
-    return tuple((float(np.clip(pair[0], -LIMIT, LIMIT)), float(np.clip(pair[1], -LIMIT, LIMIT))) for pair in pairs)
-
-
-def written(pairs: Any) -> str:
-    """The same as text for the link.
-
-    >>> written([(1, 0.6), (0.123, 0)])
-    '1,0.6;0.12,0'
-    """
-    return ";".join(",".join(f"{round(x, 2):g}" for x in pair) for pair in pairs)
-
-
-def two_rules(params: Any, data: Any, start: Any) -> bool:
+def two_rules(params: Params, data: maths.Scored) -> Folds:
     """The dot product against the cosine; before the guess only the cosine's table is there."""
-    asked = read("asked", (params.query, *params.keys))
-    rules = {f.name: f for f in data.functions if f.name in ("dot", "cosine")}
-    first = {name: NAMES[int(f.weights(asked[0], asked[1:]).argmax())] for name, f in rules.items()}
-    dots = ", ".join(f"{name} {number(float(s))}" for name, s in zip(NAMES, rules["dot"].scores(asked[0], asked[1:]), strict=True))
+    asked = state.read(f"{SLUG}.asked", params.at, on_board)
+    place = Params(at=asked).place
+    weights = {name: data.rule(name).weights(place.query, place.keys) for name in ("dot", "cosine")}
+    first = {name: NAMES[int(values.argmax())] for name, values in weights.items()}
+    products = zip(NAMES, data.rule("dot").scores(place.query, place.keys), strict=True)
     told = lesson.predict(
-        f"{SLUG}most", f"By angle alone, the cosine, the query looks most at {first['cosine']}. At which by the dot product q · k?", dict(zip(NAMES, rules["dot"].weights(asked[0], asked[1:]).tolist(), strict=False)), first["dot"],
-        f"The dot products are {dots}: a dot product is |q| · |k| · cosine, so a long key counts for more.",
-    )  # fmt: skip
-    _plane(params, data, ("dot", "cosine") if told else ("cosine",), "dot" if told else "cosine", asked if told else None)
-    most = {name: NAMES[int(data.weights[name].argmax())] for name in rules}
-    share = {name: percent(data.weights[name].max()) for name in most}
-    parts.numbers(
-        f"By the dot product {most['dot']} gets most, {share['dot']}; by the cosine {most['cosine']}, {share['cosine']}." if told
-        else f"By the cosine {most['cosine']} gets most, {share['cosine']}: the softmax of numbers between −1 and 1 stays flat."
-    )  # fmt: skip
-    return told
+        f"{SLUG}.most",
+        f"By angle alone, the cosine, the query looks most at {first['cosine']}. "
+        "At which by the dot product q · k?",
+        dict(zip(NAMES, weights["dot"].tolist(), strict=True)),
+        first["dot"],
+        f"The dot products are {', '.join(f'{name} {number(float(s))}' for name, s in products)}: "
+        "a dot product is |q| · |k| · cosine, so a long key counts for more.",
+    )
+    if told:
+        _plane(params, data, ("dot", "cosine"), "dot", asked)
+    else:
+        _plane(params, data, ("cosine",), "cosine")
+    most = {name: NAMES[int(data.weights[name].argmax())] for name in weights}
+    share = {name: percent(data.weights[name].max()) for name in weights}
+    if told:
+        parts.numbers(
+            f"By the dot product {most['dot']} gets most, {share['dot']}; "
+            f"by the cosine {most['cosine']}, {share['cosine']}."
+        )
+    else:
+        parts.numbers(
+            f"By the cosine {most['cosine']} gets most, {share['cosine']}: "
+            "the softmax of numbers between −1 and 1 stays flat."
+        )
+    return _folds(params, data, told)
 
 
-def all_eight(params: Any, data: Any, start: Any) -> bool:
-    """The plane with a table for each rule; before a room all eight in one matrix, which fits on the screen."""
+def all_eight(params: Params, data: maths.Scored) -> Folds:
+    """The plane with a table for each rule; before a room all eight in one matrix: it fits on the screen."""
     if lesson.presenting():
-        heatmap(np.array([data.weights[f.name] for f in data.functions]).T, list(NAMES), short(data), key=f"{SLUG}eight", numbers=True, axis=("key", "rule"))
+        _matrix(np.array([data.weights[name] for name in RULES]), data, "eight")
     else:
         _plane(params, data, RULES, "dot")
-    votes = {name: sum(int(w.argmax()) == i for w in data.weights.values()) for i, name in enumerate(NAMES)}
-    told = ", ".join(f"{name} by {count}" for name, count in votes.items() if count)
+    favourites = [int(weights.argmax()) for weights in data.weights.values()]
+    votes = [f"{name} by {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     parts.numbers(
-        f"The favourite key is {told} of the {len(RULES)} rules. The sharpest is {sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; "
+        f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
+        f"{sharpest.title}, "
+        f"with {percent(data.weights[sharpest.name].max())} on one key; "
         f"the plain cosine gives its favourite {percent(data.weights['cosine'].max())}."
     )
-    _beta(start)
-    return True
+    return _folds(params, data)
 
 
-def ignores(params: Any, data: Any, start: Any) -> bool:
-    """The change of every weight when one thing is changed; a column of zeros is a rule that does not look at it."""
-    place, experiment = params.place, params.experiment
-    still = lessons.unmoved(place, experiment, params.beta)
-    titles = {f.name: f.title for f in data.functions}
-    asked = ASKED[experiment]
-    right = [name for name in asked if name in still]
-    answer = titles[right[0]] if len(right) == 1 else SEVERAL
-    change = lessons.moved(place, experiment, params.beta)
+def ignores(params: Params, data: maths.Scored) -> Folds:
+    """How every weight changes when one thing is changed; a column of zeros is a rule that does not look."""
+    experiment, does = params.experiment, maths.EXPERIMENTS[params.experiment]
+    change = maths.moved(params.place, experiment, params.beta)
+    still = maths.unmoved(params.place, experiment, params.beta)
+    right = [name for name in ASKED[experiment] if name in still]
     told = lesson.predict(
-        f"{SLUG}{experiment}", f"{lessons.EXPERIMENTS[experiment]}: whose weights do not move at all?", (*(titles[name] for name in asked), SEVERAL), answer,
-        " ".join(f"The {titles[name]} one: {REASON[name]}" for name in right if name in REASON) or _sentence(still, titles),
-    )  # fmt: skip
-    rows = np.array([change[f.name] if told else data.weights[f.name] for f in data.functions])
-    limit = max(0.1, float(np.abs(rows).max()))
-    heatmap(
-        rows.T, list(NAMES), short(data), key=f"{SLUG}change", scale="difference" if told else "pattern", limit=limit if told else None,
-        numbers=True, axis=("key", "rule"), title=f"{lessons.EXPERIMENTS[experiment]}: change of the weights" if told else "The weights before",
-    )  # fmt: skip
-    largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
-    parts.numbers(
-        f"{_sentence(still, titles)} {titles[largest]} moves most, a weight by {number(float(np.abs(change[largest]).max()))}." if told
-        else "Each column sums to 1. After your guess: the same table with the change in every cell."
-    )  # fmt: skip
-    controls.segmented("What is changed", tuple(lessons.EXPERIMENTS), SLUG + "experiment", start.experiment, lessons.EXPERIMENTS.__getitem__, quiet=True)
-    return told
+        f"{SLUG}.{experiment}",
+        f"{does}: whose weights do not move at all?",
+        (*(TITLES[name] for name in ASKED[experiment]), SEVERAL),
+        TITLES[right[0]] if len(right) == 1 else SEVERAL,
+        " ".join(f"The {TITLES[name]} one: {REASON[name]}" for name in right if name in REASON)
+        or _unchanged(still),
+    )
+    if told:
+        rows = np.array([change[name] for name in RULES])
+        limit = max(0.1, float(np.abs(rows).max()))
+        _matrix(rows, data, "change", title=f"{does}: change of the weights", scale="difference", limit=limit)
+        largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
+        parts.numbers(
+            f"{_unchanged(still)} {TITLES[largest]} moves most, "
+            f"a weight by {number(float(np.abs(change[largest]).max()))}."
+        )
+    else:
+        _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
+        parts.numbers(
+            "Each column sums to 1. After your guess: the same table with the change in every cell."
+        )
+    return _folds(params, data, told)
 
 
-def one(params: Any, data: Any, start: Any) -> bool:
+def one(params: Params, data: maths.Scored) -> Folds:
     """One rule: the plane, coloured by what a query would find."""
     _plane(params, data, (params.rule,), params.rule)
-    function = next(f for f in data.functions if f.name == params.rule)
-    weights = data.weights[params.rule]
+    function, weights = data.rule(params.rule), data.weights[params.rule]
     best = int(weights.argmax())
-    blind = [what for what, experiment in (("the query", "turn"), ("the keys", "keys")) if params.rule in lessons.unmoved(params.place, experiment, params.beta)]
-    said = f" It does not see {' and '.join(blind)}: the ground has one colour." if blind == ["the query"] else f" It does not see {blind[0]}." if blind else ""
-    parts.numbers(f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, with the score {number(float(data.scores[params.rule][best]))}.{said}")
-    controls.pills("Rule", RULES, SLUG + "rule", start.rule, {f.name: f.title for f in data.functions}.__getitem__, quiet=True)
-    if params.rule == "sharp":
-        _beta(start)
-    return True
+    score = number(float(data.scores[params.rule][best]))
+    blind = [
+        what
+        for what, experiment in (("the query", "turn"), ("the keys", "keys"))
+        if params.rule in maths.unmoved(params.place, experiment, params.beta)
+    ]
+    if blind == ["the query"]:
+        said = " It does not see the query: the ground has one colour."
+    else:
+        said = f" It does not see {blind[0]}." if blind else ""
+    parts.numbers(
+        f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, "
+        f"with the score {score}.{said}"
+    )
+    params.show(SLUG, "rule", *(("beta",) if params.rule == "sharp" else ()))  # only one rule has a β
+    return _folds(params, data)
 
 
-def short(data: Any) -> list[str]:
-    """The rules as heads of columns."""
-    return [f.title if f.name == "sharp" else f.name for f in data.functions]
-
-
-def _sentence(still: tuple[str, ...], titles: dict[str, str]) -> str:
+def _unchanged(still: Sequence[str]) -> str:
     if not still:
         return "All eight move."
-    return f"{', '.join(titles[name] for name in still)}: unchanged to the last digit."
+    return f"{', '.join(TITLES[name] for name in still)}: unchanged to the last digit."
 
 
-def read(name: str, default: Any) -> tuple[lessons.Pair, ...]:
-    """Query and keys that the link or the session holds under a name."""
-    return places(state.read(SLUG + name, written(default), lambda text: written(places(text))))
+def _matrix(rows: np.ndarray, data: maths.Scored, key: str, **more: Any) -> None:
+    """A number of each key (row) under each rule (column)."""
+    columns = [f.title if f.name == "sharp" else f.name for f in data.functions]
+    heatmap(rows.T, list(NAMES), columns, key=f"{SLUG}.{key}", numbers=True, axis=("key", "rule"), **more)
 
 
-def _plane(params: Any, data: Any, rules: tuple[str, ...], shown: str, asked: Any = None) -> None:
-    """The board. A point that is let go goes into the link; `asked`, the place of an answered question, stays what was asked about."""
-    points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in zip(NAMES, params.keys, strict=True))]
+def _plane(params: Params, data: maths.Scored, rules: Sequence[str], shown: str, asked: str = "") -> None:
+    """The board. A point that is let go goes into the link; `asked`, of an answered question, stays."""
+    keys = zip(NAMES, params.keys, strict=True)
+    points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in keys)]
 
     def keep() -> None:
-        found = moved(PLANE, points, limit=LIMIT)
-        if found:
-            state.write(**{SLUG + "at": written(found[0])}, **({SLUG + "asked": written(asked)} if asked else {}))
+        if found := moved(PLANE, points, limit=LIMIT):
+            state.write(**{f"{SLUG}.at": written(found[0])}, **({f"{SLUG}.asked": asked} if asked else {}))
 
-    by_name = {f.name: f for f in data.functions}
     plane(
-        points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=330 if lesson.presenting() else 370,
+        points,
+        key=PLANE,
+        on_move=keep,
+        scores=[_drawn(data.rule(name)) for name in rules],
+        shown=rules.index(shown),
+        limit=LIMIT,
+        height=330 if lesson.presenting() else 370,
         captions=("Drag the query, or a key", ""),
-    )  # fmt: skip
+    )
 
 
-def drawn(function: lessons.Function) -> Score:
+def _drawn(function: maths.Function) -> Score:
     """The same rule for the plane."""
-    return Score(RULE_OF.get(function.kind, function.kind), function.sharpness, label=function.title, **function.numbers)
+    kind = RULE_OF.get(function.kind, function.kind)
+    return Score(kind, function.sharpness, label=function.title, **function.numbers)
 
 
-def _beta(start: Any) -> None:
-    controls.slider("β, the inverse temperature of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
+def _folds(params: Params, data: maths.Scored, known: bool = True) -> Folds:
+    """The rule of the last step with this query and these keys, key by key; all rules in the table."""
+    function = data.rule(params.rule)
+
+    def table() -> pd.DataFrame:
+        rows = {
+            f.title: {
+                f"{part} {name}": float(values[f.name][i])
+                for part, values in (("score", data.scores), ("weight", data.weights))
+                for i, name in enumerate(NAMES)
+            }
+            for f in data.functions
+        }
+        return pd.DataFrame(rows).T.round(4).rename_axis("rule")
+
+    def arrays() -> dict[str, np.ndarray]:
+        found = {"query": np.array(params.query), "keys": np.array(params.keys)}
+        by_rule = (("scores", data.scores), ("weights", data.weights))
+        return found | {f"{part}: {name}": row for part, rows in by_rule for name, row in rows.items()}
+
+    return Folds(
+        table,
+        arrays,
+        "from viz.course.look_up.score_functions.maths import eight\n\n"
+        f"query, keys = {params.query}, {params.keys}\n"
+        f"for function in eight(beta={params.beta:g}):\n"
+        "    print(function.title, function.scores(query, keys), function.weights(query, keys))",
+        known,
+        {EQUATIONS.get(params.rule, f"score.{params.rule}"): _values(params, data, function)},
+        more=lambda: _key_by_key(params, data, function),
+    )
 
 
-SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (two_rules, all_eight, ignores, one)
+def _values(params: Params, data: maths.Scored, function: maths.Function) -> Mapping[str, Any]:
+    """This run's numbers by the symbols of the course's equation."""
+    q, best = _numbers(params.query), int(data.weights[function.name].argmax())
+    if function.kind == "location":
+        return {"q": q, "a": _numbers(data.weights[function.name])}
+    values: dict[str, Any] = {
+        "s_i": number(float(data.scores[function.name][best])),
+        "q": q,
+        "k_i": _numbers(params.keys[best]),
+    }
+    if function.kind == "scaled":
+        values["p"] = "2"
+    if function.kind == "linear":
+        values |= {f"w_{side}": _numbers(function.numbers[side]) for side in ("q", "k")}
+    if "v" in function.numbers:
+        values["v_a"] = _numbers(function.numbers["v"])
+    if function.name == "sharp":
+        values["beta"] = f"{function.sharpness:g}"
+    return values
+
+
+def _key_by_key(params: Params, data: maths.Scored, function: maths.Function) -> None:
+    """The rule's own numbers, where the equation has no room for them, and the softmax."""
+    scores, weights = data.scores[function.name], data.weights[function.name]
+    best = NAMES[int(weights.argmax())]
+    st.text(f"{function.title} ({function.paper}); the numbers below the symbols are those of key {best}.")
+    if function.kind == "linear":
+        shared = number(float(np.dot(function.numbers["q"], params.query)), 4)
+        parts.equation(rf"w_q^\top q = {shared}\text{{ for every key}}")
+    elif "w" in function.numbers:
+        rows = r"\\".join("&".join(_numbers(row)) for row in function.numbers["w"])
+        parts.equation(rf"W = \begin{{pmatrix}}{rows}\end{{pmatrix}}")
+    columns = {
+        "key": NAMES,
+        "k": [f"({', '.join(_numbers(k))})" for k in params.keys],
+        "score s": _numbers(scores, 4),
+        "eˢ": _numbers(np.exp(scores), 4),
+        "weight": _numbers(weights, 4),
+    }
+    st.table(pd.DataFrame(columns).set_index("key"), border="horizontal")
+
+
+def _numbers(values: Any, digits: int = 2) -> list[str]:
+    return [number(float(value), digits) for value in values]

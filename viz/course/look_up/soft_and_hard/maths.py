@@ -1,6 +1,7 @@
 """Soft and hard attention: mix all values by their weights, or draw one; and how each learns its scores.
 
-Values V (patch, r), scores s (patch,), weights a = softmax(s). Beigy 2021, "soft vs hard attention"; Xu et al. 2015.
+Values V (patch, r), scores s (patch,), weights a = softmax(s). Beigy 2021, "soft vs hard attention"; Xu et
+al. 2015.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ Array = NDArray[np.float64]
 
 
 def scores_by_colour(values: Array, query: int, beta: float) -> Array:
-    """s_i = -beta |v_i - v_q|^2: the more a patch resembles patch q, the higher. Shapes: (patch, r) -> (patch,).
+    """s_i = -beta |v_i - v_q|^2: the more a patch resembles patch q, the higher. Shapes: (patch, r) ->
+    (patch,).
 
     >>> scores_by_colour(np.array([[0.0], [1.0], [2.0]]), 0, 3.0).tolist()
     [-0.0, -3.0, -12.0]
@@ -35,7 +37,8 @@ def soft_read(weights: Array, values: Array) -> Array:
 
 
 def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
-    """`count` patches drawn from the weights; the same `lot` draws the same ones, and a longer draw begins with a shorter.
+    """`count` patches drawn from the weights; the same `lot` draws the same ones, and a longer draw begins
+    with a shorter.
 
     >>> bool((draw(np.array([0.5, 0.5]), 9, 1)[:4] == draw(np.array([0.5, 0.5]), 4, 1)).all())
     True
@@ -46,13 +49,15 @@ def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
 
 
 def spread(weights: Array, values: Array) -> Array:
-    """The standard deviation of one hard read, each number of it: sqrt(sum_i a_i (v_i - z)^2). Shapes: -> (r,)."""
+    """The standard deviation of one hard read, each number of it: sqrt(sum_i a_i (v_i - z)^2). Shapes: ->
+    (r,)."""
     return np.sqrt(weights @ (values - soft_read(weights, values)) ** 2)
 
 
 @dataclass(frozen=True)
 class Running:
-    """How the mean of hard draws nears the soft read: after n draws the `distance` |mean - z|, and what to `expect`.
+    """How the mean of hard draws nears the soft read: after n draws the `distance` |mean - z|, and what to
+    `expect`.
 
     expect = sqrt(sum_r spread_r^2 / n), the root of the mean squared distance. All (point,).
     """
@@ -76,7 +81,8 @@ def running(weights: Array, values: Array, drawn: NDArray[np.int64], points: int
 def gradient(weights: Array, reward: Array) -> Array:
     """d/ds_j of the expected reward J = sum_i a_i f_i, exactly: a_j (f_j - J).
 
-    The reward is linear in what is read, f(v) = w . v, so the soft read w . z and the mean of hard reads have the
+    The reward is linear in what is read, f(v) = w . v, so the soft read w . z and the mean of hard reads
+    have the
     same gradient. Shapes: (patch,), (patch,) -> (patch,).
 
     >>> gradient(np.array([0.5, 0.5]), np.array([0.0, 1.0])).tolist()
@@ -86,9 +92,11 @@ def gradient(weights: Array, reward: Array) -> Array:
 
 
 def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Array | None:
-    """What automatic differentiation gives for w . read with respect to the scores; None where there is no path.
+    """What automatic differentiation gives for w . read with respect to the scores; None where there is no
+    path.
 
-    Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an index has no
+    Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an
+    index has no
     derivative.
     """
     with torch.inference_mode(False), torch.enable_grad():
@@ -113,7 +121,8 @@ def estimates(weights: Array, reward: Array, drawn: NDArray[np.int64], baseline:
 
 
 def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> Array:
-    """The standard deviation of one estimate in closed form, each score: sqrt(E[g^2] - E[g]^2). Shapes: -> (patch,)."""
+    """The standard deviation of one estimate in closed form, each score: sqrt(E[g^2] - E[g]^2). Shapes: ->
+    (patch,)."""
     every = estimates(weights, reward, np.arange(len(weights)), baseline)
     mean = weights @ every
     return np.sqrt(np.maximum(weights @ every**2 - mean**2, 0.0))
@@ -121,7 +130,8 @@ def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class Learning:
-    """The gradient three ways, (patch,): exact, the mean of the estimates without and with a baseline; their deviations."""
+    """The gradient three ways, (patch,): exact, the mean of the estimates without and with a baseline;
+    their deviations."""
 
     exact: Array
     plain: Array
@@ -141,12 +151,51 @@ def learning(weights: Array, reward: Array, drawn: NDArray[np.int64]) -> Learnin
     baseline = float(weights @ reward)
     plain, based = (estimates(weights, reward, drawn, b).mean(0) for b in (0.0, baseline))
     return Learning(
-        gradient(weights, reward), plain, based,
-        estimate_deviation(weights, reward), estimate_deviation(weights, reward, baseline), baseline,
-    )  # fmt: skip
+        gradient(weights, reward),
+        plain,
+        based,
+        estimate_deviation(weights, reward),
+        estimate_deviation(weights, reward, baseline),
+        baseline,
+    )
 
 
-__all__ = [
-    "Learning", "Running", "autograd", "draw", "estimate_deviation", "estimates", "gradient", "learning", "running",
-    "scores_by_colour", "soft_read", "softmax", "spread",
-]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Patches (24, side, side, 3), their mean colours V (24, 3), weights (24,), draws, and both gradients.
+
+    The reward is w . v; `automatic` and `argmax` are what automatic differentiation says of the soft read
+    and of the
+    patch with the largest score.
+    """
+
+    patches: Array
+    values: Array
+    scores: Array
+    weights: Array
+    drawn: NDArray[np.int64]
+    near: Running
+    w: Array
+    learning: Learning
+    automatic: Array | None
+    argmax: Array | None
+
+
+def both(patches: Array, query: int, beta: float, draws: int, lot: int, w: Array) -> Data:
+    """The soft read and `draws` hard ones of the patches (patch, side, side, 3), of which `query` asks."""
+    values = patches.mean((1, 2))
+    scores = scores_by_colour(values, query, beta)
+    weights = softmax(scores)
+    drawn = draw(weights, draws, lot)
+    return Data(
+        patches,
+        values,
+        scores,
+        weights,
+        drawn,
+        running(weights, values, drawn),
+        w,
+        learning(weights, values @ w, drawn),
+        autograd(scores, values, w),
+        autograd(scores, values, w, hard=True),
+    )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from viz.course import texts
 from viz.shell import pages
 from viz.shell.pages import Entry, Exhibit
 
@@ -21,9 +22,14 @@ def places() -> dict[str, tuple[Entry, ...]]:
     found: dict[str, list[Entry]] = {}
     for entry in pages.discover():
         if isinstance(entry.info, Exhibit):
-            for id in named(entry.file):
+            for id in dict.fromkeys((*_declared(entry.file), *sorted(named(entry.file)))):
                 found.setdefault(id, []).append(entry)
     return {id: tuple(entries) for id, entries in found.items()}
+
+
+def _declared(file: Path) -> tuple[str, ...]:
+    words = file.with_name("text.md")
+    return texts.read(words).errata if words.exists() else ()
 
 
 def named(file: Path) -> set[str]:

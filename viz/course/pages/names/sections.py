@@ -61,6 +61,8 @@ def sections() -> tuple[Section, ...]:
         Section("tensors", "Tensors", "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
                 "holds for cross_attn, whose keys and values come from the encoder.", _terms(glossary.LEAVES)),
         Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
+        Section("methods", "Measures and methods", "What is computed of a model's numbers, and what is done to a model to see what a part is for.",
+                _entries(glossary.METHODS)),
         Section("named", "Models that are only named",
                 "The sources mention these and do not explain them. One line each; nothing of it runs here.", _named()),
         Section("tasks", "Attend and do something",
@@ -111,6 +113,10 @@ def _bridges() -> tuple[Line, ...]:
 
 def _terms(terms: tuple[Term, ...]) -> tuple[Line, ...]:
     return tuple(Line(term.name, f"{term.word}. {term.sentence}", term.where, term.symbol, code=True) for term in terms)
+
+
+def _entries(terms: tuple[Term, ...]) -> tuple[Line, ...]:
+    return tuple(Line(f"{term.word[0].upper()}{term.word[1:]}", term.sentence, term.where, term.symbol) for term in terms)
 
 
 def _named() -> tuple[Line, ...]:

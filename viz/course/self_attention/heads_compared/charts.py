@@ -1,4 +1,5 @@
-"""The heads of a layer over the words of a sentence: from one word as bars in the heads' colours, and all of them as small maps on one scale."""
+"""The heads of a layer over the words of a sentence: from one word as bars in the heads' colours, and all of
+them as small maps on one scale."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ APART = 0.09
 
 
 @kept
-def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW) -> alt.TopLevelMixin:
+def looks(
+    weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW
+) -> alt.TopLevelMixin:
     """One bar a word, made of what each head gives to it from the word that asks. Weights (head, key).
 
     Each head gives away 1 in all. `only`: one head is shown, the others are a question mark. A head that is chosen in
@@ -54,14 +57,48 @@ def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None
     named = [f"H{head}" for head in heads]
     hue = alt.Color("head:N", scale=alt.Scale(domain=named, range=[colour(head) for head in heads]), legend=alt.Legend(
         title=None, orient="top", direction="horizontal", symbolType="square", symbolOpacity=TINT + 0.1, symbolStrokeWidth=0, columns=alt.ExprRef("max(1, floor(width / 58))"), offset=4))  # fmt: skip
-    tips = [alt.Tooltip("head:N"), alt.Tooltip("word:N", title="looks at"), alt.Tooltip("weight:Q", format=".1%")]
+    tips = [
+        alt.Tooltip("head:N"),
+        alt.Tooltip("word:N", title="looks at"),
+        alt.Tooltip("weight:Q", format=".1%"),
+    ]
     base = alt.Chart().encode(y=y, tooltip=tips)
-    bars = base.mark_bar().encode(x=alt.X("from:Q", **sides), x2="to:Q", color=hue, opacity=alt.condition(chosen, alt.value(TINT + 0.1), alt.value(0.1))).add_params(chosen)
-    told = base.mark_text(fontSize=12, color=theme.TEXT).transform_filter("datum.text").transform_calculate(middle="(datum.from + datum.to) / 2")
-    layers = [bars, told.encode(x=alt.X("middle:Q", **sides), text="text:N", opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.25)))]
+    bars = (
+        base.mark_bar()
+        .encode(
+            x=alt.X("from:Q", **sides),
+            x2="to:Q",
+            color=hue,
+            opacity=alt.condition(chosen, alt.value(TINT + 0.1), alt.value(0.1)),
+        )
+        .add_params(chosen)
+    )
+    told = (
+        base.mark_text(fontSize=12, color=theme.TEXT)
+        .transform_filter("datum.text")
+        .transform_calculate(middle="(datum.from + datum.to) / 2")
+    )
+    layers = [
+        bars,
+        told.encode(
+            x=alt.X("middle:Q", **sides),
+            text="text:N",
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.25)),
+        ),
+    ]
     if only is not None:
-        layers.append(alt.Chart(alt.Data(values=[{}])).mark_text(text="?", fontSize=40, color=theme.MUTED, x=alt.ExprRef("width * 0.85"), y=alt.ExprRef("height / 2")))
-    return alt.layer(*layers, data=alt.Data(values=pieces)).properties(view=BARE, height=36 + pixels * len(words), padding={"left": 4, "right": 4, "top": 2, "bottom": 2})
+        layers.append(
+            alt.Chart(alt.Data(values=[{}])).mark_text(
+                text="?",
+                fontSize=40,
+                color=theme.MUTED,
+                x=alt.ExprRef("width * 0.85"),
+                y=alt.ExprRef("height / 2"),
+            )
+        )
+    return alt.layer(*layers, data=alt.Data(values=pieces)).properties(
+        view=BARE, height=36 + pixels * len(words), padding={"left": 4, "right": 4, "top": 2, "bottom": 2}
+    )
 
 
 def _told(head: int, weight: float) -> str:
@@ -69,8 +106,18 @@ def _told(head: int, weight: float) -> str:
 
 
 @kept
-def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, height: int = 400, across: int = 4, named: bool = False) -> alt.TopLevelMixin:
-    """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word that asks is framed.
+def maps(
+    weights: Array,
+    words: Sequence[str],
+    asking: int,
+    *,
+    allowed: Array | None = None,
+    height: int = 400,
+    across: int = 4,
+    named: bool = False,
+) -> alt.TopLevelMixin:
+    """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word
+    that asks is framed.
 
     `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
 
@@ -84,29 +131,83 @@ def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | 
     height = height if down > 1 else height * 3 // 5
     tall = (height - KEY) / down
     cell, step = (tall - NAME) / n, n * (1 + APART)
-    left, top = [step * (head % across) for head in range(n_heads)], [tall * (head // across) + NAME for head in range(n_heads)]
+    left, top = (
+        [step * (head % across) for head in range(n_heads)],
+        [tall * (head // across) + NAME for head in range(n_heads)],
+    )
     said = [visible(word) for word in words]
     there = np.ones(weights.shape, dtype=bool) if allowed is None else allowed
-    cells = [{"h": int(h), "q": int(q), "k": int(k), "w": round(float(weights[h, q, k]), 4)} for h, q, k in np.argwhere(there)]
-    grounds = [{"x": left[head], "x2": left[head] + n, "y": top[head], "y2": top[head] + n * cell, "text": f"H{head}", "colour": colour(head)} for head in range(n_heads)]
-    frames = [ground | {"y": ground["y"] + asking * cell, "y2": ground["y"] + (asking + 1) * cell} for ground in grounds]
+    cells = [
+        {"h": int(h), "q": int(q), "k": int(k), "w": round(float(weights[h, q, k]), 4)}
+        for h, q, k in np.argwhere(there)
+    ]
+    grounds = [
+        {
+            "x": left[head],
+            "x2": left[head] + n,
+            "y": top[head],
+            "y2": top[head] + n * cell,
+            "text": f"H{head}",
+            "colour": colour(head),
+        }
+        for head in range(n_heads)
+    ]
+    frames = [
+        ground | {"y": ground["y"] + asking * cell, "y2": ground["y"] + (asking + 1) * cell}
+        for ground in grounds
+    ]
     seen = list(range(n)) if named else [asking]
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
-    sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, step * (across - 1) + n], nice=False)}
+    sides: dict[str, Any] = {
+        "axis": None,
+        "scale": alt.Scale(domain=[0, step * (across - 1) + n], nice=False),
+    }
     ups: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=[height - KEY, 0], nice=False), "axis": alt.Axis(
         values=list(marks), labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]", grid=False, domain=False, ticks=False,
         labelFontSize=12, labelPadding=5, labelOverlap=False,
     )}  # fmt: skip
     x, y = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
-    ground = alt.Chart(alt.Data(values=grounds)).mark_rect(color=theme.SURFACE).encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
-    places = {"x": f"{json.dumps(left)}[datum.h] + datum.k", "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}"}
-    words_at = {"head": f"{json.dumps([f'H{head}' for head in range(n_heads)])}[datum.h]", "word": f"{json.dumps(said)}[datum.q]", "at": f"{json.dumps(said)}[datum.k]"}
-    drawn = alt.Chart(alt.Data(values=cells)).transform_calculate(**places, **words_at).transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
+    ground = (
+        alt.Chart(alt.Data(values=grounds))
+        .mark_rect(color=theme.SURFACE)
+        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
+    )
+    places = {
+        "x": f"{json.dumps(left)}[datum.h] + datum.k",
+        "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}",
+    }
+    words_at = {
+        "head": f"{json.dumps([f'H{head}' for head in range(n_heads)])}[datum.h]",
+        "word": f"{json.dumps(said)}[datum.q]",
+        "at": f"{json.dumps(said)}[datum.k]",
+    }
+    drawn = (
+        alt.Chart(alt.Data(values=cells))
+        .transform_calculate(**places, **words_at)
+        .transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
+    )
     shares = alt.Color("w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=alt.Legend(
         title=None, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8))  # fmt: skip
-    tips = [alt.Tooltip("head:N"), alt.Tooltip("word:N"), alt.Tooltip("at:N", title="looks at"), alt.Tooltip("w:Q", title="weight", format=".1%")]
-    boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=shares, tooltip=tips)
-    asked = alt.Chart(alt.Data(values=frames)).mark_rect(fillOpacity=0, strokeWidth=2.5).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", stroke=alt.Stroke("colour:N", scale=None))
-    heading = alt.Chart(alt.Data(values=grounds)).mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT).transform_calculate(x="(datum.x + datum.x2) / 2")
+    tips = [
+        alt.Tooltip("head:N"),
+        alt.Tooltip("word:N"),
+        alt.Tooltip("at:N", title="looks at"),
+        alt.Tooltip("w:Q", title="weight", format=".1%"),
+    ]
+    boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(
+        x=x, x2="x2:Q", y=y, y2="y2:Q", color=shares, tooltip=tips
+    )
+    asked = (
+        alt.Chart(alt.Data(values=frames))
+        .mark_rect(fillOpacity=0, strokeWidth=2.5)
+        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", stroke=alt.Stroke("colour:N", scale=None))
+    )
+    heading = (
+        alt.Chart(alt.Data(values=grounds))
+        .mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT)
+        .transform_calculate(x="(datum.x + datum.x2) / 2")
+    )
     layers = [ground, boxes, asked, heading.encode(x=x, y=y, text="text:N")]
-    return alt.layer(*layers).properties(view=BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2})
+    return alt.layer(*layers).properties(
+        view=BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
+    )

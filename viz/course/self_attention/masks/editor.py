@@ -1,69 +1,275 @@
-"""The second depth of the page on masks: choose a mask, or draw one, and look at it in a real run."""
+"""The last step of the exhibit on masks: choose a mask, or draw one, and look at it in a real run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import math
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from core.serving.engine import default
-from viz.course.self_attention.masks import folds
-from viz.course.shared import masks_batch as batch
-from viz.course.shared import masks_panels as panels
-from viz.instruments.kit import origin
-from viz.shell import room, state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
-
-LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
-          *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs if knob != "draw"))  # fmt: skip
-"""The names that only the editor reads: a link that holds one of them opens it."""
-
-
-def wanted() -> bool:
-    """Whether a link from before there were steps, or the session, holds something that is chosen here only."""
-    return any(state.peek(f"masks.{name}") for name in LINKED)
+from viz.charts.curves import number, tiny
+from viz.course.lesson import Folds
+from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks.charts.masks import leak
+from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
+from viz.course.self_attention.masks.read import Chosen, Matrices
+from viz.course.self_attention.masks.steps import tell
+from viz.course.shared import masks_batch, masks_panels
+from viz.course.shared.maths import masks
+from viz.instruments import heatmap
+from viz.labels import distinct, percent
+from viz.shell import room
+from viz.widgets import compute, lesson, parts
 
 
-def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute: Any, opening: Any) -> None:
-    """Sentence, mask, the three matrices, one sentence of numbers; everything else folded."""
+def editor(params: Params, data: read.Head) -> Folds:
+    """Sentence, mask, the three matrices, one sentence of numbers, and a question on them."""
+    # sentence and mask stand above the matrices that they change
     order = ("kinds", "picture", "words") if lesson.presenting() else ("words", "kinds", "picture")
     place = {name: st.container() for name in order}
     with place["words"]:
-        text = controls.text("Sentence", "text", start.text, placeholder="Type a sentence", of=model)
-        controls.preset_row(sentences, "text", start.text)
+        params.show("masks", "own")
     with place["kinds"]:
-        kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
-        with st.container():
-            if kind == "sparse":
-                controls.draw("masks.draw", start.recipe.seed, 99)
-    config = default().open(model).config
-    layer, head = ask.submit("masks.opening", opening, 500)
-    n = len(ask.run(model, text, keep=()).tokens)
-    params = replace(
-        start,
-        text=text,
-        layer=state.read("layer", layer, state.one_of(range(config.n_layers))),
-        head=state.read("head", head, state.one_of(range(config.n_heads))),
-        recipe=folds.recipe(kind, start.recipe),
-        everywhere=state.read("masks.everywhere", False, state.flag),
-    )
-    if kind == panels.OWN:
-        params = replace(params, drawn=panels.drawn(params.recipe, n))
-    data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
-    lines = folds.code(model, params)
-    origin.tell(model=model, text=text, kind="causal", layer=params.layer, head=params.head)
+        params.show("masks", "kind", *(("draw",) if params.kind == "sparse" else ()))
+    chosen = _chosen(params, data)
+    cost = 2 * len(chosen.text) * read.config().n_layers
+    found = compute.submit(("masks", chosen), lambda: read.matrices(chosen), cost)
+    python = code(chosen)
+    tell(chosen.text, data)
     with place["picture"], room.wide():
-        at = panels.three(data, params, lines)
-        parts.numbers(folds.sentence(data, *at))
-    panels.head(config, layer, head)
-    folds.change_it(kind, start.recipe)
-    folds.finite(data)
-    batch.fold()
-    folds.question(data, at[0])
-    folds.equation(data, *at)
-    folds.looking_at(data, params)
-    parts.documents(info, folds.documents)
-    parts.as_table(lambda: folds.table(data), "masks")
-    parts.take_away(lambda: folds.arrays(data), lines, key="masks")
+        query, key = masks_panels.three(found, chosen, python)
+        parts.numbers(sentence(found, query, key))
+    _question(found, query)
+    past, numbers = (("past_only",) if params.kind in PAST else ()), KNOBS.get(params.kind, ())
+    return Folds(
+        lambda: _table(found),
+        lambda: {
+            "tokens": np.array(found.tokens),
+            "scores": found.scores,
+            "allowed": found.allowed,
+            "pattern": found.pattern,
+        },
+        f"{python}\nprint(pattern.round(3))",
+        more=lambda: _row(found, query, key),
+        look=_look(found, chosen),
+        change=lambda: params.show("masks", *numbers, *past, "everywhere"),
+        own=(
+            ("A finite number instead of −∞", "finite", lambda: _finite(params, found)),
+            ("A batch of two sentences", "batch", masks_batch.two_sentences),
+        ),
+    )
+
+
+def _chosen(params: Params, at: read.Head) -> Chosen:
+    """The run that is asked for: the mask by name with its numbers; for a drawn one the mask it started
+    from."""
+    recipe = masks.Recipe(
+        masks_panels.named(params.kind),
+        radius=params.radius,
+        n_global=params.n_global,
+        block=params.block,
+        count=params.count,
+        seed=params.draw,
+        length=params.length,
+        padded=params.padded,
+        past_only=params.past_only,
+    )
+    n = len(compute.run(read.MODEL, params.own, keep=()).tokens)
+    drawn = masks_panels.drawn(recipe, n) if params.kind == masks_panels.OWN else None
+    return Chosen(params.own, at.layer, at.head, recipe, drawn, params.everywhere)
+
+
+def sentence(data: Matrices, query: int, key: int) -> str:
+    """What the chosen row may see, what it looks at, what the mask took away; and rows that may see
+    nothing."""
+    names, row = masks_panels.labels(data.tokens), masks.row(data.scores[query], data.allowed[query])
+    n, open_ = len(names), int(data.allowed[query].sum())
+    blind = [i for i in range(n) if not data.allowed[i].any()]
+    if row.empty:
+        said = (
+            f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
+            "This model then uses zeros."
+        )
+        blind.remove(query)
+    else:
+        top = int(data.pattern[query].argmax())
+        shown = [top] if key == top or not data.allowed[query, key] else [top, key]
+        given = " and ".join(
+            f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}"
+            for j in shown
+        )
+        said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
+        if open_ < n:
+            said += (
+                f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
+                f"the rest grows {number(1 / (1 - row.hidden))}-fold."
+            )
+    if blind:
+        others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
+        said += f" Everything masked for {others}: zeros, not NaN."
+    return said
+
+
+def _question(data: Matrices, query: int) -> None:
+    """Where does the weight of a word go that is taken away? Asked and answered with words of this run."""
+    told = masks.without_favourite(data.scores, data.allowed, query)
+    if told is None:
+        st.text("No row of this mask allows two words: take a wider one, and there is something to predict.")
+        return
+    names = masks_panels.labels(data.tokens)
+    asks, key = names[told.query], names[told.key]
+    answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
+    lesson.predict(
+        SLUG + "guess",
+        f"“{asks}” looks most at “{key}”. Mask that word. Where does its weight go?",
+        answers,
+        answers[2],
+        f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term leaves the sum below the fraction: "
+        f"every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} "
+        f"times; "
+        f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to "
+        f"see it happen.",
+    )
+
+
+def _finite(params: Params, data: Matrices) -> None:
+    """A number in place of -inf: what changes in this head's weights, and how much leaks."""
+    params.show("masks", "fill", "where")
+    p, names, inside = data.d_head, masks_panels.labels(data.tokens), params.where == "inside"
+    found = masks.filled(data.scores, data.allowed, params.fill, p=p, inside=inside)
+    change = found.weights - data.pattern
+    fills = -np.logspace(0, 4, 81)
+    curves = masks.leak_curve(data.scores, data.allowed, fills, p=p)
+    left, right = st.columns(2, gap="large")
+    with left:
+        heatmap(
+            change,
+            names,
+            names,
+            key=SLUG + "filled",
+            scale="difference",
+            limit=max(0.1, float(np.abs(change).max())),
+            title="Change of the weights against −∞",
+            numbers=True,
+        )
+    with right:
+        by = {"before": curves["inside"], "after": curves["outside"]}
+        figure = leak(
+            fills, {f"{when} dividing by √{p}": curve for when, curve in by.items()}, marked=params.fill
+        )
+        parts.show(figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity.")
+    row, most = found.worst
+    told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
+    if inside:
+        told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
+    if not data.allowed.any(-1).all():
+        told += (
+            " A row with nothing allowed leaks everything, whatever the number: "
+            "the same addition to all scores changes no weight."
+        )
+    parts.numbers(told)
+
+
+def _share(part: float) -> str:
+    """A share in percent that never rounds something to nothing."""
+    if part >= 0.0005 or part == 0:
+        return percent(part, 2)
+    return f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+
+
+def _row(data: Matrices, query: int, key: int) -> None:
+    """One row step by step: score, mask, sum, exponential, weight."""
+    row, name = masks.row(data.scores[query], data.allowed[query]), masks_panels.labels(data.tokens)[query]
+    s, m, total = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty", number(row.total, 4)
+    parts.equation(
+        r"\text{weight}_j = \frac{e^{s_j + M_j}}{\sum_{j'} e^{s_{j'} + M_{j'}}}, \qquad "
+        r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{masked: } "
+        r"e^{-\infty} = 0 \text{ removes} \end{cases}"
+    )
+    result = rf"\frac{{{number(row.exponentials[key], 4)}}}{{{total}}} = {number(row.weights[key], 4)}"
+    if row.empty:
+        result = r"\frac{0}{0} \rightarrow 0"
+    parts.equation(
+        rf"\text{{the chosen cell: }} \frac{{e^{{{s} + {m}}}}}{{{total}}} = {result} \vphantom{{\Bigg|}}"
+    )
+    st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")
+    st.table(_by_key(data, row), border="horizontal")
+    gap = np.abs(np.array(row.weights) - data.pattern[query]).max()
+    st.text(
+        f"The weights differ from the run's own tensor by at most {tiny(gap)} (it is float32, this is float64)."
+    )
+
+
+def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
+    """The arithmetic of one row as a table, with its sum."""
+    names = distinct(masks_panels.labels(data.tokens))
+    steps = zip(names, row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
+    lines = [
+        {
+            "key": key,
+            "score s": number(s, 4),
+            "M": "0" if m == 0 else "−∞",
+            "s + M": "−∞" if math.isinf(x) else number(x, 4),
+            "exp(s + M)": "0" if math.isinf(x) else number(e, 4),
+            "weight": "0" if math.isinf(x) else number(w, 4),
+        }
+        for key, s, m, x, e, w in steps
+    ]
+    empty = dict.fromkeys(("score s", "M", "s + M"), "")
+    total = {"exp(s + M)": number(row.total, 4), "weight": number(sum(row.weights), 4)}
+    return pd.DataFrame([*lines, {"key": "sum"} | empty | total]).set_index("key")
+
+
+def _look(data: Matrices, chosen: Chosen) -> str:
+    """Axes, colours, where the mask went in, and rows with nothing."""
+    where = "every layer" if chosen.everywhere else f"layer {chosen.layer} (all its heads)"
+    blind = int((~data.allowed.any(-1)).sum())
+    return (
+        "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), "
+        "a column a "
+        "word that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future "
+        "included; "
+        "blue is positive, orange negative. **Middle**, the mask: allowed or, hatched, masked. **Right**, "
+        "what softmax "
+        "makes of both, from 0 to 1; each row sums to 1.\n\n"
+        f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of "
+        f"that run. "
+        "gpt-mini was trained with the causal mask only: with another it does something that it never "
+        "learned, and that "
+        "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing "
+        "would have "
+        "to be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the "
+        "score.\n\n"
+        f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, "
+        f"which then "
+        "spreads to everything; some attend uniformly. Here the weights are zeros, the head's output is a "
+        "zero vector, "
+        "and the sentence under the picture names the row."
+    )
+
+
+def _table(data: Matrices) -> pd.DataFrame:
+    """The pattern in words and numbers, one row a query."""
+    names = distinct(masks_panels.labels(data.tokens))
+    cells = [
+        [f"{w:.4f}" if may else "masked" for w, may in zip(*row, strict=True)]
+        for row in zip(data.pattern, data.allowed, strict=True)
+    ]
+    return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")
+
+
+def code(chosen: Chosen) -> str:
+    """The lines that make the same matrices in a notebook."""
+    path = read.Head(chosen.layer, chosen.head).path
+    where, mask = "layer.*.self_attn" if chosen.everywhere else path, chosen.recipe.code()
+    if chosen.drawn is not None:
+        mask = f"mask = torch.tensor({[[int(c) for c in row] for row in chosen.drawn]}).bool()"
+    return (
+        "import core, torch\nfrom core import edits, masks\n\n"
+        f"model = core.open_model({read.MODEL!r})\ntext = {chosen.text!r}\n"
+        f"n = len(model.run(text, keep=[]).tokens)\n{mask}\n"
+        f'edit = edits.SetAllowed("{where}.allowed", tuple(map(tuple, mask.tolist())))\n'
+        "run = model.run(text, edits=[edit])\n"
+        f'scores, pattern = run.trace["{path}.scores"][{chosen.head}], run.trace["{path}.pattern"][{chosen.head}]'
+    )

@@ -1,4 +1,5 @@
-"""What self-attention makes of another order of the words, of a word that is said twice, and of a mask: measured.
+"""What self-attention makes of another order of the words, of a word that is said twice, and of a mask:
+measured.
 
 Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All
 numbers are taken in float64, so that what is left of a difference that should be 0 is rounding, about 1e-15.
@@ -18,14 +19,22 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from core import masks
+from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.linear import lasting
+from core.serving.engine import default
 from core.trace import record
+from viz.labels import distinct
 
 Array = NDArray[np.float64]
 Order = tuple[int, ...]
+MODEL, LONGEST = "bert-mini", 12
 
-STAYS, MOVES, CHANGES = "The same rows in the same positions", "The same rows, each moved along with its word", "Other rows"
+STAYS, MOVES, CHANGES = (
+    "The same rows in the same positions",
+    "The same rows, each moved along with its word",
+    "Other rows",
+)
 SAME = 1e-9
 """Two numbers that differ by less are the same: rounding is about 1e-15."""
 
@@ -42,13 +51,16 @@ def matrix(order: Sequence[int]) -> Array:
 def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
     """A copy of an attention layer that calculates in float64."""
     with lasting():
-        copy = MultiHeadAttention(layer.n_heads * layer.d_head, layer.n_heads, bias=layer.to_q.bias is not None).double()
+        copy = MultiHeadAttention(
+            layer.n_heads * layer.d_head, layer.n_heads, bias=layer.to_q.bias is not None
+        ).double()
         copy.load_state_dict({name: weight.double() for name, weight in layer.state_dict().items()})
         return copy.eval().requires_grad_(False)
 
 
 def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[Array, Array]:
-    """One layer on any rows: outputs (n, d) and patterns (head, n, n); `causal`: a row may look at itself and before.
+    """One layer on any rows: outputs (n, d) and patterns (head, n, n); `causal`: a row may look at itself
+    and before.
 
     >>> with torch.random.fork_rng():
     ...     f = in_double(MultiHeadAttention(6, 2))
@@ -64,7 +76,8 @@ def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[A
 
 
 def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = None) -> Array:
-    """What enters BERT's first layer for these tokens: words (n, d), with the position vectors of `places` or with none.
+    """What enters BERT's first layer for these tokens: words (n, d), with the position vectors of `places`
+    or with none.
 
     BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
     """
@@ -74,13 +87,18 @@ def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = Non
         if places is not None:
             total = total + embed["position"].weight[list(places)].double()
         norm = embed["norm"]
-        return F.layer_norm(total, norm.weight.shape, norm.weight.double(), norm.bias.double(), norm.eps).numpy()
+        return F.layer_norm(
+            total, norm.weight.shape, norm.weight.double(), norm.bias.double(), norm.eps
+        ).numpy()
 
 
 def through(network: Any, x: Array) -> Array:
     """Rows through every layer of the network as it is, in float32; no mask, (n, d) -> (n, d)."""
     with lasting():
-        rows, allowed = torch.tensor(np.ascontiguousarray(x), dtype=torch.float32)[None], torch.ones(len(x), len(x), dtype=torch.bool)
+        rows, allowed = (
+            torch.tensor(np.ascontiguousarray(x), dtype=torch.float32)[None],
+            torch.ones(len(x), len(x), dtype=torch.bool),
+        )
         for block in network.layers:
             rows = block(rows, allowed)
         return rows[0].double().numpy()
@@ -88,7 +106,8 @@ def through(network: Any, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """The same words before and after: rows (n, d) and (m, d). Row i after belongs to the word that was row origin[i] before."""
+    """The same words before and after: rows (n, d) and (m, d). Row i after belongs to the word that was row
+    origin[i] before."""
 
     before: Array
     after: Array
@@ -111,7 +130,8 @@ class Moved:
 
     @property
     def in_place(self) -> float:
-        """The largest difference of any number between f(P X) and f(X), row by row where they stand; of equally many rows."""
+        """The largest difference of any number between f(P X) and f(X), row by row where they stand; of
+        equally many rows."""
         return float(np.abs(self.after - self.before).max())
 
     @property
@@ -138,13 +158,17 @@ class Moved:
         return MOVES if self.largest < SAME else CHANGES
 
 
-def reordered(layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False) -> Moved:
-    """The layer on `before` and on `after`, which holds the words of `before` in another order (or some of them more often)."""
+def reordered(
+    layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False
+) -> Moved:
+    """The layer on `before` and on `after`, which holds the words of `before` in another order (or some of
+    them more often)."""
     return Moved(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
 
 
 def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
-    """Under a causal mask, which rows must stay as they are: the word and, as a multiset, all words up to it are the same.
+    """Under a causal mask, which rows must stay as they are: the word and, as a multiset, all words up to it
+    are the same.
 
     For each place of the new order; two copies of a word at unlike places are told apart by what stands before them.
 
@@ -195,3 +219,87 @@ def forward(order: Sequence[int], place: int) -> Order:
     word = made.pop(place)
     made.insert(place - 1 if place else len(made), word)
     return tuple(made)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One layer on the pieces, on another order of them, with positions, under a mask, and with a piece said
+    twice.
+
+    names are the pieces told apart; patterns (head, n, n) before and after; `whole` is the largest difference
+    after all layers of the model; `counted` how far the weights of the repeated pieces are from the closed form.
+    """
+
+    pieces: tuple[str, ...]
+    names: tuple[str, ...]
+    order: Order
+    twice: int
+    plain: Moved
+    placed: Moved
+    causal: Moved
+    said: Moved
+    patterns: tuple[np.ndarray, np.ndarray]
+    head: int
+    whole: float
+    counted: float
+    n_layers: int
+
+
+def pieces_of(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ids and pieces of a sentence. Errors: InputError for fewer than two, or for more than can be drawn."""
+    found = default().open(MODEL).tokenizer.encode(text)
+    n = len(found.ids)
+    if not 2 <= n <= LONGEST:
+        raise InputError(
+            f"The sentence has {n} token{'' if n == 1 else 's'}.",
+            f"An order needs 2 of them, and this page draws up to {LONGEST}.",
+            "Take an example, or type a short sentence.",
+        )
+    return found.ids, found.tokens
+
+
+def shuffled(n: int, lot: int) -> Order:
+    """The order that is drawn; empty for lot 0.
+
+    >>> sorted(shuffled(3, 1)), shuffled(3, 0)
+    ([0, 1, 2], ())
+    """
+    return tuple(int(i) for i in np.random.default_rng(lot).permutation(n)) if lot else ()
+
+
+def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Measured:
+    """Everything that the six steps show, from the weights of the model's first layer, in float64.
+
+    Where `order` is none of these pieces the drawn one stands in, or two words change places; `twice` below 0:
+    the first piece that moved. Errors: InputError of `pieces_of`.
+    """
+    network, (ids, pieces) = default().open(MODEL).network, pieces_of(text)
+    n = len(ids)
+    usable = sorted(order) == list(range(n))
+    order = tuple(order) if usable else shuffled(n, lot) or swapped(pieces)
+    moved = next((place for place, i in enumerate(order) if place != i), 0)
+    twice = twice if 0 <= twice <= n else moved
+    layer, at = in_double(network.layers[0].self_attn), range(1, n + 1)  # the first place is that of [CLS]
+    new_ids = [ids[i] for i in order]
+    x, new = rows_of(network, ids), rows_of(network, new_ids)
+    again = (*range(n), twice) if twice < n else (*range(n), *range(n))
+    before, after = attend(layer, x)[1], attend(layer, new)[1]
+    weights = attend(layer, x[list(again)])[1][:, :n]
+    copies = [weights[:, :, [place for place, i in enumerate(again) if i == j]].sum(-1) for j in range(n)]
+    closed = repeated(before, np.bincount(again, minlength=n).tolist())
+    whole, whole_new = through(network, x), through(network, new)
+    return Measured(
+        pieces,
+        tuple(distinct(pieces)),
+        order,
+        twice,
+        plain=reordered(layer, x, new, order),
+        placed=reordered(layer, rows_of(network, ids, at), rows_of(network, new_ids, at), order),
+        causal=reordered(layer, x, new, order, causal=True),
+        said=reordered(layer, x, x[list(again)], again),
+        patterns=(before, after),
+        head=int(before.max(-1).mean(-1).argmax()),
+        whole=float(np.abs(whole_new - whole[list(order)]).max()),
+        counted=float(np.abs(np.stack(copies, axis=-1) - closed).max()),
+        n_layers=len(network.layers),
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from viz.charts.curves import number
+from viz.course.self_attention.self_attention.params import Data
 from viz.instruments.board.board import Grid
 from viz.labels import distinct
 from viz.widgets.equations import COLUMNS
@@ -53,7 +54,7 @@ def vector(values: Array, places: int | None = None) -> str:
 class Grids:
     """The matrices of one run on the board: `data` has words and `found`; `at` is the word that is marked."""
 
-    def __init__(self, data: Any, at: int, convention: str, covered: bool = False) -> None:
+    def __init__(self, data: Data, at: int, convention: str, covered: bool = False) -> None:
         self.found, self.at, self.turned, self.covered = data.found, at, convention != COLUMNS, covered
         self.names = distinct(data.words)
         self.n = len(self.names)
@@ -69,14 +70,30 @@ class Grids:
         values = getattr(self.found, name.lower())
         d, size = values.shape
         letter = "r" if name == "W_V" else "p"
-        return Grid(name, values, ("" if short else f"d × {letter} = ") + f"{d} × {size}", edit=editable, places=_places(values))
+        return Grid(
+            name,
+            values,
+            ("" if short else f"d × {letter} = ") + f"{d} × {size}",
+            edit=editable,
+            places=_places(values),
+        )
 
     def projected(self, name: str, alone: bool = False) -> Grid:
         """Q, K or V, of all words or of the marked one."""
         values, weights = getattr(self.found, name.lower()), getattr(self.found, f"w_{name.lower()}")
-        told = [[f"{CALLED[name]} of “{self.names[i]}”, number {c + 1}: the word times column {c + 1} of W_{name}: "
-                 f"{products(self.found.x[i], weights[:, c])} = {neat(values[i, c])}" for c in range(values.shape[1])] for i in range(self.n)]  # fmt: skip
-        uses = (("X", "row", "row"), (f"W_{name}", "column", "column")) if self.turned else (("X", "column", "column"), (f"W_{name}", "column", "row"))
+        told = [
+            [
+                f"{CALLED[name]} of “{self.names[i]}”, number {c + 1}: the word times column {c + 1} of W_{name}: "
+                f"{products(self.found.x[i], weights[:, c])} = {neat(values[i, c])}"
+                for c in range(values.shape[1])
+            ]
+            for i in range(self.n)
+        ]
+        uses = (
+            (("X", "row", "row"), (f"W_{name}", "column", "column"))
+            if self.turned
+            else (("X", "column", "column"), (f"W_{name}", "column", "row"))
+        )
         return self._of_words(name, values, "r" if name == "V" else "p", told=told, uses=uses, alone=alone)
 
     # ------------------------------------------------------------------ scores and shares
@@ -86,33 +103,51 @@ class Grids:
         q, k, p = self.found.q, self.found.k, self.found.q.shape[1]
 
         def told(i: int, j: int) -> str:
-            return (f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {neat(self.found.dots[i, j])}, "
-                    f"divided by √{p} = {math.sqrt(p):.3f}: {number(self.found.scores[i, j])}")  # fmt: skip
+            return (
+                f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {neat(self.found.dots[i, j])}, "
+                f"divided by √{p} = {math.sqrt(p):.3f}: {number(self.found.scores[i, j])}"
+            )
 
         line = "row" if self.turned else "column"
-        return self._square("S", self.found.scores, told, (("Q", line, "row"), ("K", line, "column")), limit=4.0)
+        return self._square(
+            "S", self.found.scores, told, (("Q", line, "row"), ("K", line, "column")), limit=4.0
+        )
 
     def shares(self, sums: Sequence[str] = ("row",), line: str = "row") -> Grid:
         """A, each row the softmax of a row of S."""
         powers = np.where(self.found.allowed, np.exp(self.found.scores), 0.0)
 
         def told(i: int, j: int) -> str:
-            parts = " + ".join(number(power) for power, may in zip(powers[i], self.found.allowed[i], strict=True) if may)
-            return (f"Share of “{self.names[j]}” for “{self.names[i]}”: exp({inside(self.found.scores[i, j], 3)}) = {number(powers[i, j])}, out of "
-                    f"{parts} = {number(powers[i].sum())}: {number(self.found.weights[i, j], 3)}")  # fmt: skip
+            parts = " + ".join(
+                number(power) for power, may in zip(powers[i], self.found.allowed[i], strict=True) if may
+            )
+            return (
+                f"Share of “{self.names[j]}” for “{self.names[i]}”: exp({inside(self.found.scores[i, j], 3)}) = {number(powers[i, j])}, out of "
+                f"{parts} = {number(powers[i].sum())}: {number(self.found.weights[i, j], 3)}"
+            )
 
-        return self._square("A", self.found.weights, told, (("S", "row", "row"),), scale="weights", sums=sums, line=line)
+        return self._square(
+            "A", self.found.weights, told, (("S", "row", "row"),), scale="weights", sums=sums, line=line
+        )
 
     # ------------------------------------------------------------------ the mix
 
     def mix(self, name: str = "Z") -> Grid:
         """Z: each word as a mix of all values."""
-        uses = (("A", "row", "row"), ("V", "column", "column")) if self.turned else (("V", "row", "row"), ("A", "row", "column"))
+        uses = (
+            (("A", "row", "row"), ("V", "column", "column"))
+            if self.turned
+            else (("V", "row", "row"), ("A", "row", "column"))
+        )
         return self._made(name, self.found.z, self.found.weights, uses, "made of the values by its row of A")
 
     def printed(self, z: Array) -> Grid:
         """The same as printed: word j is made with column j of A."""
-        uses = (("A", "column", "row"), ("V", "column", "column")) if self.turned else (("V", "row", "row"), ("A", "column", "column"))
+        uses = (
+            (("A", "column", "row"), ("V", "column", "column"))
+            if self.turned
+            else (("V", "row", "row"), ("A", "column", "column"))
+        )
         return self._made("Z_printed", z, self.found.weights.T, uses, "made of the values by its column of A")
 
     def off(self, z: Array) -> Grid:
@@ -120,33 +155,77 @@ class Grids:
         return self._of_words("Z_printed − Z", z - self.found.z, "r", covered=self.covered)
 
     def _made(self, name: str, z: Array, weights: Array, uses: Any, how: str) -> Grid:
-        told = [[f"“{self.names[i]}” after attention, number {c + 1}, {how}: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
-                 for c in range(z.shape[1])] for i in range(self.n)]  # fmt: skip
+        told = [
+            [
+                f"“{self.names[i]}” after attention, number {c + 1}, {how}: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
+                for c in range(z.shape[1])
+            ]
+            for i in range(self.n)
+        ]
         return self._of_words(name, z, "r", told=told, uses=uses, covered=self.covered)
 
     # ------------------------------------------------------------------ orientation
 
-    def _square(self, name: str, values: Array, told: Callable[[int, int], str], uses: Any, line: str = "row", **options: Any) -> Grid:
+    def _square(
+        self,
+        name: str,
+        values: Array,
+        told: Callable[[int, int], str],
+        uses: Any,
+        line: str = "row",
+        **options: Any,
+    ) -> Grid:
         texts = [[told(i, j) for j in range(self.n)] for i in range(self.n)]
         return Grid(
-            name, values, f"n × n = {self.n} × {self.n}", rows=self.names, columns=self.names, words=("row",), places=2, marked=((line, self.at),),
-            told=texts, uses=uses, shut=~self.found.allowed, covered=self.covered, **options,
-        )  # fmt: skip
+            name,
+            values,
+            f"n × n = {self.n} × {self.n}",
+            rows=self.names,
+            columns=self.names,
+            words=("row",),
+            places=2,
+            marked=((line, self.at),),
+            told=texts,
+            uses=uses,
+            shut=~self.found.allowed,
+            covered=self.covered,
+            **options,
+        )
 
-    def _of_words(self, name: str, values: Array, letter: str, told: Any = (), uses: Any = (), covered: bool = False, alone: bool = False) -> Grid:
+    def _of_words(
+        self,
+        name: str,
+        values: Array,
+        letter: str,
+        told: Any = (),
+        uses: Any = (),
+        covered: bool = False,
+        alone: bool = False,
+    ) -> Grid:
         """A matrix with one word a row (n, k), as a row or a column of the board."""
         keep = [self.at] if alone else list(range(self.n))
         side = "row" if self.turned else "column"
         seen, texts = values[keep], [told[i] for i in keep] if told else []
         n, k = seen.shape
-        sizes = (("1" if alone else "n", letter), (n, k)) if self.turned else ((letter, "1" if alone else "n"), (k, n))
+        sizes = (
+            (("1" if alone else "n", letter), (n, k))
+            if self.turned
+            else ((letter, "1" if alone else "n"), (k, n))
+        )
         names = [self.names[i] for i in keep]
         return Grid(
-            name.lower() if alone else name, seen if self.turned else seen.T, ("" if alone else f"{' × '.join(sizes[0])} = ") + f"{sizes[1][0]} × {sizes[1][1]}",
-            rows=names if self.turned else (), columns=() if self.turned else names, words=() if alone else (side,), places=_places(seen), marked=() if alone else ((side, self.at),),
+            name.lower() if alone else name,
+            seen if self.turned else seen.T,
+            ("" if alone else f"{' × '.join(sizes[0])} = ") + f"{sizes[1][0]} × {sizes[1][1]}",
+            rows=names if self.turned else (),
+            columns=() if self.turned else names,
+            words=() if alone else (side,),
+            places=_places(seen),
+            marked=() if alone else ((side, self.at),),
             told=texts if self.turned else [list(column) for column in zip(*texts, strict=True)],
-            uses=[(name, line, self.at if alone and by == side else by) for name, line, by in uses], covered=covered,
-        )  # fmt: skip
+            uses=[(name, line, self.at if alone and by == side else by) for name, line, by in uses],
+            covered=covered,
+        )
 
 
 def _places(values: Array) -> int:

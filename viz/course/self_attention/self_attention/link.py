@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from viz.course.shared.maths.self_attention import LARGEST, WEIGHTS, Change
 from viz.instruments.board.board import MOST
 from viz.shell import state
 
 _ONE = re.compile(rf"([QKV])([0-{LARGEST - 1}])([0-{LARGEST - 1}]):(-?\d(?:\.\d{{1,2}})?)")
-SLUG = "self_attention."
 FURTHEST = 5.0
 """A score of an example lies between minus this and this."""
 
@@ -27,7 +25,9 @@ def changes(text: str) -> tuple[Change, ...]:
     """
     found = [_ONE.fullmatch(part) for part in text.split("_")] if text else []
     if not all(found):
-        raise state.Unusable(f"It must be weights such as Q01:2_V30:-0.5, with values from −{MOST:g} to {MOST:g}.")
+        raise state.Unusable(
+            f"It must be weights such as Q01:2_V30:-0.5, with values from −{MOST:g} to {MOST:g}."
+        )
     return tuple(Change(f"W_{one[1]}", int(one[2]), int(one[3]), float(one[4])) for one in found if one)
 
 
@@ -74,18 +74,3 @@ def joined(values: Iterable[float]) -> str:
     '1.9459_0'
     """
     return "_".join(f"{round(value, 4):g}" for value in values)
-
-
-def changed() -> tuple[Change, ...]:
-    """The weights set by hand, as the link or the visit holds them."""
-    return changes(state.read(SLUG + "set", "", lambda text: written(changes(text))))
-
-
-def moved() -> tuple[float, ...]:
-    """The scores of the example that were moved; nothing before any was."""
-    return scores(state.read(SLUG + "scores", "", lambda text: joined(scores(text))))
-
-
-def at_of(data: Any, params: Any) -> int:
-    """The place of the marked word, which a shorter sentence may not have."""
-    return min(params.at, len(data.words) - 1)

@@ -1,7 +1,9 @@
 """What a layer costs: self-attention against recurrence, counted over n words and width p, and measured.
 
-Table 1 of Vaswani et al. 2017 (Ghojogh and Ghodsi 2020, section 3.4.2): a layer multiplies n^2 p against n p^2 times,
-needs 1 against n steps one after the other, and the longest way between two words is 1 against n. One layer, one text.
+Table 1 of Vaswani et al. 2017 (Ghojogh and Ghodsi 2020, section 3.4.2): a layer multiplies n^2 p against n
+p^2 times,
+needs 1 against n steps one after the other, and the longest way between two words is 1 against n. One layer,
+one text.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ LOG = "run.json"
 
 @dataclass(frozen=True)
 class Cost:
-    """One row of the table for one n and p: multiplications, steps one after the other, longest way between two words."""
+    """One row of the table for one n and p: multiplications, steps one after the other, longest way between
+    two words."""
 
     operations: int
     steps: int
@@ -49,7 +52,8 @@ class Cost:
 def attention(n: int, p: int, *, whole: bool = False) -> Cost:
     """Self-attention. The table counts the products of a query with every key, n^2 p.
 
-    `whole` counts all multiplications: q, k, v and the merge, 4 n p^2, the scores and the mix of the values, 2 n^2 p.
+    `whole` counts all multiplications: q, k, v and the merge, 4 n p^2, the scores and the mix of the values,
+    2 n^2 p.
 
     >>> attention(50, 512), attention(50, 512, whole=True).operations
     (Cost(operations=1280000, steps=1, path=1), 54988800)
@@ -60,7 +64,8 @@ def attention(n: int, p: int, *, whole: bool = False) -> Cost:
 def recurrence(n: int, p: int, *, whole: bool = False) -> Cost:
     """A recurrent layer. The table counts the product of each state with the recurrent weights, n p^2.
 
-    `whole` counts all multiplications by a weight of an LSTM: four gates, each of input and state, 8 n p^2. The way from
+    `whole` counts all multiplications by a weight of an LSTM: four gates, each of input and state, 8 n p^2.
+    The way from
     word 1 to word n leads over n - 1 states.
 
     >>> recurrence(50, 512), recurrence(50, 512, whole=True).operations
@@ -96,6 +101,42 @@ def state_bytes(n: int, p: int) -> int:
     return n * p * NUMBER
 
 
+def times(ratio: float) -> str:
+    """How much cheaper (ratio above 1) or dearer self-attention is.
+
+    >>> times(10.24), times(0.125), times(1.0)
+    ('self-attention is 10 times cheaper', 'self-attention is 8 times more expensive', 'both the same')
+    """
+    if ratio == 1:
+        return "both the same"
+    factor, said = max(ratio, 1 / ratio), "cheaper" if ratio > 1 else "more expensive"
+    return f"self-attention is {f'{factor:.2g}' if factor < 100 else f'{factor:,.0f}'} times {said}"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Both costs at n and p, where they meet, and both curves over `lengths`."""
+
+    attention: Cost
+    recurrence: Cost
+    crossing: int
+    lengths: tuple[int, ...]
+    curves: dict[str, tuple[int, ...]]
+
+
+BOTH: dict[str, Callable[..., Cost]] = {"self-attention": attention, "recurrence": recurrence}
+
+
+def compared(n: int, p: int, lengths: tuple[int, ...], *, whole: bool = False) -> Data:
+    """Both layers at n and p, and over all lengths."""
+    curves = {
+        name: tuple(cost(each, p, whole=whole).operations for each in lengths) for name, cost in BOTH.items()
+    }
+    return Data(
+        attention(n, p, whole=whole), recurrence(n, p, whole=whole), crossing(p, whole=whole), lengths, curves
+    )
+
+
 # ------------------------------------------------------------------ measured
 
 
@@ -121,13 +162,19 @@ class Recorded:
 
 
 def measure(n: int, p: int, *, budget: float = 0.12) -> Timing:
-    """The fastest of several passes of each layer, within `budget` seconds a layer (one warm-up and one pass at least).
+    """The fastest of several passes of each layer, within `budget` seconds a layer (one warm-up and one pass
+    at least).
 
-    With one thread the seconds are those of this thread's processor, so that others on the machine do not count.
+    With one thread the seconds are those of this thread's processor, so that others on the machine do not
+    count.
     Raises InputError for a length or width that is not offered.
     """
     if p not in WIDTHS or not 1 <= n <= LONGEST:
-        raise InputError(f"n = {n}, p = {p} cannot be measured.", f"p is one of {WIDTHS}, n at most {LONGEST:,}.", "Choose another size.")
+        raise InputError(
+            f"n = {n}, p = {p} cannot be measured.",
+            f"p is one of {WIDTHS}, n at most {LONGEST:,}.",
+            "Choose another size.",
+        )
     looks, reads = _layers(p)
     x, allowed = torch.ones(1, n, p).cumsum(1) / n, torch.ones(n, n, dtype=torch.bool)
     return Timing(n, p, _fastest(lambda: looks(x, x, allowed), budget), _fastest(lambda: reads(x)[0], budget))
@@ -147,13 +194,18 @@ def _fastest(run: Callable[[], Tensor], budget: float) -> float:
 @cache
 def _layers(p: int) -> tuple[Any, Any]:
     with torch.inference_mode(False), torch.random.fork_rng(devices=[]):
-        return MultiHeadAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(p, p, batch_first=True).eval().requires_grad_(False)
+        return MultiHeadAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(
+            p, p, batch_first=True
+        ).eval().requires_grad_(False)
 
 
 def machine() -> str:
     """What this computer is, in words."""
     cores, threads = os.cpu_count() or 1, torch.get_num_threads()
-    name = next((line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
+    name = next(
+        (line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")),
+        platform.machine(),
+    )
     version = torch.__version__.partition("+")[0]
     return f"{name}, {cores} cores, {threads} thread{'s' * (threads > 1)} used, PyTorch {version}"
 
@@ -169,10 +221,17 @@ def recorded(folder: Path = RUN) -> Recorded:
     """The run that was made before. Raises InputError where it is missing or cannot be read."""
     try:
         held = json_object(folder, LOG)
-        rows = [Timing(int(row["n"]), int(row["p"]), float(row["attention"]), float(row["lstm"])) for row in held["timings"]]
+        rows = [
+            Timing(int(row["n"]), int(row["p"]), float(row["attention"]), float(row["lstm"]))
+            for row in held["timings"]
+        ]
         return Recorded(str(held["machine"]), tuple(rows))
     except (InputError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"The recorded times cannot be read ({type(error).__name__}).", "They are written by viz.course.transformer.complexity.maths.", "Measure here instead.") from None
+        raise InputError(
+            f"The recorded times cannot be read ({type(error).__name__}).",
+            "They are written by viz.course.transformer.complexity.maths.",
+            "Measure here instead.",
+        ) from None
 
 
 def _rounded(row: Timing) -> dict[str, float]:
@@ -180,7 +239,10 @@ def _rounded(row: Timing) -> dict[str, float]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m viz.course.transformer.complexity.maths", description="Measure attention and an LSTM on one thread, and keep the times.")
+    ask = argparse.ArgumentParser(
+        prog="python -m viz.course.transformer.complexity.maths",
+        description="Measure attention and an LSTM on one thread, and keep the times.",
+    )
     ask.add_argument("--folder", type=Path, default=RUN)
     ask.add_argument("--budget", type=float, default=1.0)
     opts = ask.parse_args(argv)
@@ -189,7 +251,14 @@ def main(argv: list[str] | None = None) -> int:
     for row in rows:
         print(json.dumps(_rounded(row)))
     opts.folder.mkdir(parents=True, exist_ok=True)
-    write_json(opts.folder / LOG, {"command": "python -m viz.course.transformer.complexity.maths", "machine": machine(), "timings": [_rounded(row) for row in rows]})
+    write_json(
+        opts.folder / LOG,
+        {
+            "command": "python -m viz.course.transformer.complexity.maths",
+            "machine": machine(),
+            "timings": [_rounded(row) for row in rows],
+        },
+    )
     return 0
 
 

@@ -1,4 +1,5 @@
-"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as a loop."""
+"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as
+a loop."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from core.analysis.residual.vectors import unit
 from core.errors import InputError
 from core.model import Model
 from core.run import Run, Side
+from viz.labels import distinct
 
 Array = np.ndarray
 
@@ -26,7 +28,11 @@ def blocks(model: Model) -> tuple[str, nn.ModuleList]:
         return "encoder.layer", model.network.encoder
     if model.family == "bert":
         return "layer", model.network.layers
-    raise InputError(f"{model.name} has no encoder of attention layers.", "The stack of a translator or of BERT can be read.", "Choose one of them.")
+    raise InputError(
+        f"{model.name} has no encoder of attention layers.",
+        "The stack of a translator or of BERT can be read.",
+        "Choose one of them.",
+    )
 
 
 def read(run: Run) -> Side:
@@ -37,7 +43,9 @@ def read(run: Run) -> Side:
 def hidden(run: Run) -> Array:
     """(layer + 1, pos, d): the words before any layer and after each."""
     home, layers = blocks(run.model)
-    return np.stack([run.trace[f"{home}.0.resid_in"], *(run.trace[f"{home}.{i}.resid_out"] for i in range(len(layers)))])
+    return np.stack(
+        [run.trace[f"{home}.0.resid_in"], *(run.trace[f"{home}.{i}.resid_out"] for i in range(len(layers)))]
+    )
 
 
 def cosines(states: Array) -> Array:
@@ -52,7 +60,8 @@ def cosines(states: Array) -> Array:
 
 @dataclass(frozen=True)
 class Depth:
-    """By layer, 0 before any: `kept` (layer + 1, pos) is the cosine of a word with itself before the first layer, `others`
+    """By layer, 0 before any: `kept` (layer + 1, pos) is the cosine of a word with itself before the first
+    layer, `others`
     (layer + 1, pos) the mean cosine with the other words of the same layer; NaN for a lonely word."""
 
     kept: Array
@@ -60,7 +69,8 @@ class Depth:
 
 
 def over_depth(states: Array) -> Depth:
-    """How much of itself each word keeps and how alike the words become (Ethayarajh 2019, sections 3.2 and 4.1), from (layer + 1, pos, d).
+    """How much of itself each word keeps and how alike the words become (Ethayarajh 2019, sections 3.2 and
+    4.1), from (layer + 1, pos, d).
 
     >>> found = over_depth(np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]))
     >>> found.kept.round(3).tolist(), found.others.round(3).tolist()
@@ -73,7 +83,8 @@ def over_depth(states: Array) -> Depth:
 
 
 def as_loop(run: Run) -> tuple[Array, float]:
-    """The stack as a plain loop over its layers, x <- layer(x), and the largest difference from what the run recorded: (layer + 1, pos, d).
+    """The stack as a plain loop over its layers, x <- layer(x), and the largest difference from what the run
+    recorded: (layer + 1, pos, d).
 
     Needs a run of one sentence without edits.
     """
@@ -89,8 +100,30 @@ def as_loop(run: Run) -> tuple[Array, float]:
 
 
 @dataclass(frozen=True, eq=False)
+class Data:
+    """A run, its words, states (layer + 1, pos, d), similarities over depth, weights (layer, head, query,
+    key), and how far a
+    loop over the layers is from the run."""
+
+    run: Run
+    words: tuple[str, ...]
+    states: Array
+    depth: Depth
+    weights: Array
+    off: float
+
+
+def through(run: Run) -> Data:
+    """All that is read off a run after each layer."""
+    states = hidden(run)
+    words = distinct(token.removeprefix(" ") or token for token in read(run).tokens)
+    return Data(run, tuple(words), states, over_depth(states), run.attention("self").weights, as_loop(run)[1])
+
+
+@dataclass(frozen=True, eq=False)
 class Stage:
-    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there or a part of it."""
+    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there
+    or a part of it."""
 
     name: str
     vector: Array
@@ -98,19 +131,43 @@ class Stage:
 
 
 def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
-    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or behind the sums."""
+    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or
+    behind the sums."""
     home, _ = blocks(run.model)
 
     def at(leaf: str) -> Array:
         return run.trace[f"{home}.{layer}.{leaf}"][word]
 
     pre = getattr(run.model.config, "order", "post") == "pre"
-    x, attention, network = Stage("x, the word", at("resid_in"), True), Stage("attention", at("self_attn.out"), False), Stage("feed-forward", at("ffn.out"), False)
+    x, attention, network = (
+        Stage("x, the word", at("resid_in"), True),
+        Stage("attention", at("self_attn.out"), False),
+        Stage("feed-forward", at("ffn.out"), False),
+    )
     first = Stage("x + attention", at("resid_mid"), True)
-    norms = [Stage(name, at(leaf), not pre) for name, leaf in (("layer norm 1", "norm1.out"), ("layer norm 2", "norm2.out"))]
+    norms = [
+        Stage(name, at(leaf), not pre)
+        for name, leaf in (("layer norm 1", "norm1.out"), ("layer norm 2", "norm2.out"))
+    ]
     if pre:
-        return x, norms[0], attention, first, norms[1], network, Stage("+ feed-forward", at("resid_out"), True)
-    return x, attention, first, norms[0], network, Stage("+ feed-forward", norms[0].vector + network.vector, True), norms[1]
+        return (
+            x,
+            norms[0],
+            attention,
+            first,
+            norms[1],
+            network,
+            Stage("+ feed-forward", at("resid_out"), True),
+        )
+    return (
+        x,
+        attention,
+        first,
+        norms[0],
+        network,
+        Stage("+ feed-forward", norms[0].vector + network.vector, True),
+        norms[1],
+    )
 
 
 def counted(model: Model, layer: int = 0) -> dict[str, int]:
@@ -122,7 +179,28 @@ def counted(model: Model, layer: int = 0) -> dict[str, int]:
     """
     block: Any = blocks(model)[1][layer]
     parts = {
-        "queries": block.self_attn.to_q, "keys": block.self_attn.to_k, "values": block.self_attn.to_v, "output": block.self_attn.to_out,
-        "inner (W₁, b₁)": block.ffn.to_hidden, "back (W₂, b₂)": block.ffn.to_out, "norm 1": block.norm1, "norm 2": block.norm2,
-    }  # fmt: skip
+        "queries": block.self_attn.to_q,
+        "keys": block.self_attn.to_k,
+        "values": block.self_attn.to_v,
+        "output": block.self_attn.to_out,
+        "inner (W₁, b₁)": block.ffn.to_hidden,
+        "back (W₂, b₂)": block.ffn.to_out,
+        "norm 1": block.norm1,
+        "norm 2": block.norm2,
+    }
     return {name: sum(weight.numel() for weight in part.parameters()) for name, part in parts.items()}
+
+
+def by_formula(d: int, d_ff: int) -> dict[str, int]:
+    """The same of a layer that is not here, d numbers a word and d_ff inner units.
+
+    >>> sum(by_formula(512, 2048).values())
+    3152384
+    """
+    square = dict.fromkeys(("queries", "keys", "values", "output"), d * d + d)
+    return square | {
+        "inner (W₁, b₁)": d * d_ff + d_ff,
+        "back (W₂, b₂)": d_ff * d + d,
+        "norm 1": 2 * d,
+        "norm 2": 2 * d,
+    }

@@ -1,23 +1,24 @@
-"""The first three steps of the exhibit on residual and norm: the sum of one word, a stack without sums, a trained model without."""
+"""The first three steps of the exhibit on residual and norm: the sum of one word, a stack without sums, a
+trained model without."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number, power_of_ten
-from viz.course.shared.shown import Shown
+from viz.course.lesson import Folds
 from viz.course.transformer.maths import depth, residuals
+from viz.course.transformer.maths.residuals import Sum
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
+from viz.course.transformer.residual_norm.params import Params
 from viz.labels import distinct, percent, visible
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, controls, lesson, parts
 
 SLUG = "residual_norm."
 FIRST = 24
@@ -28,9 +29,8 @@ ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
+LEAVES = ("signal", "gradient", "alike")
 FARES = ("about as well as before", "worse, but better than a uniform guess", "worse than a uniform guess")
-GUESS = "Guess first: then the numbers are here."
-LATER = pd.DataFrame({"": [GUESS]})
 
 
 def factor(value: float) -> str:
@@ -46,139 +46,225 @@ def factor(value: float) -> str:
 
 
 def height(wanted: int, low: int) -> int:
-    """The height of a picture: lower before a room, where the sentence and the control have to fit below it."""
+    """The height of a picture: lower before a room, where the sentence and the control have to fit below
+    it."""
     return low if lesson.presenting() else wanted
 
 
-def word_of(params: Any, data: Any) -> int:
+def word_of(params: Params, data: Sum) -> int:
     """The place of the word that was chosen, in a sentence that may be shorter."""
     return min(params.word, len(data.tokens) - 1)
 
 
-def pick_word(params: Any, data: Any) -> None:
+def pick_word(params: Params, data: Sum) -> None:
     """Pills with the pieces of the sentence."""
     names = distinct([token.strip() or token for token in data.tokens])
     controls.pills("Word", range(len(names)), SLUG + "word", word_of(params, data), lambda i: names[i])
 
 
-def pick_model(params: Any) -> None:
+def layer_of(params: Params) -> int:
+    """The layer that was chosen, in a model that may be shallower."""
+    return min(params.layer, default().open(params.model).config.n_layers - 1)
+
+
+def pick_model(params: Params) -> None:
     """Which trained model, and which of its layers."""
-    from viz.course.transformer.residual_norm import exhibit
-
-    names = [name for name in exhibit.MODELS if (entry := default().entry(name)) and entry.ok]
-    controls.segmented("Model", names, SLUG + "model", names[0])
-    n = default().open(params.model).config.n_layers
-    controls.pills("Layer", range(n), SLUG + "layer", min(params.layer, n - 1))
+    params.show("residual_norm", "model")
+    layers = range(default().open(params.model).config.n_layers)
+    controls.pills("Layer", layers, SLUG + "layer", layer_of(params))
 
 
-def add(params: Any, data: Any) -> Shown:
-    """x, what attention adds, and the sum, as bars of one word; what is added is covered until one guessed how long it is."""
+def add(params: Params, data: Sum) -> Folds:
+    """x, what attention adds, and the sum, as bars of one word; what is added is covered until one guessed
+    how long it is."""
     word = word_of(params, data)
     x, z, y = data.before[word], data.added[word], data.after[word]
     long, more = (float(np.linalg.norm(v)) for v in (x, z))
     ratio = more / max(long, 1e-12)
-    token, layer = visible(data.tokens[word].strip()), min(params.layer, default().open(params.model).config.n_layers - 1)
+    token, layer = visible(data.tokens[word].strip()), layer_of(params)
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
-    end = {LENGTHS[0]: " The word is moved, not replaced.", LENGTHS[2]: " In the sum the word is the smaller part."}.get(answer, "")
+    end = {
+        LENGTHS[0]: " The word is moved, not replaced.",
+        LENGTHS[2]: " In the sum the word is the smaller part.",
+    }.get(answer, "")
     told = lesson.predict(
-        SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
-        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {percent(ratio)} of it.{end}",
-    )  # fmt: skip
+        SLUG + "long",
+        f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer "
+        f"{layer})",
+        LENGTHS,
+        answer,
+        f"The word is {number(long)} long, what is added {number(more)}: {percent(ratio)} of it.{end}",
+    )
     here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
-    lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: passed on", y[:FIRST] if told else None, 2)]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(340, 210)), SLUG + "add",
-               "Bars of one word: as it came in" + (", what attention adds, and the sum." if told else ". The rest is covered."))  # fmt: skip
+    lanes = [
+        Lane(f"x: “{token}”{here}", x[:FIRST]),
+        Lane(f"z: {adds}", z[:FIRST] if told else None, 1),
+        Lane("x + z: passed on", y[:FIRST] if told else None, 2),
+    ]
+    picture = bar_lanes(
+        lanes,
+        x_title=f"the first {FIRST} of {len(x)} numbers",
+        across=lesson.presenting(),
+        height=height(340, 210),
+    )
+    rest = ", what attention adds, and the sum." if told else ". The rest is covered."
+    parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
     parts.numbers(
-        f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over all {data.after.size:,} numbers of the sentence, the sum and what the model "
-        f"holds differ by at most {data.gap:g}." if told else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. Guess, and what is added appears."
-    )  # fmt: skip
+        f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over "
+        f"all {data.after.size:,} numbers of the sentence, the sum and what the model holds differ by at "
+        f"most {data.gap:g}."
+        if told
+        else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. Guess, and what is added appears."
+    )
     pick_word(params, data)
-    set_in = {"X": number(float(x[0]), 4), "Z_t": number(float(z[0]), 4), "Z'_t": number(float(y[0]), 4)} if told else {}
-    lines = (rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",) if told else ()
-    return Shown(
-        {"residual.first": set_in}, lines,
-        f"Each bar is one number of one word; all lanes have one scale. The lanes are layer {layer} of {params.model}: what the layer receives, what its attention gives, their sum. "
-        "Input and output of a layer must have the same size, or they could not be added. After the attention, the feed-forward network adds its part in the same way.",
-        lambda: pd.DataFrame({"x": x, "z": z, "x + z": y}).rename_axis("number") if told else LATER,
-        {"x": x} | ({"z": z, "sum": y} if told else {}),
-        f"import numpy as np\nimport core\nfrom viz.course.transformer.maths import residuals\n\nrun = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
-        f"found = residuals.first_sum(run, {layer})\nx, z = found.before[{word}], found.added[{word}]\nprint(np.linalg.norm(z) / np.linalg.norm(x), found.gap)",
-        lambda: pick_model(params),
-    )  # fmt: skip
+    return Folds(
+        lambda: pd.DataFrame({"x": x, "z": z, "x + z": y}).rename_axis("number"),
+        lambda: {"x": x, "z": z, "sum": y},
+        "import numpy as np\nimport core\nfrom viz.course.transformer.maths import residuals\n\n"
+        f"run = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
+        f"found = residuals.first_sum(run, {layer})\nx, z = found.before[{word}], found.added[{word}]\n"
+        "print(np.linalg.norm(z) / np.linalg.norm(x), found.gap)",
+        told,
+        {
+            "residual.first": {
+                "X": number(float(x[0]), 4),
+                "Z_t": number(float(z[0]), 4),
+                "Z'_t": number(float(y[0]), 4),
+            }
+        },
+        (rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",),
+        look=f"Each bar is one number of one word; all lanes have one scale. The lanes are layer {layer} of "
+        f"{params.model}: what the layer receives, what its attention gives, their sum. Input and "
+        "output of a layer must have the same size, or they could not be added. After the attention, "
+        "the feed-forward network adds its part in the same way.",
+        change=lambda: pick_model(params),
+    )
 
 
 def stacks(size: float, lot: int = 0) -> dict[str, depth.Depths]:
     """The drawn stack with its sums and without."""
+
     def both() -> dict[str, depth.Depths]:
-        return {name: depth.by_depth("none", residual=name == ON, size=size, n_layers=LAYERS, lot=lot) for name in (ON, OFF)}
+        return {
+            name: depth.by_depth("none", residual=name == ON, size=size, n_layers=LAYERS, lot=lot)
+            for name in (ON, OFF)
+        }
 
-    return ask.submit(("residual_norm.stacks", size, lot), both, 20_000)
+    return compute.submit(("residual_norm.stacks", size, lot), both, 20_000)
 
 
-def without(params: Any, data: Any) -> Shown:
+def without(params: Params, data: Sum) -> Folds:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
-    panels = [Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
-              Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
+    panels = signal_and_gradient(found)
     picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=height(430, 260))
-    parts.show(picture, SLUG + "without", f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.")
+    parts.show(
+        picture,
+        SLUG + "without",
+        f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.",
+    )
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
     parts.numbers(
-        f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is {factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient "
-        f"at the start is {factor(back)} times that at the end." + (" It never dies, but nothing holds it: that is what the norm is for." if params.residual == "on" else " The first layers can hardly learn.")
-    )  # fmt: skip
-    left, right, third = st.columns([2, 3, 3], gap="medium", vertical_alignment="bottom")
-    with third:
-        controls.draw(SLUG + "draw", 0, 99)
-    with left:
-        controls.segmented("Residual sums", tuple(SHOWN_AS), SLUG + "residual", "off", {"on": "on", "off": "off"}.__getitem__)
-    with right:
-        controls.slider("Size of what a sub-layer gives", 0.1, 1.0, SLUG + "size", 0.5, 0.1)
-    gap, slope = ask.submit(("residual_norm.identity", params.draw), lambda: depth.identity_gap(params.draw), 1000)
-    return Shown(
-        {"residual.first": {}},
-        (r"\frac{\partial (x + f(x))}{\partial x} = I + \frac{\partial f}{\partial x}",
-         rf"\text{{measured for one drawn network and one word of {depth.WIDTH} numbers: largest difference }} {gap:.0e}, \quad \left\lVert \partial f / \partial x \right\rVert = {slope:.2f}"),
-        f"{depth.WORDS} drawn words of {depth.WIDTH} numbers go through {LAYERS} layers of attention and feed-forward network, both our own, with random weights (variance 1 / inputs) and no "
-        "norms. Signal: the root mean square of all numbers. Gradient: the length of the derivative of a drawn sum of what comes out. Both axes grow by factors. The I in the "
-        "derivative is why sums help: whatever f does, one path back is left alone.",
-        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers after it"),
-        {f"{leaf}: {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")},
-        f"from viz.course.transformer.maths.depth import by_depth, identity_gap\n\nfor residual in (True, False):\n    found = by_depth('none', residual=residual, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
-        f"    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\nprint(identity_gap({params.draw}))",
-    )  # fmt: skip
+        f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is "
+        f"{factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
+        f"{factor(back)} times that at the end."
+        + (
+            " It never dies, but nothing holds it: that is what the norm is for."
+            if params.residual == "on"
+            else " The first layers can hardly learn."
+        )
+    )
+    gap, slope = compute.submit(
+        ("residual_norm.identity", params.draw), lambda: depth.identity_gap(params.draw), 1000
+    )
+    return Folds(
+        lambda: pd.DataFrame(columns(found, ", ")).rename_axis("layers after it"),
+        lambda: columns(found, ": "),
+        "from viz.course.transformer.maths.depth import by_depth, identity_gap\n\n"
+        "for residual in (True, False):\n    found = by_depth('none', residual=residual, "
+        f"size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
+        "    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\n"
+        f"print(identity_gap({params.draw}))",
+        equations={"residual.first": {}},
+        latex=(
+            r"\frac{\partial (x + f(x))}{\partial x} = I + \frac{\partial f}{\partial x}",
+            rf"\text{{measured for one drawn network and one word of {depth.WIDTH} numbers: largest "
+            rf"difference }} {gap:.0e}, \quad \left\lVert \partial f / \partial x \right\rVert = "
+            rf"{slope:.2f}",
+        ),
+    )
 
 
-def real(params: Any, data: Any) -> Shown:
+def signal_and_gradient(found: Mapping[str, depth.Depths]) -> list[Panel]:
+    """Two panels by depth, a line for each stack."""
+    return [
+        Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
+        Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()}),
+    ]
+
+
+def columns(
+    found: Mapping[str, depth.Depths], between: str, leaves: Sequence[str] = LEAVES
+) -> dict[str, np.ndarray]:
+    """What was measured by depth, named as "signal, with"."""
+    return {f"{leaf}{between}{name}": getattr(d, leaf) for name, d in found.items() for leaf in leaves}
+
+
+def real(params: Params, data: Sum) -> Folds:
     """The trained model with its sums and without; without is covered until one guessed how it fares."""
     model = default().open(MODEL)
     found = {
-        name: ask.submit(("residual_norm.through", params.text, name), lambda name=name: residuals.through(model, params.text, residual=name == ON), 8000) for name in (ON, OFF)
-    }  # fmt: skip
+        name: compute.submit(
+            ("residual_norm.through", params.text, name),
+            lambda name=name: residuals.through(model, params.text, residual=name == ON),
+            8000,
+        )
+        for name in (ON, OFF)
+    }
     kept, bare, blind = found[ON].surprise, found[OFF].surprise, math.log(model.config.n_vocab)
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
-        SLUG + "fares", f"The loss of {MODEL} on the next token is {number(kept)} nats, by chance {number(blind)}. And without sums?",
-        FARES, answer, f"{number(bare)} nats. Each layer then passes on only what it computed, and was trained to find what is to be added.",
-    )  # fmt: skip
-    alike, size = ("How alike two words are", "Signal: the numbers' size") if lesson.presenting() else ("How alike two words are (mean cosine)", "Signal: size of the words' numbers")
-    panels = [Panel(alike, {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
-              Panel(size, {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(350, 250))
-    parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + (", with sums and without." if told else " as it was trained."))
-    ends = {name: t.depths.alike[-1] for name, t in found.items()}
+        SLUG + "fares",
+        f"The loss of {MODEL} on the next token is {number(kept)} nats, by chance {number(blind)}. And "
+        "without sums?",
+        FARES,
+        answer,
+        f"{number(bare)} nats. Each layer then passes on only what it computed, and was trained to find "
+        "what is to be added.",
+    )
+    alike, size = "How alike two words are (mean cosine)", "Signal: size of the words' numbers"
+    if lesson.presenting():
+        alike, size = "How alike two words are", "Signal: the numbers' size"
+    depths = {name: t.depths for name, t in found.items()}
+    panels = [
+        Panel(alike, {name: d.alike for name, d in depths.items()}, (-0.1, 1.08)),
+        Panel(size, {name: d.signal for name, d in depths.items()}),
+    ]
+    picture = by_depth(
+        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(350, 250)
+    )
+    which = ", with sums and without." if told else " as it was trained."
+    parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which)
+    ends = {name: d.alike[-1] for name, d in depths.items()}
     parts.numbers(
-        f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: "
-        "the signal is still large, for every norm makes it so, but the words can no longer be told apart." if told
-        else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words behind its last layer."
-    )  # fmt: skip
-    shown = {name: t for name, t in found.items() if told or name == ON}
-    return Shown(
-        {"residual.first": {}}, (rf"\text{{loss with sums }} {number(kept, 3)}",) + ((rf"\text{{without }} {number(bare, 3)}, \quad \ln {model.config.n_vocab} = {number(blind, 3)}",) if told else ()),
-        f"{MODEL} norms before each sub-layer, x + f(LN(x)). Taken out means f(LN(x)): the weights stay as they were trained, so this shows what the trained layers rely on, not what a "
-        "model trained without sums could do.",
-        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(t.depths, leaf) for name, t in shown.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers after it"),
-        {f"{leaf}: {name}": getattr(t.depths, leaf) for name, t in shown.items() for leaf in ("signal", "gradient", "alike")},
-        f"import core\nfrom viz.course.transformer.maths.residuals import through\n\nmodel = core.open_model({MODEL!r})\nfor residual in (True, False):\n    print(through(model, {params.text!r}, residual=residual).surprise)",
-    )  # fmt: skip
+        f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
+        f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still "
+        "large, for every norm makes it so, but the words can no longer be told apart."
+        if told
+        else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words behind "
+        "its last layer."
+    )
+    return Folds(
+        lambda: pd.DataFrame(columns(depths, ", ")).rename_axis("layers after it"),
+        lambda: columns(depths, ": "),
+        "import core\nfrom viz.course.transformer.maths.residuals import through\n\n"
+        f"model = core.open_model({MODEL!r})\nfor residual in (True, False):\n"
+        f"    print(through(model, {params.text!r}, residual=residual).surprise)",
+        told,
+        {"residual.first": {}},
+        (
+            rf"\text{{loss with sums }} {number(kept, 3)}",
+            rf"\text{{without }} {number(bare, 3)}, \quad \ln {model.config.n_vocab} = {number(blind, 3)}",
+        ),
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,15 +10,15 @@ from core.checkpoints.record import trained
 from core.decoding.replay import Replay
 from core.serving.engine import default
 from viz.charts.curves import number
-from viz.course.shared.shown import Shown, later, show
+from viz.course.lesson import Folds
+from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught
-from viz.course.transformer.training_and_inference.link import MODEL, SLUG, named
+from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
 from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES, Taught, held_bytes, teach
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
 from viz.shell import state
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, lesson, parts
 
-FACTORS = (0.25, 1.0, 4.0)
 LEARNING = (
     "Left the loss of each position, pale as shipped, strong now. Right its mean after each step; thin lines are the positions. The step is taken on a copy that nobody else "
     "sees: the shipped weights stay as they are, and another pair begins from them again. A step here is one pass forward, one backward, and every weight moved against its gradient, "
@@ -30,20 +28,26 @@ LEARNING = (
 )
 
 
-def taken(params: Any, upto: int) -> tuple[Taught, ...]:
+def taken(params: Params, upto: int) -> tuple[Taught, ...]:
     """The copy as shipped and after each step, each computed once; going on costs one step."""
     model = default().open(MODEL)
-    key = ("training.taught", MODEL, params.text, params.target, params.rule, params.rate)
+    key = ("training.taught", MODEL, params.text, params.spanish, params.rule, params.rate)
     cost = 8_000 * (2 if params.rule == "Adam" else 1)
 
     def begin() -> Replay:
-        return Replay(lambda: teach(model, params.text, params.target, params.rule, params.rate), held_bytes(model, params.rule))
+        return Replay(
+            lambda: teach(model, params.text, params.spanish, params.rule, params.rate),
+            held_bytes(model, params.rule),
+        )
 
-    with ask.many() as submit:
-        return tuple(submit((key, step), lambda step=step: default().submit(key, begin, 1).step(step), cost) for step in range(upto + 1))
+    with compute.many() as submit:
+        return tuple(
+            submit((key, step), lambda step=step: default().submit(key, begin, 1).step(step), cost)
+            for step in range(upto + 1)
+        )
 
 
-def one_step(params: Any, data: Any) -> Shown:
+def one_step(params: Params, data: AtOnce) -> Folds:
     """The losses before and now, the curve, the button; a question before the first step."""
     wanted, read = named(data.wanted), named(data.read)
     found = taken(params, params.steps)
@@ -52,46 +56,83 @@ def one_step(params: Any, data: Any) -> Shown:
     now, first = found[-1], found[0]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        show(taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
-                   f"The loss of each position after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 260)  # fmt: skip
+        show(
+            taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))),
+            SLUG + "learn.picture",
+            f"The loss of each position after {now.step} steps: "
+            + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True))
+            + ".",
+            260,
+        )
     with right:
-        show(taught.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
-                   f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 260)  # fmt: skip
+        show(
+            taught.curve(
+                [each.loss for each in found],
+                MOST,
+                np.stack([each.losses for each in found]),
+                height=min(300, 96 + 44 * len(wanted)),
+            ),
+            SLUG + "curve.picture",
+            f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.",
+            260,
+        )
     parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.button("Take one optimiser step", key=SLUG + "go", type="primary", icon=":material/trending_down:", on_click=_go, disabled=params.steps >= MOST)
+        st.button(
+            "Take one optimiser step",
+            key=SLUG + "go",
+            type="primary",
+            icon=":material/trending_down:",
+            on_click=_go,
+            disabled=params.steps >= MOST,
+        )
         st.button("Begin again", key=SLUG + "again", on_click=_again, disabled=not params.steps)
-        with st.container(width="content"):
-            controls.segmented("Optimiser", tuple(RATES), SLUG + "rule", "SGD")
-        with st.container(width="content"):
-            controls.segmented("Learning rate ×", FACTORS, SLUG + "rate", 1.0, lambda factor: f"{factor:g}")
-    frame = pd.DataFrame({f"{place + 1}: {name}": [each.losses[place] for each in found] for place, name in enumerate(wanted)} | {
-        "mean": [each.loss for each in found], "other pairs": [each.others for each in found], "writes": [each.writes for each in found]}).rename_axis("steps")  # fmt: skip
+        params.show(SLUG.rstrip("."), "rule", "rate")
+    frame = pd.DataFrame(
+        {f"{place + 1}: {name}": [each.losses[place] for each in found] for place, name in enumerate(wanted)}
+        | {
+            "mean": [each.loss for each in found],
+            "other pairs": [each.others for each in found],
+            "writes": [each.writes for each in found],
+        }
+    ).rename_axis("steps")
     eta = RATES[params.rule] * params.rate
     rule = "training.adam" if params.rule == "Adam" else "training.descent"
-    return Shown(
-        {"training.loss": {"m": str(len(wanted)), "L": number(now.loss, 4)}, rule: {"eta": f"{eta:g}"}}, (), LEARNING.format(steps=trained(MODEL).steps),
-        (lambda: frame) if told else later, {"losses": np.stack([each.losses for each in found]), "others": np.array([each.others for each in found])}, _code(params),
-    )  # fmt: skip
+    return Folds(
+        lambda: frame,
+        lambda: {
+            "losses": np.stack([each.losses for each in found]),
+            "others": np.array([each.others for each in found]),
+        },
+        _code(params),
+        told,
+        {"training.loss": {"m": str(len(wanted)), "L": number(now.loss, 4)}, rule: {"eta": f"{eta:g}"}},
+        look=LEARNING.format(steps=trained(MODEL).steps),
+    )
 
 
-def _asked(params: Any, wanted: list[str]) -> bool:
+def _asked(params: Params, wanted: list[str]) -> bool:
     before, after = taken(params, 1)
     gained = before.losses - after.losses
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     best = int(gained.argmax())
     return lesson.predict(
-        SLUG + "gain", "One step on this pair. At which position will the loss fall most?", dict(zip(places, gained.tolist(), strict=True)), places[best],
+        SLUG + "gain",
+        "One step on this pair. At which position will the loss fall most?",
+        dict(zip(places, gained.tolist(), strict=True)),
+        places[best],
         f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",
-    )  # fmt: skip
+    )
 
 
 def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
     first, now = found[0], found[-1]
     if now.step == 0:
         return f"As shipped the model writes “{now.writes}”, and the pair costs it {number(now.loss, 3)} nats per token. It has {n_weights:,} weights; a step moves them all at once."
-    return (f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved. "
-            f"Four other pairs went from {number(first.others, 4)} to {number(now.others, 4)}.")  # fmt: skip
+    return (
+        f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved. "
+        f"Four other pairs went from {number(first.others, 4)} to {number(now.others, 4)}."
+    )
 
 
 def _go() -> None:
@@ -102,7 +143,9 @@ def _again() -> None:
     state.write(**{SLUG + "steps": None})
 
 
-def _code(params: Any) -> str:
-    return (f"import core\nfrom viz.course.transformer.training_and_inference.maths.taught import teach\n\nmodel = core.open_model({MODEL!r})\n"
-            f"steps = list(teach(model, {params.text!r}, {params.target!r}, {params.rule!r}, {params.rate!r}))  # 0 to {MOST}\n"
-            "for now in steps:\n    print(now.step, now.loss, now.writes)")  # fmt: skip
+def _code(params: Params) -> str:
+    return (
+        f"import core\nfrom viz.course.transformer.training_and_inference.maths.taught import teach\n\nmodel = core.open_model({MODEL!r})\n"
+        f"steps = list(teach(model, {params.text!r}, {params.spanish!r}, {params.rule!r}, {params.rate!r}))  # 0 to {MOST}\n"
+        "for now in steps:\n    print(now.step, now.loss, now.writes)"
+    )

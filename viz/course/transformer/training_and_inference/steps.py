@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
 from viz.charts.curves import number, tiny
-from viz.course.shared.shown import Shown, later, show
-from viz.course.transformer.training_and_inference import learn, write
+from viz.course.lesson import Folds
+from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught, teaching
-from viz.course.transformer.training_and_inference.link import MODEL, SLUG, named, word
-from viz.course.transformer.training_and_inference.maths.at_once import by_torch
+from viz.course.transformer.training_and_inference.maths.at_once import AtOnce, by_torch, losses
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import percent
 from viz.shell import links, room
 from viz.widgets import controls, lesson, parts
@@ -30,102 +27,165 @@ COSTS = (
     "gave the wanted token: 0 if it was sure, ln {V:,} = {even:.2f} if it had no idea. The mean of the bars is what training lowers. All bars come from one pass: "
     "the right words are given (teacher forcing), so no position has to wait for another."
 )
-STAIRS = (
-    "Each row is one pass at inference. It reads one tile more, the strong one; keys and values of the paler ones come from the KV cache. The two columns are the "
-    "probability of the wanted token, from the one pass of training and from this pass. They agree because the causal mask hides from a position exactly what inference does not have yet. "
-    "At inference the tile that is read next is the one that the model chose, right or wrong."
-)
 
 
-def shift(params: Any, data: Any) -> Shown:
+def shift(params: Params, data: AtOnce) -> Folds:
     """The two rows; before the guess the lower one is covered."""
     read, wanted, m = named(data.read), named(data.wanted), len(data.wanted)
     at = min(1, m - 1)
     answer = read[at]
     told = lesson.predict(
-        SLUG + "shift", f"At one position the decoder should predict “{wanted[at]}”. What does it read there?", tuple(dict.fromkeys((*read[:4], wanted[at]))), answer,
+        SLUG + "shift",
+        f"At one position the decoder should predict “{wanted[at]}”. What does it read there?",
+        tuple(dict.fromkeys((*read[:4], wanted[at]))),
+        answer,
         f"The target shifted one position to the right: at the position of “{wanted[at]}” stands “{answer}”. So each position learns: after this word, predict that one.",
-    )  # fmt: skip
+    )
     picture, told_numbers = st.container(), st.container()
-    with st.container():
-        moved = controls.toggle("Shift the target by one position", SLUG + "shift", True)
+    moved = params.shift
     given = list(read if moved else wanted)
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
-        show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
-                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260 if m <= teaching.WRAPPED else room.LARGEST)  # fmt: skip
+        show(
+            teaching.rows(wanted, shown, arrows=moved, chosen=at),
+            SLUG + "shift.picture",
+            f"Two rows of {m} tokens: the target, and what the decoder reads."
+            + (f" It reads {', '.join(given)}." if told else ""),
+            260 if m <= teaching.WRAPPED else room.LARGEST,
+        )
     with told_numbers:
-        parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} tokens, END among them. The decoder reads as many.")
-    frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
-    ids = data.ids
-    return Shown(
-        {"training.loss": {"m": str(m)}}, (rf"\mathrm{{input}}_1 = \mathrm{{START}}, \qquad \mathrm{{input}}_t = y_{{t-1}}, \quad t = 2, \ldots, {m}",),
-        SHIFTED.format(d=default().open(MODEL).config.d_model), lambda: frame, {"target": ids}, _code(params),
-    )  # fmt: skip
+        parts.numbers(
+            _shift_numbers(data, moved)
+            if told
+            else f"The target has {m} tokens, END among them. The decoder reads as many."
+        )
+    frame = pd.DataFrame({"target": wanted, "decoder input": given}, index=range(1, m + 1)).rename_axis(
+        "place"
+    )
+    return Folds(
+        lambda: frame,
+        lambda: {"target": data.ids},
+        _code(params),
+        told,
+        equations={"training.loss": {"m": str(m)}},
+        latex=(
+            rf"\mathrm{{input}}_1 = \mathrm{{START}}, \qquad \mathrm{{input}}_t = y_{{t-1}}, \quad t = 2, \ldots, {m}",
+        ),
+        look=SHIFTED.format(d=default().open(MODEL).config.d_model),
+    )
 
 
-def _shift_numbers(data: Any, moved: bool) -> str:
+def _shift_numbers(data: AtOnce, moved: bool) -> str:
     if moved:
         return f"{len(data.wanted)} positions, {len(data.wanted)} predictions: the mean loss is {number(data.losses.mean(), 3)} nats per token."
-    return (f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
-            f"shift; fed like this its loss is {number(data.unshifted.mean(), 2)} nats per token instead of {number(data.losses.mean(), 3)}.")  # fmt: skip
+    return (
+        f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
+        f"shift; fed like this its loss is {number(data.unshifted.mean(), 2)} nats per token instead of {number(data.losses.mean(), 3)}."
+    )
 
 
-def at_once(params: Any, data: Any) -> Shown:
+def all_at_once(params: Params, data: AtOnce) -> Folds:
     """The loss of every place, covered until the guess."""
     wanted, m = named(data.wanted), len(data.wanted)
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
     told = lesson.predict(
-        SLUG + "most", "The model gave each wanted token a probability. Which one has the largest loss?", dict(zip(places, values.tolist(), strict=True)), places[most],
+        SLUG + "most",
+        "The model gave each wanted token a probability. Which one has the largest loss?",
+        dict(zip(places, values.tolist(), strict=True)),
+        places[most],
         f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
-    )  # fmt: skip
-    show(taught.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
-               "The loss of each position" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
+    )
+    show(
+        taught.losses(named(data.read), wanted, values if told else None),
+        SLUG + "once.picture",
+        "The loss of each position"
+        + (
+            ": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True))
+            if told
+            else ", still covered"
+        )
+        + ".",
+        260,
+    )
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} logits"
-    parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every position, every token of the vocabulary.")
-    frame = pd.DataFrame({"reads": named(data.read), "target": wanted, "probability": np.exp(-values).round(5), "loss": values.round(5)}, index=range(1, m + 1))
+    parts.numbers(
+        f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}."
+        if told
+        else f"{one_pass}: for every position, every token of the vocabulary."
+    )
+    frame = pd.DataFrame(
+        {
+            "reads": named(data.read),
+            "target": wanted,
+            "probability": np.exp(-values).round(5),
+            "loss": values.round(5),
+        },
+        index=range(1, m + 1),
+    )
     sums = " + ".join(number(value, 3) for value in values)
-    return Shown(
-        {"training.loss": {"m": str(m), "L": number(values.mean(), 4)} if told else {"m": str(m)}}, (rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",) if told else (),
-        COSTS.format(V=n_vocab, even=np.log(n_vocab)), (lambda: frame) if told else later, {"losses": values} if told else {"target": data.ids}, _code(params),
-    )  # fmt: skip
+    return Folds(
+        lambda: frame,
+        lambda: {"losses": values},
+        _code(params),
+        told,
+        {"training.loss": {"m": str(m), "L": number(values.mean(), 4)}},
+        latex=(rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",),
+        look=COSTS.format(V=n_vocab, even=np.log(n_vocab)),
+    )
 
 
-def step_by_step(params: Any, data: Any) -> Shown:
+def step_by_step(params: Params, data: AtOnce) -> Folds:
     """Pass after pass, and the same probability from the one pass."""
     m = len(data.wanted)
-    one, step = (np.exp(-losses) for losses in (data.losses, _losses(data)))
+    one, step = (np.exp(-each) for each in (data.losses, losses(data.stepwise, data.ids)))
     picture, sentence = st.container(), st.container()
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width=320):
             upto = controls.slider("Passes", 1, m, SLUG + "passes", m)
-        links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:", model=MODEL, text=params.text, **{"decode.show": "Training and inference"})
+        links.to(
+            "decode",
+            "Watch it write in Decode",
+            icon=":material/arrow_forward:",
+            model=MODEL,
+            text=params.text,
+            **{"decode.show": "Training and inference"},
+        )
     with picture:
-        show(teaching.passes(named(data.read), named(data.wanted), one, step, upto), SLUG + "passes.picture",
-                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.", 290 if m <= teaching.WRAPPED else 370)  # fmt: skip
+        show(
+            teaching.passes(named(data.read), named(data.wanted), one, step, upto),
+            SLUG + "passes.picture",
+            f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.",
+            290 if m <= teaching.WRAPPED else 370,
+        )
     free = data.forcing.free
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"
     with sentence:
-        parts.numbers(f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}.")
-    frame = pd.DataFrame({"reads": named(data.read), "P, one pass": one.round(6), "P, step by step": step.round(6), "largest difference of a logit": data.differences}, index=range(1, m + 1))
-    return Shown(
-        {"decoding.greedy": {"y_t": word(free[0].next)}}, (rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",), STAIRS, lambda: frame,
-        {"one pass": one, "step by step": step, "difference": data.differences}, _code(params),
-    )  # fmt: skip
+        parts.numbers(
+            f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}."
+        )
+    frame = pd.DataFrame(
+        {
+            "reads": named(data.read),
+            "P, one pass": one.round(6),
+            "P, step by step": step.round(6),
+            "largest difference of a logit": data.differences,
+        },
+        index=range(1, m + 1),
+    )
+    return Folds(
+        lambda: frame,
+        lambda: {"one pass": one, "step by step": step, "difference": data.differences},
+        _code(params),
+        equations={"decoding.greedy": {"y_t": word(free[0].next)}},
+        latex=(rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",),
+    )
 
 
-def _losses(data: Any) -> np.ndarray:
-    from viz.course.transformer.training_and_inference.maths.at_once import losses
-
-    return losses(data.stepwise, data.ids)
-
-
-def _code(params: Any) -> str:
-    return (f"import core\nfrom viz.course.transformer.training_and_inference.maths.at_once import at_once\n\nmodel = core.open_model({MODEL!r})\nfound = at_once(model, {params.text!r}, {params.target!r})\n"
-            "print(found.read, found.wanted)\nprint(found.losses, found.losses.mean())\nprint(found.differences.max())")  # fmt: skip
-
-
-SHOWN: tuple[Callable[[Any, Any], Shown], ...] = (shift, at_once, step_by_step, learn.one_step, write.last_layer, write.not_always)
+def _code(params: Params) -> str:
+    return (
+        f"import core\nfrom viz.course.transformer.training_and_inference.maths.at_once import at_once\n\nmodel = core.open_model({MODEL!r})\nfound = at_once(model, {params.text!r}, {params.spanish!r})\n"
+        "print(found.read, found.wanted)\nprint(found.losses, found.losses.mean())\nprint(found.differences.max())"
+    )

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
 from viz.charts.curves import number
-from viz.course.shared.shown import Shown, later, show
+from viz.course.lesson import Folds
+from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught
-from viz.course.transformer.training_and_inference.link import MODEL, SLUG, named, word
 from viz.course.transformer.training_and_inference.maths import greedy
+from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import distinct, percent
 from viz.shell import links
-from viz.widgets import compute as ask
-from viz.widgets import controls, lesson, parts
+from viz.widgets import compute, controls, lesson, parts
 
 TOP = 7
 WHERE = {"paper": "On paper", "model": "The translator"}
-SENTENCES = ("It was so cold that nobody went out.", "The teacher asked us to be quiet.", "Keep an eye on my bag.")
+SENTENCES = (
+    "It was so cold that nobody went out.",
+    "The teacher asked us to be quiet.",
+    "Keep an eye on my bag.",
+)
 BARS = (
     "The decoder's last state at this position, {d} numbers, is multiplied with one row for each of the {V:,} tokens (a linear layer; in this model its rows are those of the token "
     "table, and there is no bias). Softmax makes the {V:,} logits positive and lets them add up to 1. The bars are the largest, the last one all others together. "
     "Temperature divides the logits first: below 1 the winner takes more, above 1 the others come up; the order never changes."
 )
-WAYS = (
-    "Each line is a text being written, from left to right; its height is the probability of everything written so far, on a logarithmic axis, so each token leads down by its own −ln p. Orange is greedy: it always "
-    "takes the most probable next token. Green lost a little at one position and less afterwards. Greedy cannot know that: it looks one word ahead. A beam keeps several texts open; it finds more, though not surely "
-    "the best of all. The most probable text is not always the best translation either, but here it is the better one to read."
-)
 
 
-def last_layer(params: Any, data: Any) -> Shown:
+def last_layer(params: Params, data: AtOnce) -> Folds:
     """The largest probabilities at one place, and all others together."""
     labels = distinct(named(data.wanted))
     picture, sentence = st.container(), st.container()
     left, right = st.columns(2, gap="medium")
     with left:
-        place = controls.pills("At the position of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i])
+        place = controls.pills(
+            "At the position of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i]
+        )
     with right:
         heat = controls.slider("Temperature", 0.25, 4.0, SLUG + "temperature", 1.0, 0.25)
     z = data.logits[place] / heat
@@ -50,35 +50,60 @@ def last_layer(params: Any, data: Any) -> Shown:
     tokenizer = default().open(MODEL).tokenizer
     names = ["END" if index == tokenizer.end else word(tokenizer.token(int(index))) for index in best]
     rest = float(1 - p[best].sum())
-    rows = [(name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)]
+    rows = [
+        (name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)
+    ]
     with picture:
-        show(taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]), SLUG + "bars.picture",
-                   "The most probable tokens: " + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows) + ".", 270)  # fmt: skip
+        show(
+            taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]),
+            SLUG + "bars.picture",
+            "The most probable tokens: "
+            + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows)
+            + ".",
+            270,
+        )
     with sentence:
-        parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
-    frame = pd.DataFrame({"token": names, "score": data.logits[place][best].round(4), "probability": p[best].round(6)})
+        parts.numbers(
+            f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
+        )
+    frame = pd.DataFrame(
+        {"token": names, "score": data.logits[place][best].round(4), "probability": p[best].round(6)}
+    )
     config = default().open(MODEL).config
-    return Shown(
-        {"output.softmax": {"P": number(float(p[best[0]]), 4)}, "decoding.greedy": {"y_t": names[0]}},
-        (rf"P = \mathrm{{softmax}}(z / T), \quad T = {heat:g}", rf"\sum_{{v=1}}^{{{len(p)}}} P_v = {p.sum():.6f}"), BARS.format(d=config.d_model, V=config.n_vocab), lambda: frame,
-        {"logits": data.logits[place], "p": p}, _layer_code(params, place, heat),
-    )  # fmt: skip
+    return Folds(
+        lambda: frame,
+        lambda: {"logits": data.logits[place], "p": p},
+        _layer_code(params, place, heat),
+        equations={
+            "output.softmax": {"P": number(float(p[best[0]]), 4)},
+            "decoding.greedy": {"y_t": names[0]},
+        },
+        latex=(
+            rf"P = \mathrm{{softmax}}(z / T), \quad T = {heat:g}",
+            rf"\sum_{{v=1}}^{{{len(p)}}} P_v = {p.sum():.6f}",
+        ),
+        look=BARS.format(d=config.d_model, V=config.n_vocab),
+    )
 
 
-def not_always(params: Any, data: Any) -> Shown:
+def not_always(params: Params, data: AtOnce) -> Folds:
     """Greedy against the best, on paper or by the translator."""
     question, picture, sentence = st.container(), st.container(), st.container()
     where = controls.segmented("Where", tuple(WHERE), SLUG + "where", "paper", WHERE.__getitem__, quiet=True)
     with st.container():
         text = SENTENCES[0]
         if where == "model":
-            text = controls.text("English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence", of=MODEL)
+            text = controls.text(
+                "English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence", of=MODEL
+            )
             controls.preset_row(SENTENCES, SLUG + "sentence", SENTENCES[0])
     if where == "paper":
         (first, best), every = greedy.on_paper()
     else:
         model = default().open(MODEL)
-        first, best = ask.submit(("training.greedy", MODEL, text), lambda: greedy.by_model(model, text), 1_000 + 40 * len(text))
+        first, best = compute.submit(
+            ("training.greedy", MODEL, text), lambda: greedy.by_model(model, text), 1_000 + 40 * len(text)
+        )
         every = ()
     with question:
         told = where == "model" or _which(every, first, best)
@@ -86,26 +111,55 @@ def not_always(params: Any, data: Any) -> Shown:
     parting = greedy.parting(first, best)
     with picture:
         ways = [(label, way.tokens, way.products) for label, way in (("greedy", first), (name, best))]
-        show(taught.products(ways, [way.products for way in every], told=told, parts=parting), SLUG + "ways.picture",
-                   f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}." if told else "The first words and their probabilities.", 280 if where == "paper" else 330)  # fmt: skip
+        show(
+            taught.products(ways, [way.products for way in every], told=told, parts=parting),
+            SLUG + "ways.picture",
+            f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}."
+            if told
+            else "The first words and their probabilities.",
+            280 if where == "paper" else 330,
+        )
     with sentence:
-        parts.numbers(_ways_numbers(first, best, parting, name, where) if told else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + ".")
+        parts.numbers(
+            _ways_numbers(first, best, parting, name, where)
+            if told
+            else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + "."
+        )
     with st.container():
-        links.to("decode", "Widen the beam in Decode", icon=":material/arrow_forward:", model=MODEL, text=text)
-    frame = pd.DataFrame([(label, word(token), p, product) for label, way in (("greedy", first), (name, best)) for token, p, product in zip(way.tokens, way.p, way.products, strict=True)],
-                         columns=["way", "token", "probability", "of the text so far"])  # fmt: skip
-    return Shown(
-        {"decoding.greedy": {}}, (rf"{number(first.total, 4)} \; \text{{greedy}}, \qquad {number(best.total, 4)} \; \text{{{name}}}",) if told else (), WAYS, (lambda: frame) if told else later,
-        {"greedy": np.array(first.p), "other": np.array(best.p)} if told else {"first": np.array(first.p[:1])}, _ways_code(where, text),
-    )  # fmt: skip
+        links.to(
+            "decode", "Widen the beam in Decode", icon=":material/arrow_forward:", model=MODEL, text=text
+        )
+    frame = pd.DataFrame(
+        [
+            (label, word(token), p, product)
+            for label, way in (("greedy", first), (name, best))
+            for token, p, product in zip(way.tokens, way.p, way.products, strict=True)
+        ],
+        columns=["way", "token", "probability", "of the text so far"],
+    )
+    return Folds(
+        lambda: frame,
+        lambda: {"greedy": np.array(first.p), "other": np.array(best.p)},
+        _ways_code(where, text),
+        told,
+        {"decoding.greedy": {}},
+        latex=(
+            rf"{number(first.total, 4)} \; \text{{greedy}}, \qquad {number(best.total, 4)} \; \text{{{name}}}",
+        ),
+    )
 
 
 def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
-    letters = {way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every}
+    letters = {
+        way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every
+    }
     return lesson.predict(
-        SLUG + "best", f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?", letters, best.tokens[0],
+        SLUG + "best",
+        f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?",
+        letters,
+        best.tokens[0],
         f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but after it nothing has more than {first.p[1]:g}, after “{best.tokens[0]}” one word has {best.p[1]:g}.",
-    )  # fmt: skip
+    )
 
 
 def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, where: str) -> str:
@@ -119,13 +173,17 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
     return f"Greedy: “{one}”, {first.total:.4f}. A {name}: “{other}”, {best.total:.4f}, {best.total / first.total:.1f} times as probable. {fork}"
 
 
-def _layer_code(params: Any, place: int, heat: float) -> str:
-    return (f"import core\nimport numpy as np\n\nrun = core.open_model({MODEL!r}).run({params.text!r}, target={params.target!r})\n"
-            f"z = run.logits[{place}] / {heat:g}\np = np.exp(z - z.max())\np /= p.sum()\nprint(np.sort(p)[::-1][:{TOP}], p.sum())")  # fmt: skip
+def _layer_code(params: Params, place: int, heat: float) -> str:
+    return (
+        f"import core\nimport numpy as np\n\nrun = core.open_model({MODEL!r}).run({params.text!r}, target={params.spanish!r})\n"
+        f"z = run.logits[{place}] / {heat:g}\np = np.exp(z - z.max())\np /= p.sum()\nprint(np.sort(p)[::-1][:{TOP}], p.sum())"
+    )
 
 
 def _ways_code(where: str, text: str) -> str:
     if where == "paper":
         return "from viz.course.transformer.training_and_inference.maths.greedy import on_paper\n\n(greedy, best), every = on_paper()\nprint(greedy.total, best.total)"
-    return (f"import core\nfrom viz.course.transformer.training_and_inference.maths.greedy import by_model\n\ngreedy, beam = by_model(core.open_model({MODEL!r}), {text!r})\n"
-            "print(greedy.tokens, greedy.total)\nprint(beam.tokens, beam.total)")  # fmt: skip
+    return (
+        f"import core\nfrom viz.course.transformer.training_and_inference.maths.greedy import by_model\n\ngreedy, beam = by_model(core.open_model({MODEL!r}), {text!r})\n"
+        "print(greedy.tokens, greedy.total)\nprint(beam.tokens, beam.total)"
+    )

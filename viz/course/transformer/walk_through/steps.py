@@ -2,72 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from core.analysis.diagram_nodes import Box, value
-from viz.course.shared import transformer_map as drawn
+from core.analysis.diagram_nodes import value
+from viz.course.lesson import Folds
+from viz.course.shared import transformer_map
 from viz.course.shared.maths import sizes
-from viz.course.transformer.walk_through import box as of
+from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.charts.shifted import shifted
 from viz.course.transformer.walk_through.charts.trip import trip
-from viz.course.transformer.walk_through.maths import Station, journey, looked_at, name
+from viz.course.transformer.walk_through.folds import Told, folds
+from viz.course.transformer.walk_through.maths import journey, looked_at, name
+from viz.course.transformer.walk_through.params import SLUG, Data, Params
 from viz.instruments import diagram
 from viz.instruments.diagram.diagram import picked
 from viz.labels import distinct, formulas, literal, percent
-from viz.shell import state
+from viz.shell import room, state
 from viz.widgets import controls, lesson, parts
 
-SLUG = "walk_through."
 MAP = f"{SLUG}map"
 GUESS, FEED, OPEN, COUNT, WALK = range(5)
-FIRST = {GUESS: "encoder.self", FEED: "decoder.embed", OPEN: "encoder.self", COUNT: "encoder.ffn", WALK: "encoder.embed"}
+FIRST = {
+    GUESS: "encoder.self",
+    FEED: "decoder.embed",
+    OPEN: "encoder.self",
+    COUNT: "encoder.ffn",
+    WALK: "encoder.embed",
+}
 CHOICES = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Told:
-    """What the step showed, for the folds: the box, the row of the decoder, its stations, the sizes of the step that counts."""
-
-    step: int
-    layer: int
-    box: Box
-    row: int
-    way: tuple[Station, ...]
-    chosen: sizes.Sizes
-
-
-def show(step: int, data: Any, left: Any, right: Any) -> Told:
-    """Draw the step; returns what the folds need."""
-    layer = state.read("layer", 0, state.whole(0, data.run.model.config.n_layers - 1))
-    row = state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.run.tokens) - 1)) if step == WALK else telling(data)
+def told_of(step: int, params: Params, data: Data) -> Told:
+    """What the step shows: the box, the row of the decoder and its stations, as they were chosen."""
+    layer = min(params.layer, data.run.model.config.n_layers - 1)
+    row = (
+        state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.run.tokens) - 1))
+        if step == WALK
+        else telling(data)
+    )
     way = journey(data.run, row)
-    roles = tuple(dict.fromkeys(map(drawn.role, data.boxes)))
+    roles = tuple(dict.fromkeys(map(transformer_map.role, data.boxes)))
     role = state.read(f"{SLUG}box", FIRST[step], state.one_of(roles))
-    box = next(box for box in drawn.shown(data.boxes, layer) if drawn.role(box) == role)
-    told = Told(step, layer, box, row, way, sizes_of(data))
-    return (_guess, _feed, _open, _count, _walk)[step](told, data, left, right)
+    box = next(box for box in transformer_map.shown(data.boxes, layer) if transformer_map.role(box) == role)
+    return Told(step, layer, box, row, way, sizes_of(data))
 
 
-def telling(data: Any) -> int:
+def sides(step: int) -> tuple[Any, Any]:
+    """The map and what stands beside it. Before a room a question has what belongs to it below it: so the map keeps its width."""
+    if lesson.presenting() and step in (GUESS, COUNT):
+        return st.container(), room.side()
+    left, right = st.columns([11, 9], gap="medium")
+    return left, right
+
+
+def telling(data: Data) -> int:
     """The row to ask about: the written word whose second choice is the most probable; never END or a sign."""
     chances, written = value(data.run, "probabilities"), data.run.side.written().tokens
-    rows = [row for row in range(len(written)) if any(letter.isalpha() for letter in written[row]) and written[row] != "END"] or [0]
+    rows = [
+        row
+        for row in range(len(written))
+        if any(letter.isalpha() for letter in written[row]) and written[row] != "END"
+    ] or [0]
     return max(rows, key=lambda row: float(np.sort(chances[row])[-2]))
 
 
-def sizes_of(data: Any) -> sizes.Sizes:
+def sizes_of(data: Data) -> sizes.Sizes:
     """The sizes of the network that runs."""
     cfg = data.run.model.config
     return sizes.Sizes(cfg.n_layers, cfg.d_model, cfg.n_heads, cfg.d_ff, cfg.n_vocab)
 
 
-def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
+def _map(told: Told, data: Data, place: Any, **options: Any) -> None:
     """The map; a touch opens the box, and leads to the step that tells of it."""
-    here = drawn.plan(data.run, data.boxes, told.layer, **options)
+    here = transformer_map.plan(data.run, data.boxes, told.layer, **options)
     names = [node.name for node in here["nodes"]]
 
     def touched() -> None:
@@ -75,83 +86,145 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
         if role is None:
             return
         if told.step == WALK:
-            at = next(i for i, box in enumerate(data.boxes) if drawn.role(box) == role and box.layer in (None, told.layer))
+            at = next(
+                i
+                for i, box in enumerate(data.boxes)
+                if transformer_map.role(box) == role and box.layer in (None, told.layer)
+            )
             state.write(**{f"{SLUG}station": at + 1})
         else:
-            state.write(**{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {}))
+            state.write(
+                **{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {})
+            )
 
-    selected = "" if told.step == GUESS else drawn.role(told.box)
+    selected = "" if told.step == GUESS else transformer_map.role(told.box)
     with place:
         diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
 
-def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
+def guess(params: Params, data: Data) -> Folds:
     """The next word; until the guess the decoder's rows up to here, and nothing of what follows."""
+    told, (left, right) = told_of(GUESS, params, data), sides(GUESS)
     run, row = data.run, told.row
     chances = value(run, "probabilities")[row]
     best = np.argsort(-chances, kind="stable")[:CHOICES]
     labels = distinct(name(run, int(i)) for i in best)
-    so_far = " ".join(drawn.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
+    so_far = " ".join(transformer_map.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
     with right:
         known = lesson.predict(
-            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which token comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
+            f"{SLUG}next",
+            f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which token comes next?",
+            dict(sorted(zip(labels, chances[best].tolist(), strict=True))),
+            labels[0],
             why=f"It gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
-        )  # fmt: skip
+        )
         with st.container(key="walk-minute"):
-            st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
-                        "**Right, the decoder:** looks at what is written so far, then across at what the encoder found.  \n"
-                        "**Top:** one probability for each word there is. The best is written, and read again at the bottom.")  # fmt: skip
+            st.markdown(
+                ""
+                if lesson.presenting()
+                else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
+                "**Right, the decoder:** looks at what is written so far, then across at what the encoder found.  \n"
+                "**Top:** one probability for each word there is. The best is written, and read again at the bottom."
+            )
         n, m = len(run.source.tokens), len(run.tokens)
-        parts.numbers(f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters." + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else ""))
+        parts.numbers(
+            f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters."
+            + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else "")
+        )
     _map(told, data, left, upto=None if known else row + 1)
-    return told
+    return folds(params, data, told, known)
 
 
-def _feed(told: Told, data: Any, left: Any, right: Any) -> Told:
+def feed(params: Params, data: Data) -> Folds:
     """Target and decoder input as two rows; embedding and positions as tensors."""
-    run, room = data.run, lesson.presenting()
-    target = distinct(drawn.plain(token) for token in run.tokens[1:])
+    told, (left, right) = told_of(FEED, params, data), sides(FEED)
+    run, in_room = data.run, lesson.presenting()
+    target = distinct(transformer_map.plain(token) for token in run.tokens[1:])
     _map(told, data, left)
     with right:
-        shift, upright = state.read(f"{SLUG}shift", True, state.flag), room and len(target) <= 8
-        parts.show(shifted(target, shift=shift, upright=upright, height=50 + 34 * len(target) if upright else 150 if room else 180), f"{SLUG}shifted", "The target and what the decoder reads, with arrows from each word to its position.")
+        shift, upright = params.shift, in_room and len(target) <= 8
+        parts.show(
+            shifted(
+                target,
+                shift=shift,
+                upright=upright,
+                height=50 + 34 * len(target) if upright else 150 if in_room else 180,
+            ),
+            f"{SLUG}shifted",
+            "The target and what the decoder reads, with arrows from each word to its position.",
+        )
         m = len(target) + 1
         parts.numbers(
-            f"Position t reads y_(t−1) and is to write y_t: {m} positions, START in front, END to be written last." if shift
+            f"Position t reads y_(t−1) and is to write y_t: {m} positions, START in front, END to be written last."
+            if shift
             else f"Without the shift all {m} positions read the very word that they are to write: there is nothing left to learn."
-        )  # fmt: skip
-        controls.toggle("Shift right", f"{SLUG}shift", True)
-        words = distinct(drawn.plain(token) for token in run.tokens)
-        found = [of.Panel(title, value(run, f"decoder.embed.{leaf}"), words) for title, leaf in (("word (m × d), from the table", "token"), ("+ position (m × d)", "position"), ("= what goes in (m × d)", "out"))]
-        if not room:
-            parts.show(of.tensors(found, height=300), f"{SLUG}embedded", "Word vectors, position vectors and their sums, as heat pictures.")
-            of.link(told.box)
-    return told
+        )
+        params.show(SLUG.rstrip("."), "shift")
+        words = distinct(transformer_map.plain(token) for token in run.tokens)
+        found = [
+            inside.Panel(title, value(run, f"decoder.embed.{leaf}"), words)
+            for title, leaf in (
+                ("word (m × d), from the table", "token"),
+                ("+ position (m × d)", "position"),
+                ("= what goes in (m × d)", "out"),
+            )
+        ]
+        if not in_room:
+            parts.show(
+                inside.tensors(found, height=300),
+                f"{SLUG}embedded",
+                "Word vectors, position vectors and their sums, as heat pictures.",
+            )
+            inside.link(told.box)
+    return folds(params, data, told)
 
 
-def _open(told: Told, data: Any, left: Any, right: Any) -> Told:
+def open_box(params: Params, data: Data) -> Folds:
     """The chosen box of the chosen layer."""
+    told, (left, right) = told_of(OPEN, params, data), sides(OPEN)
     with right:
-        controls.segmented("Layer", range(data.run.model.config.n_layers), "layer", 0, lambda i: f"Layer L{i}", quiet=True)
+        controls.segmented(
+            "Layer", range(data.run.model.config.n_layers), "layer", 0, lambda i: f"Layer L{i}", quiet=True
+        )
         station = next(station for station in told.way if station.box == told.box)
         row = looked_at(data.run, told.row) if told.box.side == "encoder" else told.row
-        of.show(data.run, station, row, data.total, SLUG, height=300 if lesson.presenting() else 320)
+        inside.show(data.run, station, row, data.total, SLUG, height=300 if lesson.presenting() else 320)
     _map(told, data, left)
-    return told
+    return folds(params, data, told)
 
 
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
     """The five sliders, which begin at the network that runs."""
-    room = lesson.presenting()
-    first, second, third = (*st.columns(2, gap="small"), st.container()) if room else st.columns(3, gap="small")
+    first, second, third = (
+        (*st.columns(2, gap="small"), st.container()) if lesson.presenting() else st.columns(3, gap="small")
+    )
     with first:
         n = controls.slider("N, layers", 1, 24, f"{SLUG}N", start.n_layers)
-        d = controls.stops("d, a word", with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model), f"{SLUG}d", start.d_model)
+        d = controls.stops(
+            "d, a word",
+            with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model),
+            f"{SLUG}d",
+            start.d_model,
+        )
     with second:
-        h = controls.stops("h, heads", with_own((1, 2, 4, 8, 16, 32), start.n_heads), f"{SLUG}h", start.n_heads)
-        f = controls.stops("$d_{ff}$, inside", with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff), f"{SLUG}f", start.d_ff, "{:,}".format)
+        h = controls.stops(
+            "h, heads", with_own((1, 2, 4, 8, 16, 32), start.n_heads), f"{SLUG}h", start.n_heads
+        )
+        f = controls.stops(
+            "$d_{ff}$, inside",
+            with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff),
+            f"{SLUG}f",
+            start.d_ff,
+            "{:,}".format,
+        )
     with third:
-        v = controls.stops("V, words", with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab), f"{SLUG}V", start.n_vocab, "{:,}".format)
+        v = controls.stops(
+            "V, words",
+            with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab),
+            f"{SLUG}V",
+            start.n_vocab,
+            "{:,}".format,
+        )
     return sizes.Sizes(n, d, h, f, v)
 
 
@@ -160,8 +233,9 @@ def with_own(stops: tuple[int, ...], own: int) -> tuple[int, ...]:
     return tuple(sorted({*stops, own}))
 
 
-def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
+def count(params: Params, data: Data) -> Folds:
     """Sliders of sizes: every box counts anew. The tensors stay those of the shipped network."""
+    told, (left, right) = told_of(COUNT, params, data), sides(COUNT)
     start = sizes_of(data)
     with right:
         above = st.container()
@@ -170,48 +244,92 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         total, most = sum(by.values()), max(by, key=lambda part: by[part])
         with above:
             known = lesson.predict(
-                f"{SLUG}most", "Which part has the most parameters?",
-                {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
-                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}.",
-            )  # fmt: skip
-        counts = drawn.counted(data.boxes, chosen)
+                f"{SLUG}most",
+                "Which part has the most parameters?",
+                {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)},
+                most,
+                why=lambda: (
+                    f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}."
+                ),
+            )
+        counts = transformer_map.counted(data.boxes, chosen)
         one = counts[told.box.name]
-        box = f"{of.heading(told.box)}: {of.FORMULA[told.box.what]} = {one:,}." if one else f"{of.heading(told.box)}: {of.NOTHING[told.box.what]}."
-        own = "as in the network that runs" if chosen == start else "counts only: the tensors stay those of the shipped network"
+        box = (
+            f"{inside.heading(told.box)}: {inside.FORMULA[told.box.what]} = {one:,}."
+            if one
+            else f"{inside.heading(told.box)}: {inside.NOTHING[told.box.what]}."
+        )
+        own = (
+            "as in the network that runs"
+            if chosen == start
+            else "counts only: the tensors stay those of the shipped network"
+        )
         if known and lesson.presenting():  # each box says its count
             parts.numbers(box)
         else:
             parts.numbers(
                 f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
-                f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}." if known
+                f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}."
+                if known
                 else f"Sizes {own}. Guess first, then every box says its count."
-            )  # fmt: skip
+            )
     _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
-    return replace(told, chosen=chosen)
+    return folds(params, data, replace(told, chosen=chosen), known)
 
 
-def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
+def walk(params: Params, data: Data) -> Folds:
     """All boxes in order for one word of each side; the length of its vector along the way."""
+    told, (left, right) = told_of(WALK, params, data), sides(WALK)
     run, way = data.run, told.way
-    words = distinct(drawn.plain(token) for token in run.side.written().tokens)
+    words = distinct(transformer_map.plain(token) for token in run.side.written().tokens)
     with right:
         row = told.row
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
         station = way[at]
         here = looked_at(run, row) if station.box.side == "encoder" else row
-        st.markdown(f"**{at + 1} of {len(way)}: {literal(of.heading(station.box))}**" + ("" if lesson.presenting() else f"  \n{formulas(of.DOES[of.kind(station.box)])}"))
-        parts.numbers(of.said(run, station, here))
+        st.markdown(
+            f"**{at + 1} of {len(way)}: {literal(inside.heading(station.box))}**"
+            + ("" if lesson.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
+        )
+        parts.numbers(inside.said(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
-        stretch = [(i, "encoder" if way[k].box.side == "encoder" else "decoder") for i, k in enumerate(keep) if way[k].box.what == "embed"]
+        stretch = [
+            (i, "encoder" if way[k].box.side == "encoder" else "decoder")
+            for i, k in enumerate(keep)
+            if way[k].box.what == "embed"
+        ]
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
-        parts.show(trip(np.array([way[k].size for k in keep]), [of.heading(way[k].box) for k in keep], [way[k].stream for k in keep], near, stretch, 160 if lesson.presenting() else 220),
-                   f"{SLUG}trip", "The length of the word's vector after each box on its way.")  # fmt: skip
-        controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
-        source, word = drawn.plain(run.source.tokens[looked_at(run, row)]), words[row]
-        parts.numbers(f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}." if way[-1].guess else "")
+        parts.show(
+            trip(
+                np.array([way[k].size for k in keep]),
+                [inside.heading(way[k].box) for k in keep],
+                [way[k].stream for k in keep],
+                near,
+                stretch,
+                160 if lesson.presenting() else 220,
+            ),
+            f"{SLUG}trip",
+            "The length of the word's vector after each box on its way.",
+        )
+        controls.pills(
+            "Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True
+        )
+        source, word = transformer_map.plain(run.source.tokens[looked_at(run, row)]), words[row]
+        parts.numbers(
+            f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
+            if way[-1].guess
+            else ""
+        )
         if not lesson.presenting():
-            of.link(station.box)
-    layer = next((each.box.layer for each in reversed(way[: at + 1]) if each.box.side == station.box.side and each.box.layer is not None), 0)
+            inside.link(station.box)
+    layer = next(
+        (
+            each.box.layer
+            for each in reversed(way[: at + 1])
+            if each.box.side == station.box.side and each.box.layer is not None
+        ),
+        0,
+    )
     told = replace(told, box=station.box, layer=layer)
     _map(told, data, left)
-    return told
+    return folds(params, data, told)

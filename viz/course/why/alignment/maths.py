@@ -1,4 +1,5 @@
-"""Which state of a recurrent decoder asks the source, and what its weights do with the answer."""
+"""What a recurrent translator with attention leaves of a sentence: who asks the source, what its weights
+do."""
 
 from __future__ import annotations
 
@@ -7,10 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from core import edits
 from core.errors import InputError
 from core.run import Run
+from core.serving.engine import RunRequest, default
 
 Array = np.ndarray
+ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}
+ONE_VECTOR = "rnn-en-es"
+EVEN = edits.Uniform("decoder.attn.scores")
+LONGEST = 26
 ATTENTION, STATE = "decoder.attn", "decoder.layer.{}.hidden"
 NEEDED = ("encoder.*hidden", "decoder.start.layer.*.hidden", "decoder.layer.*.hidden", "decoder.attn.*")
 """What a run has to keep for the functions here."""
@@ -39,7 +46,8 @@ def who_asks(run: Run) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Split:
-    """The additive score of one step in both ways of writing it, each (key,), in float64; `width` is that of tanh's input."""
+    """The additive score of one step in both ways of writing it, each (key,), in float64; `width` is that
+    of tanh's input."""
 
     stacked: Array
     parted: Array
@@ -47,7 +55,8 @@ class Split:
 
 
 def split_score(run: Run, step: int) -> Split | None:
-    """v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015, appendix A.1.2).
+    """v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015,
+    appendix A.1.2).
 
     None where the model scores otherwise.
     """
@@ -56,7 +65,9 @@ def split_score(run: Run, step: int) -> Split | None:
     if not hasattr(score, "from_query"):
         return None
     with torch.no_grad():
-        w1, w2, v = (weight.detach().double() for weight in (score.from_query.weight, score.from_key.weight, score.v))
+        w1, w2, v = (
+            weight.detach().double() for weight in (score.from_query.weight, score.from_key.weight, score.v)
+        )
         query = torch.tensor(run.trace[f"{ATTENTION}.q"][0, step], dtype=torch.float64)
         keys = torch.tensor(run.trace[f"{ATTENTION}.k"][0], dtype=torch.float64)
         both = torch.cat((query.expand(len(keys), -1), keys), 1)
@@ -76,4 +87,92 @@ def slopes(weights: Array) -> Array:
 
 def _attends(run: Run) -> None:
     if not getattr(run.model.config, "attends", False):
-        raise InputError(f"{run.model.name} has no alignment.", "Its decoder reads one vector only.", "Choose a model with attention.")
+        raise InputError(
+            f"{run.model.name} has no alignment.",
+            "Its decoder reads one vector only.",
+            "Choose a model with attention.",
+        )
+
+
+@dataclass(frozen=True)
+class Data:
+    """One sentence through one translator with attention, token by token; `written` ends with END.
+
+    Shapes: ahead, back (n, p), joined (n, 2p), scores, weights (m, n), contexts (m, 2p). `before` and `now`
+    say how far
+    the query is from s_(t-1) and from s_t.
+    """
+
+    model: str
+    words: tuple[str, ...]
+    written: tuple[str, ...]
+    text: str
+    ahead: Array
+    back: Array
+    joined: Array
+    scores: Array
+    weights: Array
+    contexts: Array
+    before: float
+    now: float
+
+
+def usable(name: str) -> bool:
+    """Whether a model is here and in order."""
+    entry = default().entry(name)
+    return bool(entry and entry.ok)
+
+
+def translated(model: str, text: str) -> Data:
+    """What a run with attention leaves. Errors: InputError for more pieces than can be drawn, before the
+    run."""
+    n = len(default().open(model).tokenizer.encode(text).ids)
+    if n > LONGEST:
+        rule = f"This page draws sentences of up to {LONGEST}."
+        raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
+    run = default().run(RunRequest(model, text, keep=NEEDED))
+    trace, found, config = run.trace, run.attention("alignment", writing=True), run.model.config
+    layer = config.n_layers - 1
+    joined = trace[f"encoder.layer.{layer}.hidden"]
+    ahead, back = joined, joined[:, :0]
+    if config.bidirectional:
+        ahead, back = (trace[f"encoder.{way}.layer.{layer}.hidden"] for way in ("forward", "backward"))
+    before, now = who_asks(run)
+    return Data(
+        model=run.model.name,
+        words=tuple(token.removeprefix(" ") or token for token in found.keys),
+        written=tuple(token.removeprefix(" ") or token for token in found.queries),
+        text=run.target_text or "",
+        ahead=ahead,
+        back=back,
+        joined=joined,
+        scores=trace["decoder.attn.scores"][0],
+        weights=found.weights[0, 0],
+        contexts=trace["decoder.attn.context"],
+        before=before,
+        now=now,
+    )
+
+
+def even(model: str, text: str) -> tuple[str, Array, float]:
+    """The same model with every score 0: what it writes, its weights, how far c_i is from the mean of the
+    h_j."""
+    run = default().run(RunRequest(model, text, keep=NEEDED, edits=(EVEN,)))
+    off = np.abs(run.trace["decoder.attn.context"] - run.trace["encoder.layer.0.hidden"].mean(0)).max()
+    return run.target_text or "", run.trace["decoder.attn.pattern"][0], float(off)
+
+
+def one_vector(text: str) -> str | None:
+    """What the network with one vector writes; None where it is not here."""
+    if not usable(ONE_VECTOR):
+        return None
+    return default().run(RunRequest(ONE_VECTOR, text, keep=())).target_text
+
+
+def telling(data: Data) -> int:
+    """The row to ask about: the written word with the largest weight on a source word at another place;
+    never END."""
+    rows = range(len(data.written) - 1) or range(1)
+    letters = [row for row in rows if any(letter.isalpha() for letter in data.written[row])] or list(rows)
+    crossing = [row for row in letters if int(data.weights[row].argmax()) != row]
+    return max(crossing or letters, key=lambda row: float(data.weights[row].max()))

@@ -23,7 +23,14 @@ TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
 @kept
-def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, before: Array | None = None, *, height: int | None = None) -> Chart:
+def losses(
+    read: Sequence[str],
+    wanted: Sequence[str],
+    values: Array | None,
+    before: Array | None = None,
+    *,
+    height: int | None = None,
+) -> Chart:
     """The loss of each place as a bar, "reads → target" beside it; None: the bars are still covered.
 
     `before` draws what it was as a pale bar behind. Shapes: (m,).
@@ -32,25 +39,64 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     '0.500'
     """
     n = len(wanted)
-    now, past = (np.zeros(n) if found is None else np.asarray(found, dtype=np.float64) for found in (values, before))
+    now, past = (
+        np.zeros(n) if found is None else np.asarray(found, dtype=np.float64) for found in (values, before)
+    )
     most = max(float(now.max(initial=0)), float(past.max(initial=0)), 0.02)
-    cells = [{"place": t, "reads": visible(read[t]), "says": visible(wanted[t]), "now": float(now[t]), "before": float(past[t]), "end": float(max(now[t], past[t])),
-              "said": "?" if values is None else number(float(now[t]), 3)} for t in range(n)]  # fmt: skip
+    cells = [
+        {
+            "place": t,
+            "reads": visible(read[t]),
+            "says": visible(wanted[t]),
+            "now": float(now[t]),
+            "before": float(past[t]),
+            "end": float(max(now[t], past[t])),
+            "said": "?" if values is None else number(float(now[t]), 3),
+        }
+        for t in range(n)
+    ]
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
-    y = alt.Y("place:O", title=None, scale=alt.Scale(type="band", padding=0), axis=alt.Axis(labelExpr=json.dumps(names) + "[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelLimit=320, labelPadding=8, domain=False, ticks=False))
+    y = alt.Y(
+        "place:O",
+        title=None,
+        scale=alt.Scale(type="band", padding=0),
+        axis=alt.Axis(
+            labelExpr=json.dumps(names) + "[datum.value]",
+            labelFontSize=15,
+            labelColor=theme.TEXT,
+            labelLimit=320,
+            labelPadding=8,
+            domain=False,
+            ticks=False,
+        ),
+    )
     across = alt.Scale(domain=[0, most * 1.25], nice=False)
-    tips = [alt.Tooltip("reads:N"), alt.Tooltip("says:N", title="target")] + ([] if before is None else [alt.Tooltip("before:Q", format=".4f")]) + ([] if values is None else [alt.Tooltip("now:Q", title="loss", format=".4f")])
-    legend = None if before is None else alt.Legend(title=None, orient="top", direction="horizontal", offset=4)
+    tips = (
+        [alt.Tooltip("reads:N"), alt.Tooltip("says:N", title="target")]
+        + ([] if before is None else [alt.Tooltip("before:Q", format=".4f")])
+        + ([] if values is None else [alt.Tooltip("now:Q", title="loss", format=".4f")])
+    )
+    legend = (
+        None if before is None else alt.Legend(title=None, orient="top", direction="horizontal", offset=4)
+    )
     hue = alt.Scale(domain=["before", "now"], range=[theme.SEQUENTIAL[3], theme.CATEGORICAL[1]])
     axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)
     base = alt.Chart(alt.Data(values=cells)).encode(y=y, tooltip=tips)
     layers = [
-        base.transform_calculate(when=f"'{which}'").mark_bar(height={"band": band}).encode(
-            x=alt.X(f"{which}:Q", scale=across, title="loss, −ln P(the wanted token)", axis=axis), color=alt.Color("when:N", scale=hue, legend=legend))
+        base.transform_calculate(when=f"'{which}'")
+        .mark_bar(height={"band": band})
+        .encode(
+            x=alt.X(f"{which}:Q", scale=across, title="loss, −ln P(the wanted token)", axis=axis),
+            color=alt.Color("when:N", scale=hue, legend=legend),
+        )
         for which, band in ((("before", 0.72), ("now", 0.36)) if before is not None else (("now", 0.62),))
-    ]  # fmt: skip
-    layers.append(base.mark_text(fontSize=15, align="left", dx=6).encode(x=alt.X("end:Q", scale=across), text="said:N"))
-    return alt.layer(*layers).properties(width="container", height=height or 64 + (46 if n <= 6 else 34) * n, view=BARE)
+    ]
+    layers.append(
+        base.mark_text(fontSize=15, align="left", dx=6).encode(x=alt.X("end:Q", scale=across), text="said:N")
+    )
+    return alt.layer(*layers).properties(
+        width="container", height=height or 64 + (46 if n <= 6 else 34) * n, view=BARE
+    )
 
 
 @kept
@@ -60,13 +106,41 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     >>> [row["loss"] for row in curve([0.5, 0.4], 8).to_dict()["data"]["values"]]
     [0.5, 0.4]
     """
-    x = alt.X("step:Q", title="optimiser steps", scale=alt.Scale(domain=[-0.25, most + 0.25], nice=False), axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False))
+    x = alt.X(
+        "step:Q",
+        title="optimiser steps",
+        scale=alt.Scale(domain=[-0.25, most + 0.25], nice=False),
+        axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False),
+    )
     y = alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5, domain=False))
-    thin: Rows = [] if places is None else [{"step": step, "place": t, "loss": float(value)} for step, row in enumerate(np.asarray(places)) for t, value in enumerate(row)]
-    mean = alt.Chart(alt.Data(values=[{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)])).encode(x=x, y=y)
-    layers = [mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]), mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(tooltip=[alt.Tooltip("step:Q", title="after step"), alt.Tooltip("loss:Q", title="mean loss", format=".4f")])]
+    thin: Rows = (
+        []
+        if places is None
+        else [
+            {"step": step, "place": t, "loss": float(value)}
+            for step, row in enumerate(np.asarray(places))
+            for t, value in enumerate(row)
+        ]
+    )
+    mean = alt.Chart(
+        alt.Data(values=[{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)])
+    ).encode(x=x, y=y)
+    layers = [
+        mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]),
+        mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(
+            tooltip=[
+                alt.Tooltip("step:Q", title="after step"),
+                alt.Tooltip("loss:Q", title="mean loss", format=".4f"),
+            ]
+        ),
+    ]
     if thin:
-        layers.insert(0, alt.Chart(alt.Data(values=thin)).mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3]).encode(x=x, y=y, detail="place:N"))
+        layers.insert(
+            0,
+            alt.Chart(alt.Data(values=thin))
+            .mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3])
+            .encode(x=x, y=y, detail="place:N"),
+        )
     return alt.layer(*layers).properties(width="container", height=height, view=BARE)
 
 
@@ -77,19 +151,55 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
     >>> [row["said"] for row in largest([("De", 0.94, True), ("No", 0.03, False)]).to_dict()["data"]["values"]]
     ['94 %', '3.0 %']
     """
-    cells = [{"place": place, "name": phrase(name), "p": p, "said": percent(p), "kind": "wanted" if wanted else "another"} for place, (name, p, wanted) in enumerate(rows)]
+    cells = [
+        {
+            "place": place,
+            "name": phrase(name),
+            "p": p,
+            "said": percent(p),
+            "kind": "wanted" if wanted else "another",
+        }
+        for place, (name, p, wanted) in enumerate(rows)
+    ]
     names = [shorten(cell["name"], 18) for cell in cells]
     base = alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("p:Q", scale=alt.Scale(domain=[0, 1.22 * max(p for _, p, _ in rows)], nice=False), axis=None),
-        y=alt.Y("place:O", title=None, scale=alt.Scale(type="band", padding=0), axis=alt.Axis(labelExpr=json.dumps(names) + "[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelLimit=300, labelPadding=8, domain=False, ticks=False)),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            scale=alt.Scale(type="band", padding=0),
+            axis=alt.Axis(
+                labelExpr=json.dumps(names) + "[datum.value]",
+                labelFontSize=15,
+                labelColor=theme.TEXT,
+                labelLimit=300,
+                labelPadding=8,
+                domain=False,
+                ticks=False,
+            ),
+        ),
         tooltip=[alt.Tooltip("name:N", title="token"), alt.Tooltip("p:Q", title="P", format=".4%")],
-    )  # fmt: skip
-    bars = base.mark_bar(height={"band": 0.62}).encode(color=alt.Color("kind:N", scale=alt.Scale(domain=["wanted", "another"], range=[theme.PRIMARY, theme.SEQUENTIAL[3]]), legend=None))
-    return alt.layer(bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")).properties(width="container", height=height, view=BARE)
+    )
+    bars = base.mark_bar(height={"band": 0.62}).encode(
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=["wanted", "another"], range=[theme.PRIMARY, theme.SEQUENTIAL[3]]),
+            legend=None,
+        )
+    )
+    return alt.layer(bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")).properties(
+        width="container", height=height, view=BARE
+    )
 
 
 @kept
-def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others: Sequence[Sequence[float]] = (), *, told: bool = True, parts: int = 0) -> Chart:
+def products(
+    ways: Sequence[tuple[str, Sequence[str], Sequence[float]]],
+    others: Sequence[Sequence[float]] = (),
+    *,
+    told: bool = True,
+    parts: int = 0,
+) -> Chart:
     """How probable the text is so far, token by token, on a logarithmic axis: greedy and the better way, named at their ends.
 
     ways: (name, tokens, products), greedy first; `parts` is the first place where they differ. `others` are pale.
@@ -102,30 +212,100 @@ def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others:
     upto = None if told else 1
     longest = max(len(values) for _, _, values in ways)
     low = min(float(min(values[:upto])) for values in (*(values for _, _, values in ways), *others))
-    x = alt.X("step:Q", title="tokens written", scale=alt.Scale(domain=[-0.03 * longest, longest], nice=False, range=[0, alt.ExprRef(f"width - max({9 * max(len(name) for name, _, _ in ways) + 16}, 0.17 * width)")]), axis=alt.Axis(grid=False, values=list(range(0, longest + 1, 1 + longest // 8)), format="d", labelOverlap=False))
+    x = alt.X(
+        "step:Q",
+        title="tokens written",
+        scale=alt.Scale(
+            domain=[-0.03 * longest, longest],
+            nice=False,
+            range=[
+                0,
+                alt.ExprRef(f"width - max({9 * max(len(name) for name, _, _ in ways) + 16}, 0.17 * width)"),
+            ],
+        ),
+        axis=alt.Axis(
+            grid=False, values=list(range(0, longest + 1, 1 + longest // 8)), format="d", labelOverlap=False
+        ),
+    )
     ticks = [tick for tick in TICKS if tick >= low / 2]
-    y = alt.Y("P:Q", title="probability so far", scale=alt.Scale(type="log", domain=[low / 10**0.18, 10**0.12], nice=False), axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True))
+    y = alt.Y(
+        "P:Q",
+        title="probability so far",
+        scale=alt.Scale(type="log", domain=[low / 10**0.18, 10**0.12], nice=False),
+        axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True),
+    )
     names = [name for name, _, _ in ways]
-    hue = alt.Color("way:N", scale=alt.Scale(domain=names, range=[theme.CATEGORICAL[1], theme.CATEGORICAL[2]]), legend=None)
-    points = [{"way": name, "step": step, "P": float(p), "token": token} for name, tokens, values in ways for step, (token, p) in enumerate(zip(["start", *map(visible, tokens)], [1.0, *values], strict=True)) if told or step < 2]
+    hue = alt.Color(
+        "way:N",
+        scale=alt.Scale(domain=names, range=[theme.CATEGORICAL[1], theme.CATEGORICAL[2]]),
+        legend=None,
+    )
+    points = [
+        {"way": name, "step": step, "P": float(p), "token": token}
+        for name, tokens, values in ways
+        for step, (token, p) in enumerate(zip(["start", *map(visible, tokens)], [1.0, *values], strict=True))
+        if told or step < 2
+    ]
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=hue)
-    layers = [base.mark_line(strokeWidth=3), base.mark_point(filled=True, opacity=1, size=64).encode(tooltip=[alt.Tooltip("way:N"), alt.Tooltip("token:N"), alt.Tooltip("P:Q", title="so far", format=".4f")])]
+    layers = [
+        base.mark_line(strokeWidth=3),
+        base.mark_point(filled=True, opacity=1, size=64).encode(
+            tooltip=[
+                alt.Tooltip("way:N"),
+                alt.Tooltip("token:N"),
+                alt.Tooltip("P:Q", title="so far", format=".4f"),
+            ]
+        ),
+    ]
     if others:
-        pale = [{"other": which, "step": step, "P": float(p)} for which, values in enumerate(others) for step, p in enumerate([1.0, *values[:upto]])]
-        layers.insert(2, alt.Chart(alt.Data(values=pale)).mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7).encode(x=x, y=y, detail="other:N"))
+        pale = [
+            {"other": which, "step": step, "P": float(p)}
+            for which, values in enumerate(others)
+            for step, p in enumerate([1.0, *values[:upto]])
+        ]
+        layers.insert(
+            2,
+            alt.Chart(alt.Data(values=pale))
+            .mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7)
+            .encode(x=x, y=y, detail="other:N"),
+        )
     notes = _notes(ways, told, parts)
     slanted = longest > 6
     for over in (True, False):
         found = [note for note in notes if note["over"] == over]
-        turned: dict[str, Any] = {"angle": 320, "align": "left" if over else "right", "dx": 8 if over else -8, "baseline": "middle"} if slanted else {"dy": -8 if over else 8, "baseline": "bottom" if over else "top"}
+        turned: dict[str, Any] = (
+            {
+                "angle": 320,
+                "align": "left" if over else "right",
+                "dx": 8 if over else -8,
+                "baseline": "middle",
+            }
+            if slanted
+            else {"dy": -8 if over else 8, "baseline": "bottom" if over else "top"}
+        )
         if found:
-            layers.append(alt.Chart(alt.Data(values=found)).mark_text(fontSize=13 if longest > 4 else 16, **turned).encode(x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None)))
+            layers.append(
+                alt.Chart(alt.Data(values=found))
+                .mark_text(fontSize=13 if longest > 4 else 16, **turned)
+                .encode(x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None))
+            )
     for which, (name, _, values) in enumerate(ways if told else ()):
         over = values[-1] > ways[1 - which][2][-1]
         lines = (name, number(float(values[-1]), 3 if values[-1] < 0.1 else 2))
         for row, text in enumerate(reversed(lines) if over else lines):
-            end = alt.Chart(alt.Data(values=[{"step": len(values), "P": float(values[-1]), "way": name, "text": text}]))
-            layers.append(end.mark_text(fontSize=15, fontWeight="normal" if text == name else 600, align="left", dx=12, dy=(-2 - 23 * row) if over else 2 + 23 * row, baseline="bottom" if over else "top").encode(x=x, y=y, text="text:N", color=hue))
+            end = alt.Chart(
+                alt.Data(values=[{"step": len(values), "P": float(values[-1]), "way": name, "text": text}])
+            )
+            layers.append(
+                end.mark_text(
+                    fontSize=15,
+                    fontWeight="normal" if text == name else 600,
+                    align="left",
+                    dx=12,
+                    dy=(-2 - 23 * row) if over else 2 + 23 * row,
+                    baseline="bottom" if over else "top",
+                ).encode(x=x, y=y, text="text:N", color=hue)
+            )
     return alt.layer(*layers).properties(width="container", height=300 if longest < 4 else 340, view=BARE)
 
 
@@ -138,5 +318,13 @@ def _notes(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], told: boo
                 continue
             other = ways[1 - which][2]
             over = values[place] >= other[min(place, len(other) - 1)]
-            found.append({"step": place + 1, "P": float(values[place]), "text": token_name(tokens[place]), "over": bool(over), "colour": theme.CATEGORICAL[1 + which] if place >= parts else theme.TEXT})
+            found.append(
+                {
+                    "step": place + 1,
+                    "P": float(values[place]),
+                    "text": token_name(tokens[place]),
+                    "over": bool(over),
+                    "colour": theme.CATEGORICAL[1 + which] if place >= parts else theme.TEXT,
+                }
+            )
     return found

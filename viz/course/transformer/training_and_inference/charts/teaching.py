@@ -31,7 +31,9 @@ NUMBERS = "max(108, 0.24 * width)"
 
 
 @kept
-def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None) -> Chart:
+def rows(
+    wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None
+) -> Chart:
     """The target, and under it what the decoder reads; arrows lead from each token to the place where it is read.
 
     A token of None is not told yet. Seven and more places stand below each other, else side by side. `arrows` lead one
@@ -42,14 +44,45 @@ def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = Tr
     """
     n = len(wanted)
     upright = n > WRAPPED
-    x, y = _plane([-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95])
-    tiles = [_tile(_at(t, row, upright), token, fill, framed=t == chosen) for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE)) for t, token in enumerate(tokens)]
+    x, y = _plane(
+        [-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95]
+    )
+    tiles = [
+        _tile(_at(t, row, upright), token, fill, framed=t == chosen)
+        for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE))
+        for t, token in enumerate(tokens)
+    ]
     moves = [_arrow(t, t + arrows, upright) for t in range(n - arrows) if read[t + arrows] is not None]
-    captions = [note for row, name in enumerate(("target: what it should predict", "decoder input: what it reads")) for note in _caption(name, row, upright)]
+    captions = [
+        note
+        for row, name in enumerate(("target: what it should predict", "decoder input: what it reads"))
+        for note in _caption(name, row, upright)
+    ]
     limit = alt.ExprRef(f"{0.88 / (3.4 if upright else n)} * width")
-    words = [_words(found, x, y, color=colour, fontSize=size, limit=limit) for found, colour, size in (
-        ([_middle(tile) for tile in tiles if not tile["hidden"]], theme.TEXT, 16 if upright or n <= 4 else 14), ([_middle(tile) for tile in tiles if tile["hidden"]], theme.CATEGORICAL[1], 20)) if found]  # fmt: skip
-    notes = [_words([note for note in captions if note["baseline"] == baseline], x, y, color=theme.MUTED, fontSize=14, align="center" if upright else "left", baseline=baseline) for baseline in (("bottom",) if upright else ("bottom", "top"))]
+    words = [
+        _words(found, x, y, color=colour, fontSize=size, limit=limit)
+        for found, colour, size in (
+            (
+                [_middle(tile) for tile in tiles if not tile["hidden"]],
+                theme.TEXT,
+                16 if upright or n <= 4 else 14,
+            ),
+            ([_middle(tile) for tile in tiles if tile["hidden"]], theme.CATEGORICAL[1], 20),
+        )
+        if found
+    ]
+    notes = [
+        _words(
+            [note for note in captions if note["baseline"] == baseline],
+            x,
+            y,
+            color=theme.MUTED,
+            fontSize=14,
+            align="center" if upright else "left",
+            baseline=baseline,
+        )
+        for baseline in (("bottom",) if upright else ("bottom", "top"))
+    ]
     layers = [_tiles(tiles, x, y), *_arrows(moves, x, y), *words, *notes]
     return alt.layer(*layers).properties(width="container", height=60 + 36 * n if upright else 240, view=BARE)
 
@@ -68,22 +101,76 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     few = n <= WRAPPED
     line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
     x, y = _plane([-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")])
-    tiles: Rows = [_tile((j, t), read[j] if t < upto else "", _shade(j == t, t < upto), half=(0.47, 0.4)) for t in range(n) for j in range(t + 1)]
-    newest = [tile | {"side": 0 if few else 1 if t < n / 2 else -1} for t, tile in enumerate(tiles[t * (t + 3) // 2] for t in range(upto))]
+    tiles: Rows = [
+        _tile((j, t), read[j] if t < upto else "", _shade(j == t, t < upto), half=(0.47, 0.4))
+        for t in range(n)
+        for j in range(t + 1)
+    ]
+    newest = [
+        tile | {"side": 0 if few else 1 if t < n / 2 else -1}
+        for t, tile in enumerate(tiles[t * (t + 3) // 2] for t in range(upto))
+    ]
     pitch, size = f"(width - {NUMBERS}) / {n}", 13 if n <= 4 else 12
     layers = [_tiles(tiles, x, y)]
-    for side, align in ((0, "center"), (1, "left"), (-1, "right")):  # among many a long word reaches to where there is nothing else
-        found = [_middle(tile) | {"x": (tile["x"] + tile["x2"]) / 2 - 0.43 * side} for tile in newest if tile["side"] == side]
+    for side, align in (
+        (0, "center"),
+        (1, "left"),
+        (-1, "right"),
+    ):  # among many a long word reaches to where there is nothing else
+        found = [
+            _middle(tile) | {"x": (tile["x"] + tile["x2"]) / 2 - 0.43 * side}
+            for tile in newest
+            if tile["side"] == side
+        ]
         if found:
-            layers.append(_words(found, x, y, fontSize=size, align=align, **({"limit": alt.ExprRef(f"1.4 * {pitch}")} if few else {})))
+            layers.append(
+                _words(
+                    found,
+                    x,
+                    y,
+                    fontSize=size,
+                    align=align,
+                    **({"limit": alt.ExprRef(f"1.4 * {pitch}")} if few else {}),
+                )
+            )
     kept = [_middle(tiles[t * (t + 1) // 2 + j]) for t in range(upto) for j in range(t)] if few else []
     if kept:
-        layers.append(_words(kept, x, y, fontSize=size, limit=alt.ExprRef(pitch), opacity=alt.ExprRef(f"{pitch} < 40 ? 0 : 1")))
+        layers.append(
+            _words(
+                kept,
+                x,
+                y,
+                fontSize=size,
+                limit=alt.ExprRef(pitch),
+                opacity=alt.ExprRef(f"{pitch} < 40 ? 0 : 1"),
+            )
+        )
     for place, values, name in ((0.75, one, ("at once", "P all")), (0.25, step, ("by step", "P step"))):
         at = alt.XValue(alt.ExprRef(f"width - {place} * {NUMBERS}"))
-        layers.append(_words([{"y": t, "text": number(float(values[t]), 4)} for t in range(upto)], at, y, fontSize=14))
-        layers.append(_words([{"y": -0.5 - line * up, "text": word} for up, word in enumerate(name)], at, y, fontSize=13, color=theme.MUTED, baseline="bottom"))
-    layers.append(_words([{"x": -0.47, "y": -0.5, "text": "read at this step"}], x, y, fontSize=13, color=theme.MUTED, align="left", baseline="bottom"))
+        layers.append(
+            _words([{"y": t, "text": number(float(values[t]), 4)} for t in range(upto)], at, y, fontSize=14)
+        )
+        layers.append(
+            _words(
+                [{"y": -0.5 - line * up, "text": word} for up, word in enumerate(name)],
+                at,
+                y,
+                fontSize=13,
+                color=theme.MUTED,
+                baseline="bottom",
+            )
+        )
+    layers.append(
+        _words(
+            [{"x": -0.47, "y": -0.5, "text": "read at this step"}],
+            x,
+            y,
+            fontSize=13,
+            color=theme.MUTED,
+            align="left",
+            baseline="bottom",
+        )
+    )
     return alt.layer(*layers).properties(width="container", height=70 + (46 if few else 34) * n, view=BARE)
 
 
@@ -97,18 +184,37 @@ def token_name(token: str) -> str:
 
 
 def _plane(across: list[float], down: list[float], **more: Any) -> tuple[alt.X, alt.Y]:
-    return alt.X("x:Q", scale=alt.Scale(domain=across, nice=False, **more), axis=None), alt.Y("y:Q", scale=alt.Scale(domain=down, nice=False), axis=None)
+    return alt.X("x:Q", scale=alt.Scale(domain=across, nice=False, **more), axis=None), alt.Y(
+        "y:Q", scale=alt.Scale(domain=down, nice=False), axis=None
+    )
 
 
 def _at(t: float, row: float, upright: bool) -> tuple[float, float]:
     return (row * APART, t) if upright else (t, row * APART)
 
 
-def _tile(at: tuple[float, float], token: str | None, fill: str, *, framed: bool = False, half: tuple[float, float] = (0.44, 0.36)) -> dict[str, Any]:
+def _tile(
+    at: tuple[float, float],
+    token: str | None,
+    fill: str,
+    *,
+    framed: bool = False,
+    half: tuple[float, float] = (0.44, 0.36),
+) -> dict[str, Any]:
     """A rectangle around a place; a token of None is hidden."""
     (x, y), (wide, high) = at, half
-    return {"x": x - wide, "x2": x + wide, "y": y - high, "y2": y + high, "fill": fill, "edge": theme.CATEGORICAL[1] if framed else theme.LINE, "line": 3 if framed else 1,
-            "token": "?" if token is None else visible(token), "text": "?" if token is None else token_name(token), "hidden": token is None}  # fmt: skip
+    return {
+        "x": x - wide,
+        "x2": x + wide,
+        "y": y - high,
+        "y2": y + high,
+        "fill": fill,
+        "edge": theme.CATEGORICAL[1] if framed else theme.LINE,
+        "line": 3 if framed else 1,
+        "token": "?" if token is None else visible(token),
+        "text": "?" if token is None else token_name(token),
+        "hidden": token is None,
+    }
 
 
 def _shade(new: bool, done: bool) -> str:
@@ -116,26 +222,57 @@ def _shade(new: bool, done: bool) -> str:
 
 
 def _middle(tile: dict[str, Any]) -> dict[str, Any]:
-    return {"x": (tile["x"] + tile["x2"]) / 2, "y": (tile["y"] + tile["y2"]) / 2, "text": tile["text"], "token": tile["token"]}
+    return {
+        "x": (tile["x"] + tile["x2"]) / 2,
+        "y": (tile["y"] + tile["y2"]) / 2,
+        "text": tile["text"],
+        "token": tile["token"],
+    }
 
 
 def _caption(name: str, row: int, upright: bool) -> Rows:
     """What a row is: above the first, below the second; above both where they stand upright, in two lines."""
     if upright:
-        return [{"x": row * APART, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"} for up, part in enumerate(reversed(name.split(": ")))]
-    return [{"x": -0.44, "y": row * (APART + 1.04) - 0.52, "text": name, "baseline": "top" if row else "bottom"}]
+        return [
+            {"x": row * APART, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"}
+            for up, part in enumerate(reversed(name.split(": ")))
+        ]
+    return [
+        {"x": -0.44, "y": row * (APART + 1.04) - 0.52, "text": name, "baseline": "top" if row else "bottom"}
+    ]
 
 
 def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
     """From the near edge of a tile of the target to the near edge of a tile of the input."""
-    (x, y), (x2, y2) = _at(start, 0.46 / APART if upright else 0.4 / APART, upright), _at(end, 1 - (0.46 if upright else 0.4) / APART, upright)
-    return {"x": x, "y": y, "x2": x2, "y2": y2, "stop_x": x2 - 0.04 * (x2 - x), "stop_y": y2 - 0.04 * (y2 - y)}
+    (x, y), (x2, y2) = (
+        _at(start, 0.46 / APART if upright else 0.4 / APART, upright),
+        _at(end, 1 - (0.46 if upright else 0.4) / APART, upright),
+    )
+    return {
+        "x": x,
+        "y": y,
+        "x2": x2,
+        "y2": y2,
+        "stop_x": x2 - 0.04 * (x2 - x),
+        "stop_y": y2 - 0.04 * (y2 - y),
+    }
 
 
 def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
-    return alt.Chart(alt.Data(values=tiles)).mark_rect(cornerRadius=3).encode(
-        x=x, x2="x2:Q", y=y, y2="y2:Q", fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("edge:N", scale=None), strokeWidth=alt.StrokeWidth("line:Q", scale=None), tooltip=alt.Tooltip("token:N"),
-    )  # fmt: skip
+    return (
+        alt.Chart(alt.Data(values=tiles))
+        .mark_rect(cornerRadius=3)
+        .encode(
+            x=x,
+            x2="x2:Q",
+            y=y,
+            y2="y2:Q",
+            fill=alt.Fill("fill:N", scale=None),
+            stroke=alt.Stroke("edge:N", scale=None),
+            strokeWidth=alt.StrokeWidth("line:Q", scale=None),
+            tooltip=alt.Tooltip("token:N"),
+        )
+    )
 
 
 def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Chart:
@@ -150,8 +287,14 @@ def _arrows(moves: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     if not moves:
         return []
     data, one = alt.Chart(alt.Data(values=moves)), moves[0]
-    across, down = (abs(float(scale["scale"]["domain"][1]) - float(scale["scale"]["domain"][0])) for scale in (x, y))
-    turned = alt.ExprRef(f"atan2({one['y2'] - one['y']} * height / {down}, {one['x2'] - one['x']} * width / {across}) * 180 / PI")
+    across, down = (
+        abs(float(scale["scale"]["domain"][1]) - float(scale["scale"]["domain"][0])) for scale in (x, y)
+    )
+    turned = alt.ExprRef(
+        f"atan2({one['y2'] - one['y']} * height / {down}, {one['x2'] - one['x']} * width / {across}) * 180 / PI"
+    )
     lines = data.mark_rule(strokeWidth=2, color=theme.PRIMARY).encode(x=x, y=y, x2="stop_x:Q", y2="stop_y:Q")
-    heads = data.mark_point(shape=HEAD, size=440, filled=True, opacity=1, color=theme.PRIMARY, angle=turned).encode(x=alt.X("x2:Q", scale=x["scale"], axis=None), y=alt.Y("y2:Q", scale=y["scale"], axis=None))
+    heads = data.mark_point(
+        shape=HEAD, size=440, filled=True, opacity=1, color=theme.PRIMARY, angle=turned
+    ).encode(x=alt.X("x2:Q", scale=x["scale"], axis=None), y=alt.Y("y2:Q", scale=y["scale"], axis=None))
     return [lines, heads]

@@ -58,7 +58,9 @@ def losses(logits: Array, ids: NDArray[np.int64]) -> Array:
     [1.3863, 1.3863]
     """
     top = logits.max(1, keepdims=True)
-    return (np.log(np.exp(logits - top).sum(1)) + top[:, 0]) - np.take_along_axis(logits, ids[:, None], 1)[:, 0]
+    return (np.log(np.exp(logits - top).sum(1)) + top[:, 0]) - np.take_along_axis(logits, ids[:, None], 1)[
+        :, 0
+    ]
 
 
 def shifted(ids: tuple[int, ...], start: int) -> tuple[int, ...]:
@@ -76,7 +78,11 @@ def at_once(model: Model, source: str, target: str) -> AtOnce:
     Raises InputError: an empty source or target, one longer than this page draws, a model that translates nothing.
     """
     if not model.spec.has_source:
-        raise InputError(f"{model.name} reads no other sentence.", "A pair is learnt by a translator.", "Choose a translator.")
+        raise InputError(
+            f"{model.name} reads no other sentence.",
+            "A pair is learnt by a translator.",
+            "Choose a translator.",
+        )
     prompt = start_of(model, source)
     wanted = wanted_ids(model, prompt, target)
     whole = logits_behind(model, prompt, [wanted[:-1]])[0].numpy()
@@ -84,9 +90,15 @@ def at_once(model: Model, source: str, target: str) -> AtOnce:
     ids = np.array(wanted)
     forcing = side_by_side(model, source, target)
     return AtOnce(
-        prompt.source_tokens, prompt.labels(wanted[:-1]), tuple(map(prompt.name, wanted)), ids, whole, _step_by_step(model, prompt, wanted[:-1]),
-        losses(plain, ids), forcing,
-    )  # fmt: skip
+        prompt.source_tokens,
+        prompt.labels(wanted[:-1]),
+        tuple(map(prompt.name, wanted)),
+        ids,
+        whole,
+        _step_by_step(model, prompt, wanted[:-1]),
+        losses(plain, ids),
+        forcing,
+    )
 
 
 def wanted_ids(model: Model, prompt: Prompt, target: str) -> tuple[int, ...]:

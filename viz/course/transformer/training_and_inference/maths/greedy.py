@@ -67,7 +67,9 @@ def on_paper() -> tuple[tuple[Way, Way], tuple[Way, ...]]:
 
 
 def _sentence(ids: Words) -> Way:
-    return Way(tuple(map(Letters().token, ids)), tuple(float(TREE[ids[:n]][word]) for n, word in enumerate(ids)))
+    return Way(
+        tuple(map(Letters().token, ids)), tuple(float(TREE[ids[:n]][word]) for n, word in enumerate(ids))
+    )
 
 
 def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
@@ -77,14 +79,29 @@ def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
     """
     prompt = start_of(model, text)
     source = torch.tensor([list(prompt.source)])
-    batch = Batch(ids=source[:, :1], real=torch.ones(1, 1, dtype=torch.bool), source=source, source_real=torch.ones_like(source, dtype=torch.bool))
-    options: dict[str, Any] = {"start": prompt.ids[-1], "end": prompt.end or 0, "limit": min(3 * len(prompt.source) + ROOM, model.config.n_ctx - 2)}
+    batch = Batch(
+        ids=source[:, :1],
+        real=torch.ones(1, 1, dtype=torch.bool),
+        source=source,
+        source_real=torch.ones_like(source, dtype=torch.bool),
+    )
+    options: dict[str, Any] = {
+        "start": prompt.ids[-1],
+        "end": prompt.end or 0,
+        "limit": min(3 * len(prompt.source) + ROOM, model.config.n_ctx - 2),
+    }
     with torch.inference_mode():
-        found = [batched.greedy(model.network, batch, **options)[0], batched.beam(model.network, batch, width=width, alpha=0.0, **options)[0]]
+        found = [
+            batched.greedy(model.network, batch, **options)[0],
+            batched.beam(model.network, batch, width=width, alpha=0.0, **options)[0],
+        ]
     greedy, beam = (_way(model, prompt, [*ids, prompt.end or 0]) for ids in found)
     return greedy, beam
 
 
 def _way(model: Model, prompt: Prompt, ids: list[int]) -> Way:
     log_p = logits_behind(model, prompt, [ids[:-1]])[0].log_softmax(-1)
-    return Way(tuple(prompt.name(index) for index in ids), tuple(float(log_p[t, index].exp()) for t, index in enumerate(ids)))
+    return Way(
+        tuple(prompt.name(index) for index in ids),
+        tuple(float(log_p[t, index].exp()) for t, index in enumerate(ids)),
+    )

@@ -62,12 +62,22 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
     gradient says. Raises InputError: an empty or too long pair, a rule or a rate that is not offered.
     """
     if rule not in RATES or not 1 / FASTEST <= rate <= FASTEST:
-        raise InputError(f"The optimiser {rule} at {rate} times its rate is not offered.", f"Optimisers: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.", "Choose another.")
+        raise InputError(
+            f"The optimiser {rule} at {rate} times its rate is not offered.",
+            f"Optimisers: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.",
+            "Choose another.",
+        )
     prompt = start_of(model, source)
     wanted = wanted_ids(model, prompt, target)
     network = _copy(model)
     with torch.inference_mode(False):  # tensors that gradients may be taken through
-        pupil = _Pupil(model, network, _batch([prompt.source], [shifted(wanted, prompt.ids[-1])]), torch.tensor([wanted]), source)
+        pupil = _Pupil(
+            model,
+            network,
+            _batch([prompt.source], [shifted(wanted, prompt.ids[-1])]),
+            torch.tensor([wanted]),
+            source,
+        )
     weights, eta = list(network.parameters()), RATES[rule] * rate
     moments = _Moments.of(weights) if rule == "Adam" else None
     for step in range(MOST + 1):
@@ -98,15 +108,22 @@ class _Moments:
     @classmethod
     def of(cls, weights: list[Tensor]) -> _Moments:
         with torch.inference_mode(False):
-            return cls([torch.zeros_like(weight) for weight in weights], [torch.zeros_like(weight) for weight in weights])
+            return cls(
+                [torch.zeros_like(weight) for weight in weights],
+                [torch.zeros_like(weight) for weight in weights],
+            )
 
-    def towards(self, gradients: list[Tensor], betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8) -> list[Tensor]:
+    def towards(
+        self, gradients: list[Tensor], betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8
+    ) -> list[Tensor]:
         """m / (sqrt(v) + epsilon) with both means freed of their start at 0 (Kingma and Ba 2015, algorithm 1)."""
         self.steps += 1
         one, two = (1 - beta**self.steps for beta in betas)
         self.first = [m.lerp(g, 1 - betas[0]) for m, g in zip(self.first, gradients, strict=True)]
         self.second = [v.lerp(g * g, 1 - betas[1]) for v, g in zip(self.second, gradients, strict=True)]
-        return [(m / one) / ((v / two).sqrt() + epsilon) for m, v in zip(self.first, self.second, strict=True)]
+        return [
+            (m / one) / ((v / two).sqrt() + epsilon) for m, v in zip(self.first, self.second, strict=True)
+        ]
 
 
 def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: _Moments | None) -> None:
@@ -139,15 +156,30 @@ class _Pupil:
     def report(self, step: int) -> Taught:
         with torch.inference_mode():
             found = self.losses().double().numpy()
-            written = greedy(self.network, self.batch, start=int(self.batch.ids[0, 0]), end=self.model.tokenizer.end or 0, limit=3 * found.size + 10)[0]
+            written = greedy(
+                self.network,
+                self.batch,
+                start=int(self.batch.ids[0, 0]),
+                end=self.model.tokenizer.end or 0,
+                limit=3 * found.size + 10,
+            )[0]
             pairs = zip(self.network.parameters(), self.model.network.parameters(), strict=True)
             changed = sum(int((mine != theirs).sum()) for mine, theirs in pairs)
             return Taught(step, found, self.model.tokenizer.decode(written), self._others(), changed)
 
     def _others(self) -> float:
         """The mean loss of the pairs that are not learnt, in one padded batch; padding does not count (ignore_index)."""
-        prompts = [(start_of(self.model, source), target) for source, target in OTHERS if source != self.source]
-        rows = [(prompt.source, prompt.ids[-1], (*self.model.tokenizer.encode(target).ids, self.model.tokenizer.end or 0)) for prompt, target in prompts]
+        prompts = [
+            (start_of(self.model, source), target) for source, target in OTHERS if source != self.source
+        ]
+        rows = [
+            (
+                prompt.source,
+                prompt.ids[-1],
+                (*self.model.tokenizer.encode(target).ids, self.model.tokenizer.end or 0),
+            )
+            for prompt, target in prompts
+        ]
         batch = _batch([source for source, _, _ in rows], [shifted(ids, start) for _, start, ids in rows])
         longest = max(len(ids) for _, _, ids in rows)
         wanted = torch.tensor([[*ids, *[-100] * (longest - len(ids))] for _, _, ids in rows])

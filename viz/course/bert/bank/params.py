@@ -1,0 +1,60 @@
+"""What can be set on the exhibit on one word with two meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.serving.engine import default
+from viz.course.bert.bank.maths.in_context import HOWS
+from viz.course.bert.bank.maths.senses import DOCUMENTS, WORDS
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, knob, pills, segmented, sentence
+
+SLUG = "bank."
+MODEL, TABLE = "bert-mini", "vectors-mini"
+
+
+def names_of(n: int) -> list[str]:
+    """The rows of the vectors: the table, what enters the first layer, what leaves each layer."""
+    return ["table", "+ position", *(f"after L{i}" for i in range(n - 2))]
+
+
+def shown(how: str) -> str:
+    """Its name on screen; in a link it keeps its old one."""
+    return how.replace("places", "positions")
+
+
+def _rows() -> int:
+    return default().open(MODEL).config.n_layers + 2
+
+
+def _layer(raw: str) -> int:
+    return state.whole(0, _rows() - 1)(raw)
+
+
+def _pick_layer(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:
+    n = _rows()
+    controls.stops("Layer", range(n), name, n - 1, lambda at: names_of(n)[at])
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: two sentences and a word of both; one of our words, a sentence; a layer."""
+
+    one: str = knob(DOCUMENTS[0], sentence("One sentence", of=MODEL, placeholder=None))
+    two: str = knob(DOCUMENTS[1], sentence("Another sentence", of=MODEL, placeholder=None))
+    word: str = knob("bank", sentence("A word of both", placeholder=None))
+    which: str = knob("bank", pills("Word", tuple(WORDS)))
+    own: str = knob(
+        "",
+        sentence(
+            lambda params: f"Your own sentence with “{params.which}”",
+            of=MODEL,
+            placeholder=lambda params: f"Type a sentence with the word {params.which}",
+        ),
+    )
+    layer: int = knob(7, Control(_pick_layer, lambda opening: _layer))
+    how: str = knob(HOWS[1], segmented("The sentence's vector", HOWS, shown))
+    sentence: str = knob("The weather was cold.", sentence("Your own sentence", of=MODEL, placeholder=None))

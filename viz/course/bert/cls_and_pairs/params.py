@@ -1,0 +1,59 @@
+"""What can be set on the exhibit on [CLS]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.training.finetune.finetune_tasks import GOALS
+from viz.course.bert import tuning_live
+from viz.course.bert.tuning_live import BEFORE
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, segmented, sentence, toggle, touched
+
+SLUG = "cls_and_pairs."
+SINGLE, PAIRED = "opinions-full", "pairs-full"
+TUNED = {"opinions": SINGLE, "pairs": PAIRED}
+"""What is trained, by its goal."""
+Models = Mapping[str, tuning_live.Using]
+"""The models of both tunings that the page uses, by their goal."""
+CLASSES = GOALS["opinions"].labels
+SAYS = {"entailment": "follows", "contradiction": "contradicts", "neutral": "neither"}
+"""What the second sentence does, in the order of the bars; by the labels of the task."""
+LONGEST = 40
+ALL_HEADS = -1
+EXAMPLES = (
+    "The soup was not awful.",
+    "The story was dull at first, but it was exciting in the end.",
+    "The garden on the hill was lovely.",
+    "Nobody called the captain rude.",
+)
+PAIRS = (
+    ("A small dog slept under the tree.", "A dog slept under the tree."),
+    ("Anna is much taller than Peter.", "Peter is shorter than Anna."),
+    ("Rosa swept the floor before she lit the lamp.", "Rosa lit the lamp after she swept the floor."),
+    ("Tom has exactly five eggs.", "Tom has more than seven eggs."),
+)
+BOTH = f"up to {LONGEST} tokens, both together"
+GOALS_SAID = {"opinions": "one sentence", "pairs": "a pair"}
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: a sentence, two sentences, segments; head, class, what is trained."""
+
+    text: str = knob(
+        EXAMPLES[0],
+        sentence("Sentence", EXAMPLES, of=BEFORE, most=f"up to {LONGEST} tokens"),
+        link="text",
+    )
+    first: str = knob(PAIRS[0][0], sentence("A", of=BEFORE, most=BOTH, width="stretch"))
+    second: str = knob(
+        PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
+    )
+    segments: bool = knob(True, toggle("Segment vectors", width=1))
+    head: int = knob(ALL_HEADS, touched(state.whole(ALL_HEADS, 63)))
+    label: int = knob(-1, touched(state.whole(-1, 1)))
+    goal: str = knob(
+        "opinions", segmented("What it learns", tuple(TUNED), GOALS_SAID.__getitem__, quiet=True)
+    )

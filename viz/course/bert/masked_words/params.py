@@ -1,0 +1,46 @@
+"""What can be set on the exhibit on masked words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.bert.maths.masking import Rates
+from viz.shell import state
+from viz.widgets.knobs import Knobs, draw, knob, sentence, slider, stops, touched
+
+SLUG = "masked_words."
+MODEL, WRITER = "bert-mini", "gpt-mini"
+LONGEST = 30
+SENTENCES = (
+    "She opened the door and went into the house.",
+    "The king and the queen lived in a castle.",
+    "He shut the door behind him and sat down by the fire.",
+)
+DRAWS = (10, 100, 1000, 10_000)
+WARM_UPS = (0, 1_000, 10_000, 100_000, 300_000)
+STEPS = (100_000, 500_000, 1_000_000, 2_000_000)
+SEQUENCES = (16, 32, 64, 128, 256, 512)
+LENGTHS = (64, 128, 256, 512)
+BOX = sentence("Sentence", SENTENCES, drops=("word",), of=MODEL, most=f"up to {LONGEST} tokens")
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: sentence, hidden word, draw, rates, how many draws; the recipe."""
+
+    text: str = knob(SENTENCES[0], BOX, link="text")
+    word: int = knob(3, touched(state.whole(0, LONGEST)))
+    draw: int = knob(3, draw(strong=True))
+    share: float = knob(0.15, slider("Share that is chosen", 0.05, 0.5, 0.05, width=240))
+    masked: float = knob(0.8, slider("Of those [MASK]", 0.0, 1.0, 0.05, width=240))
+    redrawn: float = knob(0.1, slider("Of those a random word", 0.0, 1.0, 0.05, width=240))
+    draws: int = knob(1000, stops("Draws", DRAWS, "{:,}".format, width=420))
+    warm_up: int = knob(10_000, stops("Warm-up", WARM_UPS, "{:,}".format, width=220))
+    steps: int = knob(1_000_000, stops("Steps", STEPS, "{:,}".format, width=220))
+    sequences: int = knob(256, stops("Sequences a step", SEQUENCES, width=220))
+    length: int = knob(512, stops("Tokens a sequence", LENGTHS, width=220))
+
+    @property
+    def rates(self) -> Rates:
+        """The rates; no more become a random word than are not hidden."""
+        return Rates(self.share, self.masked, min(self.redrawn, round(1 - self.masked, 6)))

@@ -1,0 +1,69 @@
+"""What can be set on the exhibit on sentence pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.serving.engine import default
+from viz.labels import head_name
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, draw, knob, segmented, sentence, slider, stops, toggle, touched
+
+SLUG = "sentence_pairs."
+MODEL = "bert-mini"
+LONGEST = 64
+START, MOST = 3, 500
+HALF = 0.5
+BLOCKS = ("A → A", "A → B", "B → A", "B → B", "[CLS] → A", "[CLS] → B")
+BATCHES = (1, 4, 8, 16)
+EXAMPLES = (
+    (
+        "A lost dog was sitting in the rain outside the inn.",
+        "The landlord felt sorry for it and opened the door.",
+        True,
+    ),
+    (
+        "The puppy had stolen one of Father's slippers.",
+        "The landlord felt sorry for it and opened the door.",
+        False,
+    ),
+    ("The baker had sold his last loaf before noon.", "So he closed the shop early and went home.", True),
+    (
+        "The baker had sold his last loaf before noon.",
+        "Then she put the dough near the stove to rise.",
+        False,
+    ),
+)
+BOX = {"drops": ("follows",), "of": MODEL, "most": f"up to {LONGEST} tokens, both together"}
+
+
+def heads() -> list[str]:
+    """The names of all heads, layer by layer."""
+    config = default().open(MODEL).config
+    return [head_name(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
+
+
+def _head(raw: str) -> int:
+    return state.whole(-1, len(heads()) - 1)(raw)
+
+
+def _pick_head(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:
+    of = ["mean of all heads", *heads()]
+    controls.select("Head", range(-1, len(of) - 1), name, opening, lambda at: of[at + 1])
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: two texts, whether B follows; draws, threshold, head, share, batch."""
+
+    a: str = knob(EXAMPLES[0][0], sentence("Text A", **BOX))
+    b: str = knob(EXAMPLES[0][1], sentence("Text B", **BOX))
+    follows: bool = knob(True, toggle("The true answer of your pair: B follows", width=1))
+    draw: int = knob(START, draw(strong=True))
+    draws: int = knob(10, touched(state.whole(1, MOST)))
+    cut: float = knob(HALF, slider("Threshold", 0.3, 0.8, 0.01))
+    head: int = knob(-1, Control(_pick_head, lambda opening: _head))
+    block: str = knob(BLOCKS[0], segmented("Drawn at the right", BLOCKS))
+    batch: int = knob(8, stops("Pairs in the batch, yours among them", BATCHES, width=0))

@@ -1,0 +1,59 @@
+"""What can be set on the exhibit on answers and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.text.tokenizer import typed
+from viz.course.bert import tuning_live
+from viz.course.bert.tuning_live import BEFORE
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, segmented, sentence, touched
+
+SLUG = "spans_and_tags."
+LONGEST, FURTHEST = 64, 40.0
+GOALS = {"answers": "answers in a text", "tags": "tags of words"}
+BODIES = {"full": "all layers learn", "frozen": "only the head learns"}
+Models = Mapping[str, tuning_live.Using]
+"""The models of both tunings that the page uses, by their goal."""
+SENTENCES = (
+    "The boys like that light, and two farmers carry a light boat.",
+    "My cook can find that can.",
+    "Anna says that my dogs watch her watch.",
+    "They light the lamp.",
+    "Unfriendly gardeners overwater our sunflowers quietly.",
+)
+DROPS = ("mark", "push", "token")
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: question, passage, mark, push; sentence, word; head, token; which tuning."""
+
+    question: str = knob(
+        "What did Ruth hide on Wednesday?",
+        sentence("Question", of=BEFORE, most="a question", drops=DROPS, placeholder="Who …?"),
+    )
+    passage: str = knob(
+        "Peter hid a blue hat in the barn on Friday. Ruth hid a red hat outside the church on Wednesday. "
+        "Rosa hid a grey hat at the market on Sunday.",
+        sentence(
+            "Text", of=BEFORE, most=f"up to {LONGEST} tokens", drops=DROPS, placeholder="A few sentences"
+        ),
+    )
+    mark: str = knob("", touched(typed))
+    push: float = knob(0.0, touched(state.real(0, FURTHEST)))
+    text: str = knob(
+        SENTENCES[0],
+        sentence("Sentence", SENTENCES, of=BEFORE, most=f"up to {LONGEST} tokens", drops=("word",)),
+        link="text",
+    )
+    word: int = knob(-1, touched(state.whole(-1, 63)))
+    layer: int = knob(-1, touched(state.whole(-1, 63)))
+    head: int = knob(-1, touched(state.whole(-1, 63)))
+    token: int = knob(-1, touched(state.whole(-1, 511)))
+    goal: str = knob(
+        "answers", segmented("What it learns", tuple(GOALS), GOALS.__getitem__, quiet=True, width=1)
+    )
+    body: str = knob("full", segmented("What moves", tuple(BODIES), BODIES.__getitem__, quiet=True, width=1))

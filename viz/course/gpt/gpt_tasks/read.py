@@ -1,0 +1,53 @@
+"""Which tuned GPT answers on the page, and what it makes of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.serving.engine import default
+from core.serving.resolve import RECORDED
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_tuning import LAMBDAS, named
+from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
+from viz.course.gpt.gpt_tasks.params import PAPER, Example
+from viz.widgets import compute, trainings
+
+
+@dataclass(frozen=True)
+class Used:
+    """A model that answers: its name, the lambda it was tuned with, and whether the visitor trained it."""
+
+    name: str
+    weight: float
+    yours: bool
+
+
+Models = Mapping[str, Used]
+"""The models that answer, by their task."""
+
+
+def recorded_of(task: str) -> tuple[float, ...]:
+    """Of which lambdas this task has a recorded run."""
+    there = set(gpt_tuning.Recorded.names())
+    return tuple(weight for weight in LAMBDAS if named(task, weight) in there)
+
+
+def recorded(task: str, weight: float = PAPER) -> Used:
+    """The recorded model of a task."""
+    return Used(RECORDED + named(task, weight), weight, False)
+
+
+def used(task: str, weight: float) -> Used:
+    """The model of a task: the visitor's own if one was trained with this lambda, else the recorded."""
+    own = trainings.mine(named(task, weight))
+    if own is not None and own.over and own.reports:
+        return Used(own.name, weight, True)
+    return recorded(task)
+
+
+def heard(example: Example, by: Used) -> Extracted:
+    """What a model makes of the texts."""
+    task, texts = example.task, example.texts
+    key, cost = ("gpt_tasks", by.name, task, texts), 30 + len("".join(texts))
+    return compute.submit(key, lambda: extracted(default().open(by.name), task, texts), cost)

@@ -1,0 +1,25 @@
+"""What can be set on the exhibit on the next token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.gpt.next_token.maths import LONGEST
+from viz.widgets.knobs import Knobs, knob, sentence, slider
+
+SLUG, MODEL = "next_token.", "gpt-mini"
+SENTENCES = (
+    "The king and the queen lived in a large castle.",
+    "Psychology is the study of the mind.",
+    "The cat sat on the mat and looked at the moon.",
+)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the text, and the window of the last step."""
+
+    text: str = knob(
+        SENTENCES[0], sentence("Text", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"), link="text"
+    )
+    k: int = knob(1, slider("k, how many tokens it sees", 1, LONGEST))

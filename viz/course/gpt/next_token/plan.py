@@ -1,0 +1,205 @@
+"""The plan of GPT: the Transformer's right half with cross-attention struck out, and what a touched box holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from viz.charts.tensors import Panel, side_by_side
+from viz.course.shared.transformer_map import GAP, SAID, plain
+from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
+from viz.labels import distinct
+
+X, WIDE, BESIDE = 54.0, 50.0, 85.0
+DISC = 2.6
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of the plan: what it is, the tensor that leaves it ("{}" for the layer), and what it does in words."""
+
+    name: str
+    what: str
+    leaf: str
+    does: str
+
+
+PARTS = (
+    Part("embed", "embed", "embed.token", "Takes one row of the token table for each token."),
+    Part(
+        "position",
+        "position",
+        "embed.out",
+        "Adds the learned position embedding. Once, below the first block; the blocks add no positions.",
+    ),
+    Part(
+        "norm1",
+        "norm",
+        "layer.{}.norm1.out",
+        "Brings each token's numbers to mean 0 and deviation 1, then stretches them as learned.",
+    ),
+    Part(
+        "self",
+        "self",
+        "layer.{}.self_attn.out",
+        "Every token looks at itself and at those before it, in all heads at once. Later ones are masked.",
+    ),
+    Part("add1", "add", "layer.{}.resid_mid", "What came in, plus what was found."),
+    Part("norm.cross", "norm", "", "Its norm goes with it."),
+    Part(
+        "cross",
+        "cross",
+        "",
+        "In the Transformer the decoder asks the encoder here. GPT has no encoder, so there is nothing to ask.",
+    ),
+    Part("add.cross", "add", "", "Its sum goes with it."),
+    Part("norm2", "norm", "layer.{}.norm2.out", "The second norm."),
+    Part("ffn", "ffn", "layer.{}.ffn.out", "The same small network for each token by itself."),
+    Part("add2", "add", "layer.{}.resid_out", "The input of the next block."),
+    Part("final", "final", "final_norm.out", "One more norm above the last block."),
+    Part(
+        "linear",
+        "linear",
+        "logits",
+        "Compares each position with every row of the token table: one logit for each token of the vocabulary.",
+    ),
+    Part(
+        "softmax", "softmax", "probabilities", "Makes the logits probabilities: P(next token | all before)."
+    ),
+)
+BLOCK = [part.name for part in PARTS if part.leaf.startswith("layer") or not part.leaf]
+GONE = ("norm.cross", "cross", "add.cross")
+
+
+def heading(part: Part) -> str:
+    """Its name."""
+    return {"self": "Masked self-attention", "add": "Sum", "position": "Token + position"}.get(
+        part.what, SAID[part.what][0]
+    )
+
+
+def value(run: Any, part: Part, layer: int) -> np.ndarray:
+    """The tensor that leaves a box (token, ..)."""
+    if part.leaf != "probabilities":
+        return run.trace[part.leaf.format(layer)]
+    powers = np.exp(run.logits.astype(np.float64) - run.logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
+    """What `diagram` draws. Not `struck`: the decoder layer of the Transformer, all parts alike."""
+    at, rows = _places()
+    nodes = []
+    for part in PARTS:
+        small, centred = _picture(run, part, layer)
+        label = "+" if part.what in ("add", "position") else heading(part)
+        gone = struck and part.name in GONE
+        nodes.append(
+            Node(
+                part.name,
+                label,
+                (X, at[part.name]),
+                (WIDE, SAID[part.what][2]),
+                SAID[part.what][1],
+                part.does if struck else label,
+                part.what in ("add", "position"),
+                small,
+                centred,
+                gone,
+            )
+        )
+    words = tuple(plain(token) for token in run.tokens)
+    probabilities = value(run, PARTS[-1], layer)
+    names = run.model.tokenizer
+    guesses = tuple(
+        "END" if int(i) == names.end else plain(names.token(int(i))) for i in probabilities.argmax(-1)
+    )
+    texts = [Text(words, (X, rows - 0.5), 88), Text(guesses, (X, 0.5), 60, marked=len(words) - 1)]
+    texts.append(Text(("no encoder",) if struck else ("encoder",), (13, at["cross"] - 0.55), 25, quiet=True))
+    bottom, top = at["norm1"] + SAID["norm"][2] / 2 + GAP * 0.95, at["add2"] - SAID["add"][2] / 2 - GAP * 0.4
+    frame = Frame(
+        (X - WIDE / 2 - 3, top),
+        (BESIDE - X + WIDE / 2 + 7, bottom - top),
+        f"{'block' if struck else 'decoder layer'} × {run.model.config.n_layers}",
+        False,
+    )
+    return {
+        "nodes": nodes,
+        "rows": rows,
+        "edges": _edges(at, rows, struck),
+        "frames": [frame],
+        "texts": texts,
+    }
+
+
+def _places() -> tuple[dict[str, float], float]:
+    found, height = {}, 1.0 + GAP
+    for part in PARTS:
+        tall = SAID[part.what][2]
+        found[part.name] = height + tall / 2
+        height += tall + GAP
+    rows = height + 1.0
+    return {name: rows - y for name, y in found.items()}, rows
+
+
+def _edges(at: Mapping[str, float], rows: float, struck: bool) -> list[Edge]:
+    found, low = [], rows - 1.0
+    for number, part in enumerate(PARTS):
+        y, tall = at[part.name], SAID[part.what][2]
+        found.append(Edge(((X, low), (X, y + tall / 2))))
+        if part.what == "norm" and not (struck and part.name in GONE):
+            to = at[PARTS[number + 2].name]
+            found.append(
+                Edge(
+                    ((X, low - GAP * 0.4), (BESIDE, low - GAP * 0.4), (BESIDE, to), (X + DISC, to)),
+                    strong=True,
+                )
+            )
+        low = y - tall / 2
+    found.append(Edge(((X, low), (X, low - GAP))))
+    if not struck:
+        found.append(Edge(((20.0, at["cross"]), (X - WIDE / 2, at["cross"])), strong=True))
+    return found
+
+
+def _picture(run: Any, part: Part, layer: int) -> tuple[Any, bool]:
+    if not part.leaf or part.what in ("add", "position"):
+        return None, True
+    if part.what == "self":
+        return run.trace[f"layer.{layer}.self_attn.pattern"].mean(0), False
+    return value(run, part, layer), part.what != "softmax"
+
+
+def panels(run: Any, part: Part, layer: int) -> list[Panel]:
+    """What leaves a box, and for attention its weights head by head; nothing for what is struck out."""
+    if not part.leaf:
+        return []
+    words = distinct(plain(token) for token in run.tokens)
+    found = value(run, part, layer)
+    if part.what in ("linear", "softmax"):
+        found = np.stack([each.max(1) for each in np.array_split(found, 200, axis=1)], axis=1)
+    weights = (
+        [
+            Panel(
+                "weights, head by head",
+                side_by_side(run.trace[f"layer.{layer}.self_attn.pattern"]),
+                words,
+                True,
+            )
+        ]
+        if part.what == "self"
+        else []
+    )
+    return [
+        *weights,
+        Panel(
+            "what leaves the box"
+            + (", the largest of each 200th part" if part.what in ("linear", "softmax") else ""),
+            found,
+            words,
+            part.what == "softmax",
+        ),
+    ]

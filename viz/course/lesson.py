@@ -1,0 +1,185 @@
+"""An exhibit declares, and this draws: its title and steps, the controls, the folds, and nothing that tells before the guess.
+
+A folder of a chapter is an exhibit. Beside each other lie in it
+
+    text.md       title, claim, documents, and of each step what is said, what one looks at, what to try
+    exhibit.py    Params (viz.widgets.knobs), compute(params), the steps, and LESSON = Lesson(...) that joins them
+    maths.py      what is computed, without a screen
+    charts.py     its own pictures
+
+A step is a function of (params, data) that draws its question, its picture and its sentence, from top to bottom, and
+returns what belongs in the folds. text.md begins with TOML between two lines of +++, then each step is a section:
+
+    ## Spread
+    What is said at the step.
+    ### Look
+    What one looks at.
+    ### Try
+    What to try.
+
+### Look and ### Try before the first step hold for every step that has none of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.course.texts import Text, read
+from viz.labels import formulas
+from viz.shell import errors
+from viz.widgets import compute as engine
+from viz.widgets import lesson, parts
+from viz.widgets.knobs import Knobs
+
+P = TypeVar("P", bound=Knobs)
+D = TypeVar("D")
+LATER = "Guess first: the numbers would give the answer away."
+CHANGE = "Change it"
+
+
+@dataclass(frozen=True)
+class Folds:
+    """What a step leaves for the folds. Nothing of it is told before `known`: that the question, if there is one, has been answered.
+
+    equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
+    more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
+    aside: draws what stands below the words on what one looks at, such as a link to another page.
+    change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
+    that one, each a name, a word for its key and what draws it.
+    table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
+    """
+
+    table: Callable[[], pd.DataFrame]
+    arrays: Callable[[], Mapping[str, Any]]
+    code: str
+    known: bool = True
+    equations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    latex: Sequence[str] = ()
+    more: Callable[[], object] | None = None
+    look: str = ""
+    aside: Callable[[], object] | None = None
+    change: Callable[[], object] | None = None
+    own: Sequence[tuple[str, str, Callable[[], object]]] = ()
+
+
+@dataclass(frozen=True)
+class Step(Generic[P, D]):
+    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
+
+    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
+    nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
+    chosen: then `controls` is a function of the params.
+    """
+
+    draw: Callable[[P, D], Folds]
+    controls: Sequence[str] | Callable[[P], Sequence[str]] = ()
+    change: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Lesson(Generic[P, D]):
+    """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
+
+    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
+    controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
+    arrive: called first, where a link of yesterday needs to be read in today's words.
+    """
+
+    file: str
+    params: type[P]
+    compute: Callable[[P], D]
+    steps: Sequence[Step[P, D]]
+    of: Sequence[str] | None = None
+    cost: float | Callable[[P], float] = 0
+    controls: Sequence[str] = ()
+    tells: Callable[[P, D], object] = lambda params, data: None
+    arrive: Callable[[], object] = lambda: None
+
+    @property
+    def slug(self) -> str:
+        """Its folder's name: its address, and the prefix of its own names in the link."""
+        return Path(self.file).parent.name
+
+    @property
+    def text(self) -> Text:
+        """What text.md says."""
+        return read(Path(self.file).with_name("text.md"))
+
+    def data(self, params: P) -> D:
+        """What is computed of the params, once for whoever asks for the same."""
+        if not self.cost:
+            return self.compute(params)
+        names = params._fields() if self.of is None else self.of
+        cost = self.cost(params) if callable(self.cost) else self.cost
+        return engine.submit((self.slug, *(getattr(params, name) for name in names)), lambda: self.compute(params), cost)
+
+    def page(self) -> None:
+        """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
+        self.arrive()
+        parts.title(self.text.info)
+        at = lesson.steps([lesson.Step(one.name, one.says) for one in self.text.steps], f"{self.slug}.")
+        step, params, folds = self.steps[at], self.params.read(self.slug), None
+        with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
+            data: Any = None if step.alone else self.data(params)
+            if not step.alone:
+                self.tells(params, data)
+            folds = step.draw(params, data)
+        own = step.controls(params) if callable(step.controls) else step.controls
+        if shown := [*own, *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting())]:
+            with st.container(key=f"{self.slug}-controls"):
+                params.show(self.slug, *shown)
+        with errors.guard():
+            if folds is not None:
+                self._folds(at, params, folds)
+
+    def _folds(self, at: int, params: P, folds: Folds) -> None:
+        """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
+        slug, known, said = self.slug, folds.known, self.text.steps[at]
+        if self.steps[at].change or folds.change:
+            with parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
+                if opened.open:
+                    params.show(slug, *self.steps[at].change)
+                    if folds.change:
+                        folds.change()
+        for name, key, draw in folds.own:
+            with parts.fold(name, f"{slug}.{key}") as opened:
+                if opened.open:
+                    draw()
+        with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
+            if opened.open and not known:
+                st.text(LATER)
+            elif opened.open:
+                for key, values in folds.equations.items():
+                    lesson.equation(key, f"{slug}.", values=values)
+                for line in folds.latex:
+                    parts.equation(line)
+                if folds.more:
+                    folds.more()
+        with parts.fold(parts.LOOKING, f"{slug}.looking") as opened:
+            if opened.open:
+                st.markdown(formulas(folds.look or said.look, ours=True))
+                if said.tries:
+                    st.markdown(formulas(said.tries, ours=True))
+                if folds.aside:
+                    folds.aside()
+        parts.documents(self.text.info, lambda: self._sources(said.errata, known))
+        parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
+        parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
+
+    def _sources(self, errata: Sequence[str], known: bool) -> None:
+        """What is ours and what the documents', and their errata."""
+        if self.text.sources:
+            st.markdown(formulas(self.text.sources, ours=True))
+        if known:
+            lesson.errata(*errata)
+        elif errata:
+            st.text(LATER)

@@ -1,0 +1,63 @@
+"""What can be set on global and local attention; the written word, p and sigma depend on the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.look_up.luong import maths
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, ruled, segmented, sentence, slider, toggle
+
+SENTENCES = ("She has a white car.", "The red house is old.", "I want to see my old friend tomorrow.")
+WIDEST, WINDOW = 8, 2
+CENTRES = {
+    "row": "where the global row points",
+    "monotonic": "monotonic: pₜ = t",
+    "predictive": "predicted by luong-local-en-es",
+}
+OF_A_SENTENCE = ("row", "p", "sigma")
+
+
+def centres() -> dict[str, str]:
+    """The ways to choose a centre that can be shown: the predictive one where its model is there."""
+    return {
+        name: said for name, said in CENTRES.items() if name != "predictive" or maths.here(maths.PREDICTIVE)
+    }
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: sentence and score, where the windows stand, how wide they are, whether they
+    cut."""
+
+    text: str = knob(
+        SENTENCES[0],
+        sentence(
+            "Sentence",
+            of=maths.CONCAT,
+            placeholder="Type an English sentence",
+            drops=OF_A_SENTENCE,
+            quiet=True,
+        ),
+        link="text",
+    )
+    score: str = knob(
+        maths.OPENING,
+        ruled(
+            segmented("Score", lambda params: tuple(maths.offered()), maths.SCORES.__getitem__, quiet=True),
+            lambda raw: state.one_of(tuple(maths.offered()), maths.OPENING)(raw),
+        ),
+    )
+    centre: str = knob(
+        "row",
+        ruled(
+            segmented(
+                "Where the window stands", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
+            ),
+            lambda raw: state.one_of(tuple(centres()), "row")(raw),
+        ),
+    )
+    window: int = knob(WINDOW, slider("D, the words to each side", 1, WIDEST))
+    windowed: bool = knob(
+        True, toggle("The window cuts off what lies outside (without it: as printed in Beigy 2021)")
+    )

@@ -1,0 +1,150 @@
+"""What can be set on retrieval; a table and vectors are text for the link, with every bound."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core.text.tokenizer import typed
+from viz.course.look_up.retrieval.maths import memory_read, persons
+from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
+from viz.labels import literal
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, knob, ruled, segmented, slider, touched
+
+SLUG = "retrieval"
+SHARPNESS = 2.0
+"""The sharpness that the page opens with: soft enough that every key has a say."""
+CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
+SCORES = {"dot": "q · k", "scaled": "q · k / √p", "cosine": "cosine"}
+KEYS = ((1.5, 0.3), (0.3, 1.4), (-1.3, 0.5), (-0.4, -1.4), (1.0, -1.2), (-1.1, -0.9))
+VALUES = ((1.5, 1.5), (-1.5, 1.0), (-1.0, -1.5), (1.2, -1.0), (0.2, 1.8), (-1.8, -0.3))
+OPENING: Vectors = ((0.9, 0.8), *KEYS[:4], *VALUES[:4])
+MEMORIES: dict[str, Vectors] = {
+    "Three rows": (*memory_read.THREE, (1.0, 0.2, 0.4)),
+    "Ten rows, one that matches": (*memory_read.TEN, (1.0, 1.0, 0.0)),
+}
+
+
+def pack_rows(rows: Sequence[Sequence[str]]) -> str:
+    """The table as one line of JSON."""
+    return json.dumps([list(row) for row in rows], ensure_ascii=False, separators=(",", ":"))
+
+
+def rows(raw: str) -> tuple[persons.Row, ...]:
+    """A table of three texts a row; raises Unusable for anything else.
+
+    >>> rows('[["007","James","Bond"]]')
+    (('007', 'James', 'Bond'),)
+    """
+    rule = f"It must be at most {persons.ROWS} rows of three texts of at most {persons.LETTERS} letters."
+    try:
+        found: Any = json.loads(raw)
+    except ValueError:
+        raise state.Unusable(rule) from None
+    if not isinstance(found, list) or not 1 <= len(found) <= persons.ROWS:
+        raise state.Unusable(rule)
+    if not all(isinstance(row, list) and len(row) == 3 and all(map(_is_cell, row)) for row in found):
+        raise state.Unusable(rule)
+    return tuple((row[0], row[1], row[2]) for row in found)
+
+
+def _is_cell(cell: Any) -> bool:
+    return isinstance(cell, str) and len(cell) <= persons.LETTERS and cell.isprintable()
+
+
+def memory(raw: str) -> Vectors:
+    """The rows of a memory and, last, the key that is asked."""
+    found = vectors(raw)
+    if not 2 <= len(found) <= MOST_ROWS + 1:
+        raise state.Unusable(f"It must be 1 to {MOST_ROWS} rows and, last, the key.")
+    return found
+
+
+def points(raw: str) -> Vectors:
+    """The query, then keys and as many values: an odd number of places in the plane, at least five."""
+    found = vectors(raw, LIMIT)
+    if len(found[0]) != 2 or len(found) % 2 == 0 or not 5 <= len(found) <= 13:
+        raise state.Unusable("It must be a query, 2 to 6 keys and as many values, each x,y.")
+    return found
+
+
+def on_plane(raw: str) -> str:
+    """The rule of the link for the points."""
+    return pack(points(raw))
+
+
+def condition(sql: str) -> str:
+    """What tells queries apart: the part behind WHERE."""
+    return re.split(r"\bwhere\b", sql, maxsplit=1, flags=re.I)[-1].strip()
+
+
+def _query(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
+    """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
+    controls.text("Your query", name, opening, placeholder=opening)
+    key = f"{SLUG}.queries"
+    lit = state.held(key, params.sql if params.sql in CHOICES else None)
+
+    def take() -> None:
+        if chosen := st.session_state.get(key):
+            state.write(**{name: chosen})
+
+    st.pills(
+        "Queries of the slides",
+        CHOICES,
+        format_func=lambda sql: literal(condition(sql)),
+        key=key,
+        default=lit,
+        on_change=take,
+        label_visibility="collapsed",
+    )
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose. `points`: the query, the keys, their values. `memory`: its rows and, last,
+    the key.
+
+    `row`: the row that is read alone, from 1; 0: read by content.
+    """
+
+    sql: str = knob(persons.QUERIES[0], Control(_query, lambda opening: typed))
+    rows: str = knob(pack_rows(persons.PERSONS), touched(lambda raw: pack_rows(rows(raw))))
+    sharpness: float = knob(SHARPNESS, slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, 0.5))
+    score: str = knob("dot", segmented("Score", tuple(SCORES), SCORES.__getitem__))
+    points: str = knob(pack(OPENING), touched(on_plane))
+    memory: str = knob(pack(MEMORIES["Three rows"]), touched(lambda raw: pack(memory(raw))))
+    beta: float = knob(1.0, slider("Inverse temperature β", 0.0, 20.0, 0.5))
+    row: int = knob(
+        0,
+        ruled(
+            segmented(
+                "Read",
+                lambda params: range(len(params.stored)),
+                lambda i: f"row {i}" if i else "by content",
+                quiet=True,
+            ),
+            state.whole(0, MOST_ROWS),
+        ),
+    )
+
+    @property
+    def table(self) -> tuple[persons.Row, ...]:
+        """The rows of the table PERSONS."""
+        return rows(self.rows)
+
+    @property
+    def placed(self) -> Vectors:
+        """The query, the keys, their values."""
+        return points(self.points)
+
+    @property
+    def stored(self) -> Vectors:
+        """The rows of the memory and, last, the key."""
+        return memory(self.memory)

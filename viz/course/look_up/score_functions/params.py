@@ -1,0 +1,77 @@
+"""What can be set on the exhibit on score functions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from viz.course.look_up.score_functions import maths
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, pills, segmented, slider, touched
+
+SLUG = "score_functions"
+LIMIT = 2.0
+NAMES = ("A", "B", "C", "D")
+TITLES = {function.name: function.title for function in maths.eight()}
+RULES = tuple(TITLES)
+
+
+def places(text: str) -> tuple[maths.Pair, ...]:
+    """Query and keys from the link, "1,0.6;0.7,0.5;..": five pairs of numbers inside the board.
+
+    >>> places("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-9")[-1]
+    (-1.2, -2.0)
+    """
+    rule = f"It must be {len(NAMES) + 1} pairs of numbers from −{LIMIT:g} to {LIMIT:g}."
+    try:
+        pairs = [tuple(float(part) for part in pair.split(",")) for pair in text.split(";")]
+    except ValueError:
+        raise state.Unusable(rule) from None
+    if len(pairs) != len(NAMES) + 1 or any(
+        len(pair) != 2 or not all(map(math.isfinite, pair)) for pair in pairs
+    ):
+        raise state.Unusable(rule)
+    return tuple((float(np.clip(x, -LIMIT, LIMIT)), float(np.clip(y, -LIMIT, LIMIT))) for x, y in pairs)
+
+
+def written(pairs: Any) -> str:
+    """The same as text for the link.
+
+    >>> written([(1, 0.6), (0.123, 0)])
+    '1,0.6;0.12,0'
+    """
+    return ";".join(",".join(f"{round(x, 2):g}" for x in pair) for pair in pairs)
+
+
+def on_board(text: str) -> str:
+    """The rule of the link for where query and keys stand."""
+    return written(places(text))
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """Where query and keys stand, the last rule's sharpness, the third step's experiment, the fourth's
+    rule."""
+
+    at: str = knob("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", touched(on_board))
+    beta: float = knob(5.0, slider("β, the inverse temperature of the last cosine", 0.0, 20.0, 0.5))
+    experiment: str = knob(
+        "turn",
+        segmented("What is changed", tuple(maths.EXPERIMENTS), maths.EXPERIMENTS.__getitem__, quiet=True),
+    )
+    rule: str = knob("linear", pills("Rule", RULES, TITLES.__getitem__, quiet=True))
+
+    @property
+    def query(self) -> maths.Pair:
+        return places(self.at)[0]
+
+    @property
+    def keys(self) -> tuple[maths.Pair, ...]:
+        return places(self.at)[1:]
+
+    @property
+    def place(self) -> maths.Place:
+        return maths.Place(self.query, self.keys)

@@ -1,0 +1,27 @@
+"""What can be set on the exhibit on soft and hard attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.shell import state
+from viz.widgets.knobs import Knobs, draw, knob, pills, segmented, slider, touched
+
+DRAWS = (1, 10, 50, 200, 1000, 5000)
+WANTED = {
+    "brighter": (1.0, 1.0, 1.0),
+    "redder": (1.0, -0.5, -0.5),
+    "greener": (-0.5, 1.0, -0.5),
+    "bluer": (-0.5, -0.5, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """The patch that asks, how sharp the weights are, how many draws, what is wanted, and which lot."""
+
+    asks: int = knob(13, touched(state.whole(0, 23)))
+    beta: int = knob(30, slider("Inverse temperature β, from all patches alike to almost one", 0, 100))
+    draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
+    wanted: str = knob("brighter", pills("What should be read", tuple(WANTED), width=1))
+    draw: int = knob(0, draw())

@@ -1,0 +1,294 @@
+"""The steps on soft and hard attention: each draws its question, its pictures and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz.charts.patches import PICKED, lit, place_name, reads
+from viz.course.lesson import Folds
+from viz.course.look_up.soft_and_hard import charts, maths
+from viz.course.look_up.soft_and_hard.params import Params
+from viz.course.shared.maths.scene import HARBOUR
+from viz.labels import percent
+from viz.shell import state
+from viz.widgets import controls, lesson, parts
+
+SLUG = "soft_and_hard."
+GRID = ROWS, COLUMNS = 4, 6
+NAMES = tuple(place_name(row, column) for row in range(ROWS) for column in range(COLUMNS))
+MARKS = {"a_i": "how clear a patch is", "v_i": "the mean colour of a patch", "z": "what is read"}
+
+
+def guess(params: Params, data: maths.Data) -> Folds:
+    """What is the mean of many draws like? Asked before any read is shown."""
+    means = {
+        "The soft mix of all patches": maths.soft_read(data.weights, data.values),
+        "The one patch with the largest weight": data.values[int(data.weights.argmax())],
+        "The plain mean of the whole picture": data.values.mean(0),
+    }
+    drawn = maths.draw(data.weights, 5000, params.draw)
+    far = {name: float(np.linalg.norm(data.values[drawn].mean(0) - mean)) for name, mean in means.items()}
+    soft, top, plain = far.values()
+    told = lesson.predict(
+        f"{SLUG}first",
+        "Draw one patch with these weights, note its colour, put it back, draw again, thousands of times. "
+        "What does the mean come to?",
+        tuple(means),
+        min(far, key=far.__getitem__),
+        f"After {len(drawn):,} draws the mean colour is {soft:.4f} away from the soft mix, {top:.4f} from "
+        "the patch "
+        f"with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as often as its "
+        "weight "
+        "says, so the mean of the draws is the weighted sum.",
+    )
+    titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
+    images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
+    with _harbour(params, data):
+        _reads([(title, image if told else None) for title, image in zip(titles, images, strict=True)])
+    parts.numbers(_heaviest(params, data) if told else " ")
+    return _folds(params, data, told)
+
+
+def soft(params: Params, data: maths.Data) -> Folds:
+    """The blend of all patches."""
+    with _harbour(params, data):
+        _reads([("soft", _soft(data))])
+    parts.numbers(_heaviest(params, data))
+    return _folds(params, data)
+
+
+def hard(params: Params, data: maths.Data) -> Folds:
+    """One patch, drawn and framed, beside the blend."""
+    place = int(data.drawn[0])
+    with _harbour(params, data, framed=place):
+        _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
+    parts.numbers(
+        f"Drawn: {thing(place)}, which happens in {percent(data.weights[place], 2)} of all draws. "
+        "The soft read touched 24 patches, this one 1: less work, and less certain."
+    )
+    controls.draw(
+        f"{SLUG}draw", again="Draw another patch", strong=True
+    )  # the button of this step, in its words
+    return _folds(params, data)
+
+
+def many(params: Params, data: maths.Data) -> Folds:
+    """The mean of many draws, and how it nears the blend."""
+    near, n, low = data.near, len(data.drawn), lesson.presenting()
+    with _harbour(params, data):
+        mean = data.patches[data.drawn].mean(0)
+        _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
+        parts.show(
+            charts.nearing(
+                near.n, near.distance, near.expect, at=n, unit="colour", height=200 if low else 230
+            ),
+            f"{SLUG}near",
+            f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
+        )
+    parts.numbers(
+        f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; chance alone "
+        "lets "
+        f"{near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
+    )
+    return _folds(params, data)
+
+
+def learning(params: Params, data: maths.Data) -> Folds:
+    """The gradients; below them: what does differentiation give for the patch with the largest score?"""
+    learned, n = data.learning, len(data.drawn)
+    names, exact, rows = gradients(data)
+    with _harbour(params, data):
+        parts.show(
+            charts.guesses(names, exact, rows, columns=1, height=340)
+            if lesson.presenting()
+            else charts.guesses(names, exact, rows),
+            f"{SLUG}gradient",
+            f"The gradient of {len(names)} scores: exact, and two estimates with error bars.",
+        )
+    best = int(learned.exact.argmax())
+    said = (
+        f"To read something {params.wanted}, the score of {thing(best)} should grow most: exactly "
+        f"{learned.exact[best]:.4f}, from {n:,} draw{_s(n)} {learned.plain[best]:.4f}, with a baseline "
+        f"{learned.based[best]:.4f}. The baseline, {learned.baseline:.3f}, divides the variance of a draw by "
+        f"{learned.saved:.1f}."
+    )
+    parts.numbers(said.replace("-", "−"))
+    options = (
+        "The same gradient as for the soft read",
+        "Zero for every score",
+        "Nothing: there is no path to the scores",
+    )
+    most = 0.0 if data.automatic is None else float(np.abs(data.automatic).max())
+    told = lesson.predict(
+        f"{SLUG}path",
+        "Always take the patch with the largest score. What does automatic differentiation say about its "
+        "scores?",
+        options,
+        options[2] if data.argmax is None else options[1] if not np.any(data.argmax) else options[0],
+        f"For the soft read automatic differentiation gives 24 numbers, the largest {most:.4f}; for the "
+        "patch with the "
+        "largest score it finds no path, because an index does not change when a score changes a little. "
+        "That is why hard attention learns by REINFORCE.",
+    )
+    return _folds(params, data, told, learns=True)
+
+
+def thing(place: int) -> str:
+    """A patch by its name and the part of the picture that fills most of it."""
+    shares = HARBOUR.shares(ROWS, COLUMNS)[place]
+    return f"{NAMES[place]}, {HARBOUR.parts[int(shares.argmax())]}"
+
+
+def gradients(
+    data: maths.Data, most: int = 6
+) -> tuple[list[str], maths.Array, list[tuple[str, maths.Array, maths.Array]]]:
+    """The scores with the largest derivatives: names, exact values, both estimates and their standard
+    errors."""
+    learned, root = data.learning, np.sqrt(len(data.drawn))
+    order = np.argsort(-np.abs(learned.exact), kind="stable")[:most]
+    rows = [
+        ("REINFORCE", learned.plain[order], learned.plain_deviation[order] / root),
+        ("with a baseline", learned.based[order], learned.based_deviation[order] / root),
+    ]
+    return [thing(int(place)) for place in order], learned.exact[order], rows
+
+
+def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> DeltaGenerator:
+    """The harbour, clear where the weights are large; the asking patch dotted, a drawn one framed.
+
+    A touched patch asks. Returns the place beside it, for what is read.
+    """
+    left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
+    size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
+    with left:
+        parts.show(
+            lit(
+                HARBOUR.shapes,
+                size,
+                GRID,
+                data.weights,
+                framed=framed,
+                asked=params.asks,
+                told=0.03,
+                height=350,
+            ),
+            key,
+            f"{HARBOUR.say} Patch {thing(params.asks)} asks; "
+            f"the largest weight is {percent(data.weights.max())}, on {thing(top)}.",
+            on_pick=partial(_touch, key),
+        )
+    return right
+
+
+def _touch(key: str) -> None:
+    if patch := parts.picked(key, PICKED):
+        state.write(**{f"{SLUG}asks": int(patch["place"])})
+
+
+def _reads(shown: Sequence[tuple[str, maths.Array | None]], height: int = 200) -> None:
+    """What is read from the picture, small; None is covered."""
+    said = f"What is read from the picture: {', '.join(title for title, _ in shown)}."
+    parts.show(reads(shown, height=height), f"{SLUG}reads", said)
+
+
+def _soft(data: maths.Data) -> maths.Array:
+    return maths.soft_read(data.weights, data.patches)
+
+
+def _heaviest(params: Params, data: maths.Data) -> str:
+    top, over = int(data.weights.argmax()), int((data.weights >= 0.01).sum())
+    return (
+        f"Patch {thing(params.asks)} asks. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, "
+        f"{percent(data.weights[top], 2)}. All 24 together: {percent(round(data.weights.sum(), 6), 2)}."
+    )
+
+
+def _s(n: int) -> str:
+    return "s" if n > 1 else ""
+
+
+def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool = False) -> Folds:
+    """Both reads, of the step on learning both gradients too; every patch in the table."""
+    learned = data.learning
+
+    def table() -> pd.DataFrame:
+        columns = {
+            "score": data.scores,
+            "weight": data.weights,
+            "share of the draws": np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn),
+            "gradient": learned.exact,
+            "REINFORCE": learned.plain,
+            "with a baseline": learned.based,
+        }
+        return pd.DataFrame(columns, index=list(NAMES)).round(5).rename_axis("patch")
+
+    def explained() -> None:
+        _both_reads(params, data)
+        if learns:
+            _both_gradients(data)
+
+    arrays = {
+        "values": data.values,
+        "scores": data.scores,
+        "weights": data.weights,
+        "drawn": data.drawn,
+        "gradient": learned.exact,
+        "reinforce": learned.plain,
+        "with_baseline": learned.based,
+    }
+    return Folds(table, lambda: arrays, code(params), known, more=explained)
+
+
+def _both_reads(params: Params, data: maths.Data) -> None:
+    top, n = int(data.weights.argmax()), len(data.drawn)
+    read, mean = data.weights @ data.values, data.values[data.drawn].mean(0)
+    parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
+    said = (
+        f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, "
+        f"with β = {params.beta:g} and patch {NAMES[params.asks]} asking."
+    )
+    st.text(said.replace("-", "−"))
+    lesson.equation("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
+    lesson.equation("hard.draw", SLUG, marks=MARKS)
+    st.text(f"Red, green, blue of the soft read: {_three(read)}; of the mean of {n:,} draws: {_three(mean)}.")
+
+
+def _both_gradients(data: maths.Data) -> None:
+    learned, root = data.learning, np.sqrt(len(data.drawn))
+    place = int(np.abs(learned.exact).argmax())
+    plain, based = learned.plain_deviation[place], learned.based_deviation[place]
+    lesson.equation("softmax.gradient", SLUG)
+    lesson.equation("hard.gradient", SLUG)
+    parts.equation(
+        r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, "
+        r"\quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"
+    )
+    said = (
+        f"Patch {NAMES[place]}: a = {data.weights[place]:.4f}, f = {data.values[place] @ data.w:.4f}, "
+        f"J = b = {learned.baseline:.4f}: exactly {learned.exact[place]:.5f}. "
+        f"One draw scatters by {plain:.4f} without a baseline and by {based:.4f} with it; "
+        f"the mean of {len(data.drawn):,} by {plain / root:.5f} and {based / root:.5f}."
+    )
+    st.text(said.replace("-", "−"))
+
+
+def _three(colour: maths.Array) -> str:
+    return "(" + ", ".join(f"{value:.3f}" for value in colour) + ")"
+
+
+def code(params: Params) -> str:
+    """The lines that make the same numbers in a notebook."""
+    return (
+        "import numpy as np\nfrom viz.course.look_up.soft_and_hard import maths as both\n"
+        "from viz.course.shared.maths.scene import HARBOUR\n\n"
+        "values = HARBOUR.patches(4, 6, 30).mean((1, 2))  # (24, 3)\n"
+        f"weights = both.softmax(both.scores_by_colour(values, {params.asks}, {params.beta:g}))\n"
+        f"drawn = both.draw(weights, {params.draws}, lot={params.draw})\n"
+        "print(both.soft_read(weights, values), values[drawn].mean(0))"
+    )

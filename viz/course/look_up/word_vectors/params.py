@@ -1,0 +1,99 @@
+"""What can be set on word vectors: places by hand, three words of a sum, two sentences, one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core.text.tokenizer import typed
+from viz.course.look_up import vectors_link
+from viz.course.shared.maths import word_vectors as words
+from viz.labels import literal
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, knob, sentence, touched
+
+SLUG, MODEL, READER = "word_vectors", "vectors-mini", "gpt-mini"
+NAMES = (*words.TOY, *words.OTHERS)
+OPENING: vectors_link.Vectors = (*words.TOY.values(), *words.OTHERS.values())
+READY = (
+    ("king", "prince", "princess"),
+    ("king", "man", "woman"),
+    ("brother", "boy", "girl"),
+    ("walked", "walk", "play"),
+    ("went", "go", "come"),
+    ("mice", "mouse", "child"),
+)
+SENTENCES = (
+    "The FBI is chasing a criminal on the run .",
+    "The animal didn't cross the street because it was too tired.",
+)
+TERMS = {"a": "a", "b": "− b", "c": "+ c"}
+BANKS = {"one": "One sentence", "two": "Another sentence", "word": "A word of both"}
+
+
+def places(raw: str) -> vectors_link.Vectors:
+    """The places of the words by hand; raises Unusable for others."""
+    found = vectors_link.vectors(raw, vectors_link.LIMIT)
+    if len(found) != len(NAMES) or len(found[0]) != 2:
+        raise state.Unusable(f"It must be {len(NAMES)} places x,y.")
+    return found
+
+
+def on_plane(raw: str) -> str:
+    """The rule of the link for where the words stand."""
+    return vectors_link.pack(places(raw))
+
+
+def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
+    """Three boxes for words, and ready-made sums."""
+    for column, (field, label) in zip(st.columns(3), TERMS.items(), strict=True):
+        with column:
+            controls.text(label, names(field), getattr(Params, field))
+    now, key = (params.a, params.b, params.c), f"{SLUG}.ready"
+    sums = {f"{a} − {b} + {c}": (a, b, c) for a, b, c in READY}
+    lit = state.held(key, next((text for text, three in sums.items() if three == now), None))
+
+    def take() -> None:
+        if three := sums.get(st.session_state.get(key) or ""):
+            state.write(**{names(field): word for field, word in zip(TERMS, three, strict=True)})
+
+    st.pills(
+        "Sums",
+        list(sums),
+        format_func=literal,
+        key=key,
+        default=lit,
+        on_change=take,
+        label_visibility="collapsed",
+    )
+
+
+def _banks(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
+    """Two sentences and a word of both, which needs less room."""
+    for column, (field, label) in zip(st.columns([3, 3, 1]), BANKS.items(), strict=True):
+        with column:
+            controls.text(label, names(field), getattr(Params, field), of=READER if field != "word" else "")
+
+
+def _boxes(draw: Callable[..., None]) -> Any:
+    """A row of boxes, drawn as the control of the first."""
+    return Control(draw, lambda opening: typed)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """`points`: where words stand by hand. `row`: the word that remembers, -1 for the usual."""
+
+    points: str = knob(vectors_link.pack(OPENING), touched(on_plane))
+    a: str = knob(READY[0][0], _boxes(_sum))
+    b: str = knob(READY[0][1], touched(typed))
+    c: str = knob(READY[0][2], touched(typed))
+    one: str = knob("They sat in the grass on the river bank.", _boxes(_banks))
+    two: str = knob("She kept all her money in the bank.", touched(typed))
+    word: str = knob("bank", touched(typed))
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=READER), link="text")
+    row: int = knob(-1, touched(state.whole(-1, 511)))

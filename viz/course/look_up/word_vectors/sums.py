@@ -1,0 +1,171 @@
+"""a - b + c: by hand in the plane, on trained vectors, and on their map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from core.model import Model
+from viz.charts.scores import bars
+from viz.course.lesson import Folds
+from viz.course.look_up import vectors_link
+from viz.course.look_up.word_vectors.charts import word_map
+from viz.course.look_up.word_vectors.params import MODEL, NAMES, SLUG, Params, on_plane, places
+from viz.course.shared.maths import word_vectors as words
+from viz.instruments import Point, moved, plane
+from viz.labels import percent, visible
+from viz.shell import links, state
+from viz.widgets import compute, lesson, parts
+
+KEY = f"{SLUG}.plane"
+PLUS, MINUS = (NAMES.index("king"), NAMES.index("woman")), (NAMES.index("man"),)
+OTHERS = [i for i in range(len(NAMES)) if i not in (*PLUS, *MINUS)]
+
+
+def by_hand(params: Params, data: Model) -> Folds:
+    """The toy table of the documents: guess, then drag."""
+    raw = state.read(f"{SLUG}.asked", params.points, on_plane)
+    asked = places(raw)
+    answer, (x, y) = _answer(asked)
+    king, man, woman = (f"({asked[i][0]:g}, {asked[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
+    told = lesson.predict(
+        f"{SLUG}.hand",
+        "king − man + woman: which word is nearest to where that leads?",
+        [NAMES[i] for i in OTHERS],
+        answer,
+        f"{king} − {man} + {woman} = ({x:g}, {y:g}).".replace("-", "−"),
+    )
+    drawn = places(params.points) if told else asked
+    answer, (x, y) = _answer(drawn)
+    points = [Point(name, (at[0], at[1]), "word") for name, at in zip(NAMES, drawn, strict=True)]
+
+    def put() -> None:
+        if found := moved(KEY, points, limit=vectors_link.LIMIT):
+            state.write(**{f"{SLUG}.points": vectors_link.pack(found[0]), f"{SLUG}.asked": raw})
+
+    plane(
+        points,
+        plus=PLUS,
+        minus=MINUS,
+        limit=vectors_link.LIMIT,
+        blind=not told,
+        captions=("Words: drag them", ""),
+        key=KEY,
+        height=360,
+        on_move=put,
+    )
+    if told:
+        said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”."
+        parts.numbers(said.replace("-", "−"))
+    else:
+        parts.numbers("Seven words, two numbers each. Say where the sum leads.")
+    king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
+    return Folds(
+        lambda: pd.DataFrame(drawn, index=list(NAMES), columns=["x", "y"]),
+        lambda: {"places": drawn},
+        f"import numpy as np\n\nat = {dict(zip(NAMES, drawn, strict=True))!r}\n"
+        'target = np.subtract(at["king"], at["man"]) + at["woman"]\n'
+        "print(min(at, key=lambda word: np.linalg.norm(at[word] - target)))",
+        told,
+        {"vectors.analogy": {}},
+        (f"{king} - {man} + {woman} = ({x:g},\\, {y:g})",),
+        aside=to_the_card,
+    )
+
+
+def trained(params: Params, data: Model) -> Folds:
+    """The nearest words to a - b + c of the visitor's own."""
+    found = added(params, data)
+    near = [visible(word) for word in found.nearest]
+    told = lesson.predict(
+        f"{SLUG}.trained",
+        f"{_terms(found)}: which of these words is nearest in the trained table?",
+        dict(sorted(zip(near[:5], found.cosines.tolist(), strict=False))),
+        near[0],
+        f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
+    )
+    if told:
+        rows = [
+            (word, float(cosine), i == 0)
+            for i, (word, cosine) in enumerate(zip(near, found.cosines, strict=True))
+        ]
+        parts.show(
+            bars(rows, "{:.3f}", end=1.0), f"{SLUG}.bars", f"The words nearest to {_terms(found)}, by cosine."
+        )
+    else:
+        rows = [("?" + " " * i, 0.0, False) for i in range(len(near))]
+        parts.show(bars(rows, "", end=1.0), f"{SLUG}.bars", "Not shown before the guess.")
+    if found.place == 1:
+        with_all = "it is nearest even when the three count"
+    else:
+        with_all = (
+            f"if the three counted, “{visible(found.first)}” would be first "
+            f"and “{near[0]}” at place {found.place}"
+        )
+    parts.numbers(
+        f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
+        f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
+        if told
+        else "Choose one of the five, and the bars appear."
+    )
+    return _folds(found, told)
+
+
+def on_the_map(params: Params, data: Model) -> Folds:
+    """The words in play as places of a plane."""
+    found = added(params, data)
+    a, b, c = map(visible, found.terms)
+    best = found.names.index(found.nearest[0])
+    parts.show(
+        word_map([visible(name) for name in found.names], found.map, best),
+        f"{SLUG}.map",
+        f"{a}, {b}, {c} and the words nearest to {_terms(found)}, in two dimensions.",
+    )
+    one, other = (np.linalg.norm(found.map[i] - found.map[j]) for i, j in ((0, 1), (-1, 2)))
+    parts.numbers(
+        f"The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two "
+        "directions "
+        f"keep {percent(found.share)} of what the {len(found.names)} words and their sum differ in."
+    )
+    return _folds(found)
+
+
+def added(params: Params, data: Model) -> words.Sum:
+    """a - b + c on the vectors that ship."""
+    three = (params.a, params.b, params.c)
+    return compute.submit((SLUG, *three), lambda: words.add(data, *three), 400)
+
+
+def to_the_card() -> None:
+    """A link to what is known of the vectors."""
+    links.to("models", "How these vectors were trained, and how often such sums are right")
+
+
+def _answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:
+    """The nearest of the other words, and where the sum leads."""
+    target = np.array(at[PLUS[0]]) - np.array(at[MINUS[0]]) + np.array(at[PLUS[1]])
+    far = [float(np.hypot(*(np.array(at[i]) - target))) for i in OTHERS]
+    return NAMES[OTHERS[int(np.argmin(far))]], target
+
+
+def _terms(found: words.Sum) -> str:
+    a, b, c = map(visible, found.terms)
+    return f"{a} − {b} + {c}"
+
+
+def _folds(found: words.Sum, known: bool = True) -> Folds:
+    a, b, c = found.terms
+    best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
+    return Folds(
+        lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines}),
+        lambda: {"cosines": found.cosines, "map": found.map},
+        "import core\nfrom viz.course.shared.maths.word_vectors import add\n\n"
+        f'print(add(core.open_model("{MODEL}"), {a!r}, {b!r}, {c!r}))',
+        known,
+        {"vectors.analogy": {}, "vectors.cosine": {}},
+        (
+            r"\hat a - \hat b + \hat c, \qquad \hat x = x / \lVert x \rVert",
+            rf"\cos(a - b + c,\; \text{{{best}}}) = {found.cosines[0]:.4f}",
+        ),
+        aside=to_the_card,
+    )

@@ -1,0 +1,228 @@
+"""The last steps of the exhibit on the heads of a trained model: what kind a head is, and what the model
+loses without it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.habits import WORDS
+from core.edits import ZeroHead
+from core.errors import InputError
+from core.serving.engine import RunRequest, default
+from viz.course.lesson import Folds
+from viz.course.self_attention.charts.bar_pairs import bar_pairs
+from viz.course.self_attention.charts.head_grids import per_head
+from viz.course.self_attention.heads_compared.maths.layer import Layer
+from viz.course.self_attention.heads_compared.maths.removal import Removal, removal
+from viz.course.self_attention.heads_compared.params import SLUG, Params
+from viz.course.self_attention.heads_compared.steps import deeper, heads
+from viz.instruments import heatmap
+from viz.labels import distinct, head_name, percent
+from viz.shell import links
+from viz.widgets import compute, controls, lesson, parts
+
+FACTORS = (
+    "It falls to less than half",
+    "It falls, to no less than half",
+    "It hardly changes, by less than 10 %",
+    "It rises",
+)
+SHORT = {
+    "itself": "itself",
+    "coreference": "pronoun's noun",
+    "agreement": "verb's subject",
+    "separator": "separator",
+}
+"""Names of habits that are too long beside a picture."""
+HABITS = (
+    "previous",
+    "itself",
+    "next",
+    "first",
+    "coreference",
+    "agreement",
+    "separator",
+    "punctuation",
+    "spread",
+)
+
+
+def kinds(params: Params, data: Layer) -> Folds:
+    """Measured habits of the heads of this layer over our sentences."""
+    if data.heads is None:
+        raise InputError(
+            f"The heads of {data.model} were not measured.",
+            "Habits are measured over many sentences and shipped with a model.",
+            "Choose another model.",
+        )
+    measured, layer, n, room = data.heads, data.layer, len(data.weights), lesson.presenting()
+    rows = [name for name in HABITS if name in measured.scores]
+    values = np.array([measured.scores[name][layer] for name in rows])
+    head, names = data.pointing, data.names
+    key = int(data.weights[head, data.row].argmax())
+    habit = measured.scores["coreference"][layer] if "coreference" in measured.scores else np.zeros(n)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        heatmap(
+            values,
+            [SHORT.get(name, WORDS[name]) for name in rows],
+            heads(data),
+            key=f"{SLUG}kinds",
+            numbers=True,
+            axis=("habit", "head"),
+            height=210 if room else 330,
+            title=f"Over {measured.n} sentences",
+        )
+    with right:
+        figure = bar_pairs(
+            np.stack([data.weights[:, data.row, key], habit], 1),
+            heads(data),
+            (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean"),
+            "One sentence against all pronouns of the test",
+            height=450 if room else 460,
+            least=0.1 if room else 0.0,  # numbers of two short bars would overlap
+        )
+        parts.show(
+            figure,
+            f"{SLUG}kinds.bars",
+            "For each head the weight on one word of this sentence, and the mean weight of pronouns on what "
+            "they mean.",
+        )
+    words = [measured.word(layer, h) for h in range(n)]
+    parts.numbers(
+        f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
+        f"{percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all "
+        f"pronouns of "
+        f"the test it gives {percent(habit[head])} to what they mean. One sentence does not make a kind."
+    )
+    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": layer, "head": head}
+    links.to("find", "Find heads of a kind in all models", **here)
+
+    def table() -> pd.DataFrame:
+        rounded = np.round(values.astype(float), 4).astype(object)
+        frame = pd.DataFrame(rounded, index=[WORDS[name] for name in rows], columns=heads(data))
+        frame.loc["named"] = words
+        return frame.astype(str)
+
+    return Folds(
+        table,
+        lambda: {"habits": values},
+        "from core.analysis.heads.head_file import read_heads\nfrom core.checkpoints.manifest import "
+        "shipped_folder\n\n"
+        f"heads = read_heads(shipped_folder() / {data.model!r}).trained[{data.kind!r}]\nfor head in "
+        f"range({n}):\n"
+        f"    print(head, heads.word({layer}, head), round(heads.score({layer}, head), 2))",
+        equations={"self.weights": {}},
+        latex=(
+            r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j"
+            r" \text{ of that kind}",
+        ),
+        aside=lambda: deeper(params, data),
+    )
+
+
+def without(params: Params, data: Layer) -> Folds:
+    """Each head off by itself, and all of the layer together: how probable is what the model says?"""
+    found = compute.submit(
+        ("heads_compared.off", data.model, params.text, data.kind),
+        lambda: removal(default().open(data.model), params.text, data.kind),
+        400 * len(params.text),
+    )
+    factors, names, n = found.factors(data.layer), data.names, len(data.weights)
+    head, best = data.pointing, int(factors[:n].argmin())
+    key, factor = int(data.weights[head, data.row].argmax()), float(factors[head])
+    what = "the translation" if found.target is not None else "the words of the sentence"
+    known = lesson.predict(
+        f"{SLUG}off",
+        f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at "
+        f"“{names[key]}”. "
+        f"Without it: the probability of {what}?",
+        FACTORS,
+        FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3],
+        f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; "
+        f"without all {n} at once by {factors[n]:.3g}.",
+    )
+    picture = st.container()
+    # which head is missed most, is read off the run
+    off = controls.pills(
+        "Switch off", (*range(n), n), SLUG + "off", best, lambda h: f"all {n}" if h == n else f"H{h}"
+    )
+    with picture:
+        figure = per_head(
+            np.log2(np.maximum(factors, 1e-30)) if known else np.zeros(n + 1),
+            [*(f"without H{h}" for h in range(n)), f"without all {n}"],
+            heads=[*range(n), -1],
+            number="{:+.3f}" if known else "?",
+            title="" if lesson.presenting() else "doublings (+) and halvings (−) of its probability",
+            marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
+        )
+        parts.show(
+            figure,
+            f"{SLUG}off.picture",
+            "A bar a head: by how many doublings or halvings the probability changes without it."
+            if known
+            else "Covered until you guess.",
+        )
+        parts.numbers(
+            _lost(params, data, found, off)
+            if known
+            else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off."
+        )
+    one = min(off, n - 1)
+    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": one}
+    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here)
+    columns = [*heads(data), "all"]
+
+    def table() -> pd.DataFrame:
+        after = np.concatenate([found.without[data.layer], found.bare[data.layer][None]])
+        frame = pd.DataFrame(np.round(np.exp(after.T), 4), index=distinct(found.tokens), columns=columns)
+        frame.insert(0, "as it is", np.round(np.exp(found.before), 4))
+        return frame
+
+    return Folds(
+        table,
+        lambda: {"before": found.before, "without": found.without, "bare": found.bare},
+        "import core\nfrom viz.course.self_attention.heads_compared.maths.removal import removal\n\n"
+        f"model = core.open_model({data.model!r})\nfound = removal(model, {params.text!r}, {data.kind!r})\n"
+        f"print(found.factors({data.layer}))  # one number a head, then without all of the layer",
+        known,
+        {"heads.merge": {}},
+        (
+            r"\log_2 \frac{p(\text{said} \mid Z_i = 0)}{p(\text{said})} = \sum_t \log_2 "
+            r"\frac{p_t(Z_i = 0)}{p_t}",
+            *(
+                rf"\text{{without {name}: }} \log_2 {each:.4g} = {np.log2(max(each, 1e-30)):+.4f}"
+                for name, each in zip(columns, factors, strict=True)
+            ),
+        ),
+        aside=lambda: deeper(params, data),
+    )
+
+
+def _lost(params: Params, data: Layer, found: Removal, off: int) -> str:
+    """The token that suffers most, and what a translator then writes."""
+    n = len(data.weights)
+    after = found.bare[data.layer] if off == n else found.without[data.layer, off]
+    worst = int((after - found.before).argmin())
+    called = f"all {n} heads of the layer" if off == n else f"H{off}"
+    layers = ", ".join(f"L{layer} {found.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
+    said = (
+        f"Without {called} the token hit most is “{found.tokens[worst].strip()}”: from "
+        f"{percent(np.exp(found.before[worst]), 2)} to {percent(np.exp(after[worst]), 2)}. "
+        f"All heads of one layer off, the probability is multiplied by: {layers}."
+    )
+    if found.target is None:
+        return said
+    path = default().open(data.model).spec.kind(data.kind).path(data.layer, "heads")
+    edits = tuple(ZeroHead(path, head) for head in (range(n) if off == n else [off]))
+    request = RunRequest(data.model, params.text, keep=(), edits=edits)
+    written = compute.submit(
+        ("heads_compared.written", data.model, params.text, edits),
+        lambda: default().run(request).target_text,
+        20 * len(params.text),
+    )
+    return said + (
+        " It writes the same translation." if written == found.target else f" It now writes “{written}”"
+    )

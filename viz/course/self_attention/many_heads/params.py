@@ -1,0 +1,62 @@
+"""What can be set on the exhibit on many heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz.course.self_attention.many_heads.maths import Sizes
+from viz.shell import state
+from viz.widgets import controls, lesson
+from viz.widgets.knobs import Control, Knobs, draw, knob, segmented, toggle, touched
+
+SLUG = "many_heads"
+WORDS = ("we", "saw", "her", "big", "red", "cat")
+WANTED = (2, 3, 4, 6)
+CHOICES = {
+    "b": ("Sentences, B", 1, 4),
+    "n": ("Words, n", 2, len(WORDS)),
+    "d": ("Numbers a word, d", 2, 16),
+    "h": ("Heads, h", 1, 8),
+}
+ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
+"""Pixels of each choice with its name before a room; below 184 its buttons would go."""
+
+
+def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str]) -> None:
+    """B, n, d, h and the draw; there whatever they say. Before a room all of them in one row, their names
+    beside them."""
+    room, gap = lesson.presenting(), "xsmall" if lesson.presenting() else "small"
+    with st.container(horizontal=True, gap=gap, vertical_alignment="bottom", key="many-heads-sizes"):
+        for field, (label, low, high) in CHOICES.items():
+            with st.container(width=ROOM[field] if room else 165):
+                said = label.replace(" a word", "") if room else label
+                controls.number(said, low, high, names(field), getattr(type(params), field))
+        controls.draw(names("draw"), 0, 99, again="Again" if room else "Draw again")
+
+
+def _among(field: str) -> Callable[[str], int]:
+    _, low, high = CHOICES[field]
+    return state.whole(low, high)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: sizes (their row is drawn with the first of them), which weights, how often
+    head 1 was drawn anew, the transpose, from how many words a word is made."""
+
+    b: int = knob(1, Control(_row, lambda _: _among("b")))
+    n: int = knob(3, touched(_among("n")))
+    d: int = knob(8, touched(_among("d")))
+    h: int = knob(2, touched(_among("h")))
+    redrawn: int = knob(1, draw(99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True))
+    draw: int = knob(0, touched(state.whole(0, 99)))
+    forgot: bool = knob(False, toggle("Forget the transpose"))
+    wanted: int = knob(4, segmented("From how many words a word should be made, k", WANTED))
+
+    @property
+    def sizes(self) -> Sizes:
+        """How many sentences, words, numbers a word and heads."""
+        return Sizes(self.b, self.n, self.d, self.h)

@@ -1,0 +1,144 @@
+"""The last steps of the exhibit on many heads: a head does not notice the others, and one cannot do the work
+of several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.self_attention.charts.bar_pairs import bar_pairs
+from viz.course.self_attention.charts.head_grids import per_head
+from viz.course.self_attention.many_heads import maths
+from viz.course.self_attention.many_heads.grids import grids
+from viz.course.self_attention.many_heads.maths import Ways
+from viz.course.self_attention.many_heads.params import SLUG, Params
+from viz.course.self_attention.many_heads.steps import code, folds
+from viz.labels import percent
+from viz.widgets import lesson, parts
+
+BEFORE, AFTER = "before", "head 1 re-initialised"
+
+
+def redraw(params: Params, data: Ways) -> Folds:
+    """Head 1 gets other weights: what of the others changes?"""
+    size, moved, room = params.sizes, maths.changed(data.way, data.anew), lesson.presenting()
+    rest = float(moved[1:].max(initial=0))
+    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads after it")
+    known = lesson.predict(
+        f"{SLUG}.redraw",
+        f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?",
+        options,
+        options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2],
+        f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. "
+        "What builds on what came before is a layer, not a head.",
+    )
+    out = [
+        replace({stage.name: stage for stage in maths.stages(way)}["out"], name=name, code="weights @ v")
+        for name, way in ((BEFORE, data.way), (AFTER, data.anew))
+    ]
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    with left:
+        grids("redraw", out, values=True, covered=() if known else (AFTER,))
+    with right:
+        figure = per_head(
+            moved if known else np.zeros(size.h),
+            [f"head {k + 1}" for k in range(size.h)],
+            title="largest change of an output",
+            number="{:.2f}" if known else "?",
+        )
+        told = (
+            "How much the output of each head changes, a bar a head." if known else "Covered until you guess."
+        )
+        parts.show(figure, f"{SLUG}.redraw.bars", told)
+    if known:
+        others = "" if room else "; the others are the same to the last bit"
+        changed = number(float(np.abs(data.way.out - data.anew.out).max()))
+        mixes = "." if room else ": W_O mixes all heads."
+        parts.numbers(
+            f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
+            f"After W_O every word has changed, by up to {changed}{mixes}"
+        )
+    else:
+        heads = f"{size.h} head{'s' * (size.h > 1)}"
+        parts.numbers(f"{heads}, {size.n} words, {size.p} numbers each.")
+    return folds(
+        params,
+        data,
+        {"heads.query": {}, "heads.merge": {}},
+        tuple(
+            rf"\max |Z_{{{k + 1}}} - Z_{{{k + 1}}}'| = " + (f"{value:.3f}" if value else "0")
+            for k, value in enumerate(moved)
+        ),
+        f"anew = followed(sizes, lot={params.draw}, redrawn={params.redrawn})\n"
+        "print(changed(way, anew))  # exactly 0 for heads 2 to h",
+        known,
+    )
+
+
+def several(params: Params, data: Ways) -> Folds:
+    """What one head cannot do; the parameters do not depend on h."""
+    size, k, room = params.sizes, params.wanted, lesson.presenting()
+    one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
+    heads = range(1, k + 1)
+    values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
+    known = lesson.predict_number(
+        f"{SLUG}.several",
+        f"A word needs {k} things, each from another word, and one head looks at one of them only. "
+        "What share of what is needed does it miss?",
+        0.0,
+        1.0,
+        float(values[0, 0]),
+        f"Wherever it looks, it keeps at most the worth of one part in {k}. "
+        f"Measured on 4,000 random words: {percent(values[0, 1], 2)}.",
+        0.05,
+        "%",
+    )
+    figure = bar_pairs(
+        values,
+        [f"{m} head{'s' * (m > 1)}" for m in heads],
+        ["closed form: (k − heads) / k", "measured, least squares"],
+        f"What is lost of {k} parts",
+        places=3,
+        covered=not known,
+        height=min(94 + 52 * k, 302) if room else 0,
+    )
+    told = "The share that is lost with 1 head, 2 heads and so on." if known else "Covered until you guess."
+    parts.show(figure, f"{SLUG}.several.picture", told)
+    lost = f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " * (
+        known and not room
+    )
+    large = "." if room else f"; with d = 512 both have {maths.parameters(512):,}."
+    parts.numbers(
+        f"{lost}With d = {size.d} one head of {size.d} has 4 (d² + d) = {one} weights, "
+        f"{size.h} heads of {size.p} have {many}{large}"
+    )
+    d = size.d
+    return Folds(
+        lambda: pd.DataFrame(
+            values, columns=["closed form", "measured"], index=[f"{m} heads" for m in heads]
+        ).round(4),
+        lambda: {"lost": values},
+        code(
+            params,
+            f"for heads in range(1, {k + 1}):\n"
+            f"    print(heads, lost({k}, heads), measured_loss({k}, heads, lot={params.draw}))",
+        ),
+        known,
+        {"heads.merge": {}},
+        (
+            rf"4\,(d^2 + d) = 4\,({d}^2 + {d}) = {maths.parameters(d)}",
+            r"\text{lost} = \frac{1}{k} \sum_{r=1}^{k} \left(1 - \frac{a_r^2}{\sum_s a_s^2}\right) = "
+            r"\frac{k - 1}{k} = "
+            rf"\frac{{{k - 1}}}{{{k}}} \text{{ for one head, however it shares its weight }} a "
+            r"\text{ among these words}",
+        ),
+    )
+
+
+def _weights(sizes: maths.Sizes) -> int:
+    return sum(weight.numel() for weight in maths.layer(sizes).parameters())

@@ -1,0 +1,200 @@
+"""The next steps of the exhibit on masks: a sentence as lines, one a word; and what is not quite minus
+infinity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks.params import SLUG, Params, minus
+from viz.course.self_attention.masks.steps import LOW, code, table, tell
+from viz.course.shared.maths import masks
+from viz.instruments import heatmap, strip
+from viz.instruments.kit import origin
+from viz.labels import distinct, head_name, percent, visible
+from viz.widgets import compute, lesson
+
+MOST_LINES = 26
+
+
+def lines(params: Params, data: read.Head) -> Folds:
+    """Ten lines for the sentence of the documents; before the guess only the sentence."""
+    text, layer, head = params.example, data.layer, data.head
+    run = compute.run(read.MODEL, text, keep=("*.pattern", "*.allowed"))
+    found = run.attention("causal", by="word")
+    origin.tell_run(run, "causal", layer, head)
+    names = [visible(word.text) for word in run.side.words]
+    n, weights, allowed = len(names), found.weights[layer, head], found.allowed[layer, head]
+    known = lesson.predict(
+        SLUG + "count",
+        f"“{text}” The model reads word by word, signs count as words, and for each of them there is one "
+        f"line of weights. "
+        "How many lines?",
+        tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
+        str(n),
+        f"One for each of its {n} words and signs: a full stop is read as well, and remembers. "
+        f"{sum(name.isalnum() for name in names)} of them are words.",
+    )
+    shown = slice(None) if known else slice(0, 1)
+    if n <= MOST_LINES:
+        strip(
+            weights[shown, shown],
+            names[shown],
+            allowed=allowed[shown, shown],
+            mode="lines",
+            selected=n - 1 if known else 0,
+            key=f"{SLUG}lines.{known}",
+        )
+    else:
+        st.text(
+            f"{n} lines are too many for one look; up to {MOST_LINES} are drawn. The table below holds all."
+        )
+    if not known:
+        st.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
+    elif n == 1:
+        st.text("One line, and one weight: 1.")
+    else:
+        best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
+        strong = sorted(sorted(best, key=lambda i: -weights[i, best[i]])[:3])
+        told = [f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
+        st.text(
+            f"{n} lines. What {head_name(layer, head)} remembers most: {'; '.join(told)}. Each line sums to "
+            f"1."
+        )
+    return Folds(
+        lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
+        lambda: {"weights": weights},
+        f"import core\n\nrun = core.open_model({read.MODEL!r}).run({text!r})\n"
+        "found = run.attention('causal', by='word')\n"
+        f"for word, row in zip(found.queries, found.weights[{layer}, {head}]):\n    print(word, "
+        f"row.round(3))",
+        known,
+        {"causal.prefix": {}},
+    )
+
+
+def edges(params: Params, data: read.Head) -> Folds:
+    """A number instead of minus infinity, the strict mask, and a row that may see nothing."""
+    tell(params.text, data)
+    found, p = read.reading(params.text, data), int(read.config().d_head)
+    fill, kind, names, room = params.m, params.edge, found.words, lesson.presenting()
+    may = allowed(kind, len(names))
+    loose = masks.filled(found.scores, may, fill, p=p, inside=True)
+    exact = masks.filled(found.scores, may, -np.inf, p=p, inside=True)
+    beside = masks.filled(found.scores, may, fill, p=p, inside=False).worst[1]
+    worst, most = loose.worst
+    left_over = np.exp(fill / np.sqrt(p))
+    known = lesson.predict_number(
+        SLUG + "leaks",
+        f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
+        f"Ghodsi 2020 "
+        "prints it. How much of its weight does the leakiest line put on masked words?",
+        0.0,
+        1.0,
+        round(most, 2),
+        f"“{names[worst]}” puts {share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = "
+        f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
+        f"then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {share(beside)} there.",
+        0.05,
+        "%",
+    )
+    height = LOW if room else 300
+    left, right = st.columns(2, gap="small" if room else "medium")
+    with left:
+        heatmap(
+            loose.weights if known else np.zeros_like(loose.weights),
+            names,
+            names,
+            key=f"{SLUG}edge.loose.{known}",
+            title=f"M = {minus(fill)}" if known else "Guess first",
+            numbers=known,
+            height=height,
+        )
+    with right:
+        heatmap(
+            np.where(may, np.nan_to_num(exact.weights), 0.0),
+            names,
+            names,
+            key=SLUG + "edge.exact",
+            allowed=may,
+            title="M = −∞",
+            numbers=True,
+            height=height,
+        )
+    st.text(
+        _leaks(names, may, loose, exact, fill, beside)
+        if known
+        else f"With −∞ every masked weight is exactly 0. {_empty(names, may, exact)}"
+    )
+    nothing = f"may[{blind(len(names))}] = False\n" if kind == "nothing" else ""
+    return Folds(
+        lambda: table(loose.weights, names),
+        lambda: {"loose": loose.weights, "leaks": loose.leaks},
+        f"{code(params.text, data)}\n\nimport numpy as np\nfrom viz.course.shared.maths.masks import "
+        f"filled\n\n"
+        f"n = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n{nothing}"
+        f"leak = filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)",
+        known,
+        {"masked.matrix": {"p": str(p)}, "masked.mask": {}},
+        (rf"e^{{{fill}/\sqrt{{{p}}}}} = {left_over:.4g}, \qquad e^{{-\infty}} = 0",),
+    )
+
+
+def allowed(kind: str, n: int) -> np.ndarray:
+    """The mask of a case (query key)."""
+    may = np.tri(n, k=-1 if kind == "strict" else 0, dtype=bool)
+    if kind == "nothing":
+        may[blind(n)] = False
+    return may
+
+
+def blind(n: int) -> int:
+    """The word that may see nothing: the one in the middle."""
+    return n // 2
+
+
+def share(part: float) -> str:
+    """A share in percent that never rounds something to nothing."""
+    if part >= 0.0005 or part == 0:
+        return percent(part, 2)
+    return f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
+
+
+def _leaks(
+    names: list[str],
+    may: np.ndarray,
+    loose: masks.Filled,
+    exact: masks.Filled,
+    fill: float,
+    beside: float,
+) -> str:
+    """How much leaks, and what becomes of a row with nothing."""
+    row, most = loose.worst
+    said = (
+        f"With M = {minus(fill)} “{names[row]}” puts {share(most)} on masked words; "
+        f"added after the division {share(beside)}; with −∞ exactly 0. "
+    )
+    nothing = np.flatnonzero(~may.any(1))
+    if len(nothing):
+        at = int(nothing[0])
+        said += (
+            f"“{names[at]}” is masked everywhere: the same number added to every score changes no weight, "
+            f"so it leaks {share(float(loose.leaks[at]))} whatever M is. "
+        )
+    return said + _empty(names, may, exact)
+
+
+def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
+    """What softmax makes of a row with nothing allowed, and what this house does; "" where every row may see
+    something."""
+    nothing = np.flatnonzero(~may.any(1))
+    if not len(nothing):
+        return ""
+    n_nan, name = int(np.isnan(exact.weights[nothing]).sum()), names[int(nothing[0])]
+    return (
+        f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{name}”. Here such a line is set to zeros."
+    )

@@ -1,0 +1,107 @@
+"""What can be set on the exhibit on masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks.read import LONGEST, MODEL, SENTENCES, TEXT
+from viz.course.shared import masks_panels as panels
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, draw, knob, pills, segmented, sentence, slider, toggle
+
+SLUG = "masks."
+FBI = "The FBI is chasing a criminal on the run ."
+READ = (FBI, "The animal didn't cross the street because it was too tired.")
+MOST = f"up to {LONGEST} tokens"
+SEES = {"all": "the whole list", "next": "back and one ahead", "past": "only back"}
+DIGITS = (2, 3, 5, 10)
+NUMBERS = (-1, -2, -5, -10, -20, -100, -10_000)
+ROWS = {
+    "causal": "causal",
+    "strict": "strict: without the word itself",
+    "nothing": "one word may see nothing",
+}
+WHERE = {"inside": "before the division: (q·k + M) / √d", "outside": "after it: q·k / √d + M"}
+KNOBS = {
+    "padding": ("padded",),
+    "window": ("radius",),
+    "sparse": ("radius", "n_global", "block", "count"),
+    "prefix": ("length",),
+}
+"""The numbers of each mask by name, its draw aside."""
+PAST = ("padding", "window", "sparse")
+"""The masks that do not settle themselves whether the future is hidden."""
+EDITOR = (
+    "kind",
+    "cell",
+    "drawn",
+    "everywhere",
+    "fill",
+    "where",
+    "first",
+    "second",
+    "past_only",
+    *dict.fromkeys(name for names in KNOBS.values() for name in names),
+)
+"""The names in the link that only the editor reads."""
+
+
+def minus(value: float) -> str:
+    """A negative whole number as one writes it."""
+    return f"−{-value:,}"
+
+
+def _pick_layer(name: str, _opening: int, _params: Params, _names: Callable[[str], str]) -> None:
+    controls.pills("Layer", range(read.config().n_layers), name, read.opening().layer)
+
+
+def _pick_head(name: str, _opening: int, _params: Params, _names: Callable[[str], str]) -> None:
+    controls.pills("Head", range(read.config().n_heads), name, read.opening().head)
+
+
+LAYER = Control(
+    _pick_layer,
+    lambda _: lambda raw: state.one_of(range(read.config().n_layers), read.opening().layer)(raw),
+    1,
+)
+HEAD = Control(
+    _pick_head, lambda _: lambda raw: state.one_of(range(read.config().n_heads), read.opening().head)(raw), 1
+)
+BOX = sentence("Sentence", SENTENCES, of=MODEL, most=MOST)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose, step by step; `layer` and `head` below 0: those that look back most sharply.
+
+    One sentence has three names: for a short text, for the documents' example, and for the editor, which reads
+    any.
+    """
+
+    text: str = knob(TEXT, BOX, link="text")
+    example: str = knob(FBI, sentence("Sentence", READ, of=MODEL, most=MOST), link="text")
+    own: str = knob(TEXT, sentence("Sentence", SENTENCES, of=MODEL), link="text")
+    layer: int = knob(-1, LAYER, link="layer")
+    head: int = knob(-1, HEAD, link="head")
+    sees: str = knob("all", pills("The model sees", tuple(SEES), SEES.__getitem__, width=1))
+    digits: int = knob(10, pills("Digits in the lists", DIGITS))
+    draw: int = knob(0, draw(99))
+    lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
+    m: int = knob(-5, segmented("M of a masked cell", NUMBERS, minus, width=1))
+    edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))
+    kind: str = knob("causal", pills("Mask", tuple(panels.PILLS), panels.PILLS.__getitem__, quiet=True))
+    padded: int = knob(2, slider("Positions at the end that count as padding", 1, 12, width=340))
+    radius: int = knob(2, slider("Window: words to each side", 0, 12, width=340))
+    n_global: int = knob(1, slider("Global words, from the first", 0, 6, width=340))
+    block: int = knob(2, slider("Words a block", 1, 8, width=340))
+    count: int = knob(1, slider("Random blocks a row", 0, 6, width=340))
+    length: int = knob(3, slider("Words of the prefix", 0, 24, width=340))
+    past_only: bool = knob(True, toggle("Hide the future as well (& causal)"))
+    everywhere: bool = knob(False, toggle("The same mask in every layer (otherwise in this one only)"))
+    fill: int = knob(-5, segmented("The number M of a masked cell", NUMBERS, minus, width="stretch"))
+    where: str = knob(
+        "inside", segmented("Where it is added", tuple(WHERE), WHERE.__getitem__, width="stretch")
+    )

@@ -1,0 +1,157 @@
+"""What the exhibit on masks reads off gpt-mini: which head, one head of a run, and what moves when the last
+word does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from core import edits, masks
+from core.errors import InputError
+from core.model import Model
+from core.serving.engine import RunRequest, default
+from viz.course.shared.masks_panels import labels
+from viz.course.shared.maths import unscaled
+from viz.course.shared.maths.masks import Recipe, looks_back
+from viz.widgets import compute
+
+MODEL = "gpt-mini"
+LONGEST = 20
+TEXT = "The little dog ran after the ball."
+SENTENCES = ("I am a student.", TEXT, "She was hungry, so she ate the apple.")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head that is looked at."""
+
+    layer: int
+    head: int
+
+    @property
+    def path(self) -> str:
+        """Its layer in a trace."""
+        return f"layer.{self.layer}.self_attn"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One head: words, scores and pattern (query key), values (key d), and which lines of the layer's output
+    another last
+    word changes (query,)."""
+
+    words: list[str]
+    scores: np.ndarray
+    values: np.ndarray
+    pattern: np.ndarray
+    moved: np.ndarray
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A head of the model on a sentence under a mask, by name and numbers or drawn (rows of booleans).
+
+    `everywhere` puts the mask into every layer instead of this one only.
+    """
+
+    text: str = TEXT
+    layer: int = 0
+    head: int = 0
+    recipe: Recipe = field(default_factory=Recipe)
+    drawn: tuple[tuple[bool, ...], ...] | None = None
+    everywhere: bool = False
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """One head of one real run under the chosen mask: labels, scores, what was allowed, pattern (query
+    key)."""
+
+    tokens: tuple[str, ...]
+    scores: np.ndarray
+    allowed: np.ndarray
+    pattern: np.ndarray
+    path: str
+    d_head: int
+
+
+def config() -> Any:
+    """The shape of the model."""
+    return default().open(MODEL).config
+
+
+def opening() -> Head:
+    """The head that the page opens with: measured on its own sentences, the one that looks back most
+    sharply."""
+    return compute.submit("masks.opening", _opening, 500)
+
+
+def _opening() -> Head:
+    runs = [default().run(RunRequest(MODEL, text, keep=("*.pattern",))) for text in SENTENCES]
+    far = looks_back(run.attention("causal").weights for run in runs)
+    layer, head = np.unravel_index(far.argmax(), far.shape)
+    return Head(int(layer), int(head))
+
+
+def matrices(chosen: Chosen) -> Matrices:
+    """Run the model with the mask put in place, and read scores, allowed and pattern of the head off its
+    trace."""
+    n = len(default().run(RunRequest(MODEL, chosen.text, keep=())).tokens)
+    rows = chosen.drawn or tuple(map(tuple, chosen.recipe.allowed(n).tolist()))
+    path = Head(chosen.layer, chosen.head).path
+    where = ("layer.*.self_attn" if chosen.everywhere else path) + ".allowed"
+    keep = (f"{path}.scores", f"{path}.pattern")
+    run = default().run(RunRequest(MODEL, chosen.text, keep=keep, edits=(edits.SetAllowed(where, rows),)))
+    scores, allowed, pattern = (
+        run.trace[f"{path}.{leaf}"][chosen.head] for leaf in ("scores", "allowed", "pattern")
+    )
+    return Matrices(run.tokens, scores, allowed, pattern, path, run.model.config.d_head)
+
+
+def reading(text: str, at: Head, *, without: bool = False) -> Reading:
+    """The sentence through the model, with the causal mask or (`without`) with none. Errors: InputError for
+    a long one."""
+    n = len(default().open(MODEL).tokenizer.encode(text).ids)
+    if n > LONGEST:
+        raise InputError(
+            f"The sentence has {n} tokens.",
+            f"This step draws lines of up to {LONGEST}.",
+            "Shorten it, or take an example.",
+        )
+    key = ("masks.reading", text, at.layer, at.head, without)
+    return compute.submit(key, lambda: _read(text, at, without), 4 * len(text))
+
+
+def _read(text: str, at: Head, without: bool) -> Reading:
+    keep = tuple(f"{at.path}.{leaf}" for leaf in ("scores", "v", "pattern", "out"))
+    n = len(default().run(RunRequest(MODEL, text, keep=())).tokens)
+    mask = lifted(n) if without else ()
+    run, model = default().run(RunRequest(MODEL, text, keep=keep, edits=mask)), default().open(MODEL)
+    other = model.run(text, keep=keep, edits=(*mask, _other_last(model, run.ids)))
+    moved = np.abs(run.trace[f"{at.path}.out"] - other.trace[f"{at.path}.out"]).max(1)
+    scores, values, pattern = (run.trace[f"{at.path}.{leaf}"][at.head] for leaf in ("scores", "v", "pattern"))
+    return Reading(labels(run.tokens), scores, values, pattern, moved)
+
+
+def _other_last(model: Model, ids: tuple[int, ...]) -> edits.ReplaceToken:
+    """The token that follows the last one in the vocabulary stands in its place."""
+    other = (ids[-1] + 1) % model.config.n_vocab
+    with torch.inference_mode():
+        vector = model.network.get_submodule("embed.token")(torch.tensor([[other]]))[0, 0]
+    return edits.ReplaceToken("embed.token", len(ids) - 1, model.tokenizer.token(other), vector)
+
+
+def lifted(n: int) -> tuple[Any, ...]:
+    """The edit that allows everything in every layer."""
+    return (edits.SetAllowed("layer.*.self_attn.allowed", tuple(map(tuple, masks.full(n).tolist()))),)
+
+
+def surprises(text: str) -> tuple[float, float]:
+    """Nats a next token: with the mask, and with the mask lifted in every layer of the trained model."""
+    with_mask = compute.run(MODEL, text, keep=())
+    without = compute.run(MODEL, text, keep=(), edits=lifted(len(with_mask.tokens)))
+    one, other = (unscaled.surprise(run.logits, run.ids) for run in (with_mask, without))
+    return float(one), float(other)

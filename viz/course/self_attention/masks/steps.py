@@ -1,0 +1,256 @@
+"""The first steps of the exhibit on masks: what leaks, the sum over the words so far, the mask that does the
+same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.charts.curves import number, tiny
+from viz.course.lesson import Folds
+from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks.charts import causal
+from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.self_attention.masks.params import SEES, SLUG, Params
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, percent
+from viz.widgets import compute, controls, lesson, parts
+
+BACK = "only back, by a mask"
+LOW = 260
+"""Pixels of a map before a room, above its numbers and its control."""
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def leak(params: Params, data: None) -> Folds:
+    """Two small models learn the next digit; before the guess only chance is shown."""
+    sees, digits, draw = params.sees, params.digits, params.draw
+    found, seen = _learned(sees, digits, draw), SEES[sees]
+    told = (
+        "Nothing was learned: there is nothing to learn."
+        if sees == "past"
+        else "It looks at the next digit itself and copies it. "
+        f"Where it has to write, it is right {percent(found.writing, 2)} of the time."
+    )
+    known = lesson.predict_number(
+        SLUG + "leak",
+        f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
+        f"at random. "
+        "How often is it right, at all positions but the last?",
+        0.0,
+        1.0,
+        round(found.inside, 2),
+        f"By chance (baseline): {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: "
+        f"{percent(found.inside, 2)}. {told}",
+        0.05,
+        "%",
+    )
+    shares = {seen if sees != "past" else BACK: found.right} if known else {}
+    if known and sees != "past":
+        shares[BACK] = _learned("past", digits, draw).right
+    height = 290 if lesson.presenting() else 340
+    parts.show(
+        causal.rightness(shares, 1 / digits, places=leaking.LENGTH, height=height),
+        SLUG + "leak.picture",
+        "Accuracy of the next digit, position by position."
+        if known
+        else "Nothing but chance is drawn before the guess.",
+    )
+    st.text(
+        f"With {seen} in sight: {percent(found.inside)} right where the answer stands in the list, "
+        f"{percent(found.writing)} where it has to write. {_copied(sees, found)}"
+        if known
+        else "The digits are random. "
+        f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
+    )
+    places = range(1, leaking.LENGTH + 1)
+    return Folds(
+        lambda: pd.DataFrame({"place": places, "right": np.round(found.right, 4)}),
+        lambda: {"right": found.right, "pattern": found.pattern},
+        "from viz.course.self_attention.masks.maths.leaking import learned\n\n"
+        f"found = learned({sees!r}, {digits}, draw={draw})\nprint(found.right)  # the last place has to "
+        f"write",
+        known,
+        {"masked.mask": {}},
+        (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",),
+        aside=lambda: _lifted_now(params.text),
+    )
+
+
+def _copied(sees: str, found: leaking.Learned) -> str:
+    if sees == "past":
+        return "It cannot cheat, and in random lists there is nothing else to learn."
+    ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
+    return f"Its heads look {percent(ahead)} at the next digit: it learned to copy, not to predict."
+
+
+def _learned(sees: str, digits: int, draw: int) -> leaking.Learned:
+    return compute.submit(
+        ("masks.leak", sees, digits, draw), lambda: leaking.learned(sees, digits, draw), 800
+    )
+
+
+def _lifted_now(text: str) -> None:
+    """gpt-mini with its mask lifted now, which it never saw while it learned."""
+    with_mask, without = read.surprises(text)
+    st.text(
+        f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss "
+        f"is "
+        f"{with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to read "
+        f"ahead, "
+        "so the answer lies open and it can hardly use it: the mask matters while a model learns."
+    )
+
+
+def prefix(params: Params, data: read.Head) -> Folds:
+    """The sums over the words so far, line by line."""
+    found = read.reading(params.text, data)
+    tell(params.text, data)
+    form, n = causal_forms.prefix_form(found.scores, found.values), len(found.words)
+    picture = st.container()
+    # there are as many lines as words
+    shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
+    weights = form.weights[shown - 1]
+    with picture:
+        tall = {"height": min(330, 60 + 34 * n)} if lesson.presenting() else {}
+        parts.show(
+            causal.sums(form.weights, found.words, shown, **tall),
+            SLUG + "prefix.picture",
+            f"The first {shown} sums: each word weighs the words up to itself.",
+        )
+        terms = " + ".join(
+            f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
+        )
+        parts.numbers(
+            f"y{str(shown).translate(LOWERED)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
+            f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
+            f"be {n * n}."
+        )
+    y = [number(float(x)) for x in form.outputs[shown - 1][:3]]
+    values = {
+        "y_i": [*y, *["…"] * (len(form.outputs[shown - 1]) > 3)],
+        "alpha_ij": number(float(weights[0]), 4),
+    }
+    return Folds(
+        lambda: table(form.weights, found.words),
+        lambda: {"weights": form.weights, "y": form.outputs},
+        code(params.text, data),
+        equations={"causal.prefix": values, "causal.weights": {}},
+    )
+
+
+def mask(params: Params, data: read.Head) -> Folds:
+    """The same numbers by one matrix product and a mask; taken away, every line sees what comes later."""
+    text, without = params.text, params.lifted
+    found = read.reading(text, data, without=without)
+    tell(text, data, "without the causal mask" if without else "")
+    n, words = len(found.words), found.words
+    may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
+    one = causal_forms.prefix_form(found.scores, found.values)
+    other = causal_forms.mask_form(found.scores, found.values, may)
+    moved = int((found.moved > 0).sum())
+    answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
+    told = (
+        "Every line sums over the last word too."
+        if without
+        else "The last word is a term of the last line only."
+    )
+    known = lesson.predict(
+        SLUG + "moved",
+        f"{'Without' if without else 'With'} the mask: another last word in place of “{words[-1]}”. "
+        f"Which of the {n} lines y change?",
+        answers,
+        answers[0] if moved == n else answers[1] if moved == 1 else answers[-1],
+        f"Measured: {moved} of {n} change, the others by exactly 0. {told}",
+    )
+    height = LOW if lesson.presenting() else 300
+    limit = float(np.abs(found.scores).max()) or 1.0
+    places = iter(st.columns(2 if lesson.presenting() else 3, gap="small"))
+    with next(places):
+        heatmap(
+            found.scores,
+            words,
+            words,
+            key=SLUG + "form.scores",
+            scale="score",
+            limit=limit,
+            title="Scores S",
+            numbers=True,
+            height=height,
+        )
+    if not lesson.presenting():  # there the hatching of the result is the mask
+        with next(places):
+            heatmap(
+                may.astype(float),
+                words,
+                words,
+                key=SLUG + "form.mask",
+                allowed=may,
+                title="Mask M",
+                unit="looks, M = 0",
+                shut="M = −∞",
+                height=height,
+            )
+    with next(places):
+        heatmap(
+            other.weights,
+            words,
+            words,
+            key=SLUG + "form.pattern",
+            allowed=may,
+            title="softmax(S + M)",
+            numbers=True,
+            height=height,
+        )
+    weights, outputs = causal_forms.gaps(one, other)
+    own = float(np.abs(other.weights - found.pattern).max())
+    st.text(
+        f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by "
+        f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
+        + (f" Another last word changes {moved} of {n} lines." if known else "")
+    )
+    return Folds(
+        lambda: table(other.weights, words),
+        lambda: {"scores": found.scores, "weights": other.weights, "y": other.outputs},
+        code(text, data, without),
+        known,
+        {"masked.matrix": {}, "masked.mask": {}},
+        (r"e^{0} = 1 \text{ keeps}, \qquad e^{-\infty} = 0 \text{ removes}",),
+    )
+
+
+def _apart(gap: float) -> str:
+    return "exactly 0" if gap == 0 else f"at most {gap:.2g}"
+
+
+def tell(text: str, at: read.Head, changed: str = "") -> None:
+    """Whose numbers these are."""
+    origin.tell(model=read.MODEL, text=text, kind="causal", layer=at.layer, head=at.head, changed=changed)
+
+
+def table(weights: np.ndarray, words: list[str]) -> pd.DataFrame:
+    """The weights, a line y a word."""
+    names = distinct(words)
+    lines = [f"y{i + 1} {name}" for i, name in enumerate(names)]
+    return pd.DataFrame(np.round(weights, 4), index=lines, columns=names)
+
+
+def code(text: str, at: read.Head, without: bool = False) -> str:
+    """The lines that make both forms of a head."""
+    free = (
+        "from core import edits\nn = len(model.run(text, keep=[]).tokens)\n"
+        "free = [edits.SetAllowed('layer.*.self_attn.allowed', ((True,) * n,) * n)]\n"
+        if without
+        else "free = []\n"
+    )
+    allowed = "scores == scores" if without else "None"
+    return (
+        "import core\nfrom viz.course.self_attention.masks.maths.causal_forms import mask_form, "
+        "prefix_form\n\n"
+        f"model, text = core.open_model({read.MODEL!r}), {text!r}\n{free}run = model.run(text, edits=free)\n"
+        f"scores, values = (run.trace['{at.path}.' + leaf][{at.head}] for leaf in ('scores', 'v'))\n"
+        f"line_by_line, by_mask = prefix_form(scores, values), mask_form(scores, values, {allowed})\n"
+        "weights = by_mask.weights\nprint(weights.round(3))"
+    )

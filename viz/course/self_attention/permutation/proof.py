@@ -1,0 +1,70 @@
+"""What stands below the equation of the exhibit on another order: a case that one can check by hand, and
+this run's numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from viz.charts.curves import number, tiny
+from viz.course.self_attention.permutation import maths
+from viz.course.self_attention.permutation.params import SLUG
+from viz.widgets import lesson, parts
+
+
+def equivariant() -> None:
+    """The claim in symbols, with what they are in the picture."""
+    lesson.equation(
+        "permutation.equivariant", SLUG, marks={"Pi": "the lines of the picture", "X": "the words"}
+    )
+
+
+def by_hand(moved: maths.Moved) -> None:
+    """Three words with two numbers each, and how far this run is from the claim."""
+    x, order = np.array([[1, 0], [1, 2], [0, 1]]), (2, 0, 1)
+    p = maths.matrix(order).astype(int)
+    st.markdown(
+        "**Small enough to check by hand.** Three words with two numbers each, scores without weights, S = "
+        "X Xᵀ:"
+    )
+    parts.equation(rf"X = {_latex(x)}, \quad P = {_latex(p)}, \quad P X = {_latex(p @ x)}")
+    turned = _latex((p @ x) @ (p @ x).T)
+    parts.equation(rf"S = {_latex(x @ x.T)}, \qquad (PX)(PX)^\top = {turned} = P S P^\top")
+    st.markdown(
+        "Softmax works row by row and does not ask in which column a score stands, so A′ = P A Pᵀ; "
+        "and A′ (P V) = P A Pᵀ P V = P (A V), because Pᵀ P is the identity."
+    )
+    st.text(f"This run: the largest difference between f(PX) and P f(X) is {tiny(moved.largest)}.")
+
+
+def pooled(moved: maths.Moved) -> None:
+    """The mean of all rows, before and after."""
+    old, after = moved.pooled
+    first = [number(float(value), 3) for value in old[:3]]
+    lesson.equation("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
+    st.text(f"After: {', '.join(number(float(value), 3) for value in after[:3])}, …")
+
+
+def repeated(data: maths.Measured) -> None:
+    """The weights of a word that is said twice, in the first row of the head."""
+    n, twice = len(data.order), data.twice
+    word = twice if twice < n else 0
+    row = data.patterns[0][data.head, 0]
+    counts = [2 if twice in (i, n) else 1 for i in range(n)]
+    after = maths.repeated(row, counts)
+    values = {
+        "b_j": number(float(after[word]), 4),
+        "c_j": str(counts[word]),
+        "a_j": number(float(row[word]), 4),
+        "n": str(n),
+    }
+    lesson.equation("permutation.repeat", SLUG, values=values)
+    st.text(
+        f"Head {data.head}, the row of “{data.names[0]}”: “{data.names[word]}” weighs {row[word]:.4f} once, "
+        f"and {after[word]:.4f} with all its copies. The layer agrees, up to {tiny(data.counted)}."
+    )
+
+
+def _latex(values: np.ndarray) -> str:
+    rows = (r"&".join(str(value) for value in row) for row in values)
+    return r"\begin{bmatrix}" + r"\\".join(rows) + r"\end{bmatrix}"

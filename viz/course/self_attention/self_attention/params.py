@@ -1,0 +1,105 @@
+"""What can be set on the exhibit on self-attention, and what is computed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from viz.course.self_attention.self_attention import link
+from viz.course.shared.maths import self_attention as maths
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, touched
+
+SLUG = "self_attention."
+LOTS = 9999
+SENTENCES = ("She is eating a green apple", "I am a student", "The dog sees the cat")
+
+
+def _drawn(name: str, opening: int, _params: Params, names: Callable[[str], str]) -> None:
+    """The draw, and the way back from weights set by hand."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        controls.draw(name, opening, LOTS, drops=(names("set"),))
+        _back("As drawn", names("set"), f"{SLUG}undo", ":material/undo:")
+
+
+def _given(_name: str, _opening: str, _params: Params, names: Callable[[str], str]) -> None:
+    """The way back to the weights that the slides print."""
+    _back("The printed weights", names("scores"), f"{SLUG}given")
+
+
+def _back(label: str, name: str, key: str, icon: str | None = None) -> None:
+    st.button(
+        label, key=key, on_click=lambda: state.write(**{name: None}), disabled=not state.peek(name), icon=icon
+    )
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """The sentence and how much of it, the sizes d, p, r, which draw, weights set by hand, the marked word, switches, the example."""
+
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES), link="text")
+    n: int = knob(6, slider("n, words", 1, maths.LONGEST, width=240))
+    d: int = knob(4, slider("d, numbers of a word", 1, maths.LARGEST, width=240))
+    p: int = knob(3, slider("p, of query and key", 1, maths.LARGEST, width=240))
+    r: int = knob(2, slider("r, of a value", 1, maths.LARGEST, width=240))
+    lot: int = knob(1538, Control(_drawn, lambda opening: state.whole(0, LOTS)), link="self_attention.draw")
+    set: str = knob("", touched(lambda text: link.written(link.changes(text))))
+    at: int = knob(5, touched(state.whole(0, maths.LONGEST - 1)))
+    itself: bool = knob(True, toggle("The word attends to itself", width=1))
+    tied: bool = knob(
+        False,
+        toggle(
+            "$W_K := W_Q$, a kernel",
+            help="Then two words score each other alike, and the scores are like a kernel.",
+            width=1,
+        ),
+    )
+    printed: bool = knob(
+        False, toggle("As printed in Eq. (16)", help="V A, without turning the shares.", width=1)
+    )
+    example: str = knob(
+        "student",
+        segmented(
+            "Example",
+            tuple(maths.EXAMPLES),
+            {name: " ".join(example.words) for name, example in maths.EXAMPLES.items()}.__getitem__,
+            quiet=True,
+            width=1,
+        ),
+    )
+    scores: str = knob(
+        "", Control(_given, lambda opening: lambda text: link.joined(link.scores(text)), width=1)
+    )
+    own: bool = knob(False, toggle("The word attends to itself", width=1))
+
+    @property
+    def changes(self) -> tuple[maths.Change, ...]:
+        """The weights set by hand."""
+        return link.changes(self.set)
+
+    @property
+    def moved(self) -> tuple[float, ...]:
+        """The scores of the example that were moved; nothing before any was."""
+        return link.scores(self.scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The words and how many the text has, all matrices, Eq. (16) as printed, torch's difference, the kernel, the example's mix."""
+
+    words: tuple[str, ...]
+    total: int
+    found: maths.Attended
+    printed: maths.Printed
+    off: float
+    kernel: maths.Kernel
+    mixed: maths.Mixed
+    example: maths.Example = field(default=maths.EXAMPLES["student"])
+
+
+def at_of(data: Data, params: Params) -> int:
+    """The place of the marked word, which a shorter sentence may not have."""
+    return min(params.at, len(data.words) - 1)

@@ -1,0 +1,141 @@
+"""What an exhibit says in words: the text.md beside it, TOML between two lines of +++ and then a section a step."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from viz.course.sources import SOURCES, Source
+
+
+class Chapter(Enum):
+    """The chapters of the course, in order: a title and what it claims."""
+
+    WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
+    LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
+    SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
+    TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
+    BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
+    GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
+
+    def __init__(self, title: str, claim: str) -> None:
+        self.title, self.claim = title, claim
+
+    @property
+    def number(self) -> int:
+        """Its place in the course, from 1."""
+        return list(Chapter).index(self) + 1
+
+
+class PageError(ValueError):
+    """A page module that does not keep the form; names the file and what is missing."""
+
+
+@dataclass(frozen=True)
+class Cite:
+    """Where a page's content stands: a document of `viz.course.sources`, the section, the equation or figure.
+
+    `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
+
+    >>> Cite("ghojogh2020", "3.2", "Eq. (17)").place()
+    'Ghojogh and Ghodsi, survey 2020, 3.2, Eq. (17)'
+    """
+
+    document: str
+    section: str
+    item: str = ""
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        if self.document not in SOURCES:
+            raise PageError(f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}")
+
+    @property
+    def source(self) -> Source:
+        """The document itself."""
+        return SOURCES[self.document]
+
+    def place(self) -> str:
+        """Document, section and item in one line."""
+        return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, where it stands, minutes."""
+
+    title: str
+    chapter: Chapter
+    order: int
+    claim: str
+    cites: tuple[Cite, ...] = ()
+    minutes: int = 5
+
+
+@dataclass(frozen=True)
+class Said:
+    """The words of one step: its name, what is said at it, what one looks at, what to try; and the errata that it shows."""
+
+    name: str
+    says: str
+    look: str = ""
+    tries: str = ""
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step, and `sources`, what its documents show and what is ours."""
+
+    info: Exhibit
+    errata: tuple[str, ...]
+    steps: tuple[Said, ...]
+    sources: str = ""
+
+
+@functools.cache
+def read(file: Path) -> Text:
+    """The words of an exhibit.
+
+    Raises:
+        PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look and ### Try, or a step without a sentence.
+    """
+    _, head, body = _parts(file)
+    about = tomllib.loads(head)
+    errata, sources = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())], about.pop("sources", "")
+    cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
+    chapter = Chapter[file.parents[1].name.upper()]
+    everywhere, *steps = re.split(r"^## ", body, flags=re.MULTILINE)  # ### Look and ### Try before the first step hold for those without
+    _, shared = _sections(file, everywhere)
+    shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
+    said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
+    return Text(Exhibit(chapter=chapter, cites=cites, **about), tuple(dict.fromkeys(id for id, *_ in errata)), said, sources)
+
+
+def _parts(file: Path) -> list[str]:
+    found = file.read_text("utf-8").split("+++\n", 2)
+    if len(found) != 3 or found[0]:
+        raise PageError(f"{file}: begins with TOML between two lines of +++")
+    return found
+
+
+def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> Said:
+    name, _, rest = part.partition("\n")
+    says, own = _sections(file, rest)
+    if not says:
+        raise PageError(f"{file}: the step {name!r} has no sentence")
+    found = shared | own
+    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""), errata)
+
+
+def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first ###, and what below each."""
+    says, *more = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
+    found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
+    if not found.keys() <= {"Look", "Try"}:
+        raise PageError(f"{file}: a step has at most ### Look and ### Try, not {', '.join(found)}")
+    return says.strip(), found

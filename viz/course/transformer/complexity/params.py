@@ -1,0 +1,23 @@
+"""What can be set on the exhibit on costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.transformer.complexity.maths import WIDTHS
+from viz.widgets.knobs import Knobs, knob, segmented, stops, toggle
+
+N = (4, 8, 16, 32, 50, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096, 10_000, 16_384, 32_768, 65_536)
+P = (32, 64, 128, 256, 512, 768, 1024, 2048)
+SIDE_BY_SIDE = 340
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: length and width, whether all multiplications count, the width that is
+    measured."""
+
+    n: int = knob(50, stops("n, words in the text", N, "{:,}".format, width=SIDE_BY_SIDE))
+    p: int = knob(512, stops("p, numbers a word", P, "{:,}".format, width=SIDE_BY_SIDE))
+    whole: bool = knob(False, toggle("Count everything (projections, gates of an LSTM)"))
+    width: int = knob(512, segmented("p", WIDTHS))

@@ -1,0 +1,104 @@
+"""One translation: who reads whom, which head aligns best, and what an exchanged word moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.heads.head_file import habits
+from core.run import Run
+from core.serving.engine import RunRequest, default
+from viz.course.shared.maths import across
+
+COLOURS = {"source": {"red": " black", "white": " black"}, "target": {"roja": " negra", "blanco": " negro"}}
+OTHERS = {"source": (" black", " small", " dog"), "target": (" negro", " grande", " perro")}
+
+MODEL = "translator-en-es"
+BEST = -1
+"""In the link: the head that aligns best."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """One translation: its run, the tokens on both sides, weights (layer head target source) with rows named
+    by what they write."""
+
+    run: Run
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+    weights: np.ndarray
+    layer: int
+    head: int
+
+    @property
+    def pattern(self) -> np.ndarray:
+        """The chosen head (target source)."""
+        return self.weights[self.layer, self.head]
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both sentences."""
+        return self.run.source.text if self.run.source else "", self.run.target_text or ""
+
+
+def read(run: Run, layer: int, head: int) -> Data:
+    """What a run of the translator looks at in the source."""
+    found = run.attention("cross", writing=True)
+    names = [tuple(word.removeprefix(" ") or word for word in side) for side in (found.keys, found.queries)]
+    return Data(run, names[0], names[1], found.weights, layer, head)
+
+
+def opening() -> tuple[int, int]:
+    """Layer and head that look most, from each word they write, at those it translates: as measured on pairs
+    that were set by hand."""
+    found = habits(MODEL, "cross")
+    return found.best()["aligner"] if found else (0, 0)
+
+
+def chosen(layer: int, head: int) -> tuple[int, int]:
+    """Layer and head, the best aligning where none was chosen."""
+    best = opening()
+    return best[0] if layer == BEST else layer, best[1] if head == BEST else head
+
+
+def sizes(m: int, n: int) -> tuple[str, ...]:
+    """Sizes that a map of m rows and n columns may be taken for: axes exchanged, one sentence only, END left
+    out or read as well.
+
+    >>> sizes(8, 7), sizes(6, 6)
+    (('7 × 7', '7 × 8', '8 × 7', '8 × 8'), ('5 × 6', '6 × 6', '6 × 7'))
+    """
+    found = dict.fromkeys(((m, n), (n, m), (m, m), (n, n), (m, n + 1), (max(1, m - 1), n)))
+    return tuple(f"{rows} × {columns}" for rows, columns in sorted(list(found)[:4]))
+
+
+def swapped(data: Data, side: str) -> tuple[np.ndarray, str, str]:
+    """The change of Q, K, V when the longest word of one side is exchanged for another of one piece."""
+    source, target, before, after = exchanged(data, side)
+
+    def through(source: str, target: str) -> Run:
+        return default().run(RunRequest(data.run.model.name, source, target=target, keep=across.KEEP))
+
+    return across.moved(through(*data.texts), through(source, target)), before, after
+
+
+def exchanged(data: Data, side: str) -> tuple[str, str, str, str]:
+    """Both sentences with one piece of one side exchanged, that piece, and the one that came: as many pieces
+    as before."""
+    source, target = data.texts
+    tokenizer = data.run.model.tokenizer
+    text = source if side == "source" else target
+    encoded = tokenizer.encode(text)
+    colours = COLOURS[side]
+    spans = sorted(
+        (span for span in encoded.spans if span is not None),
+        key=lambda span: (text[slice(*span)].strip() not in colours, span[0] - span[1]),
+    )
+    for start, end in spans:
+        for word in (colours.get(text[start:end].strip(), OTHERS[side][0]), *OTHERS[side]):
+            new = text[:start] + (word if text[start:end].startswith(" ") else word.strip()) + text[end:]
+            if text[start:end].strip() != word.strip() and len(tokenizer.encode(new).ids) == len(encoded.ids):
+                left, right = (new, target) if side == "source" else (source, new)
+                return left, right, text[start:end].strip(), word.strip()
+    return source, target, text, text

@@ -1,0 +1,50 @@
+"""What can be set on the exhibit on cross-attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.serving.engine import default
+from viz.course.shared.masks_batch import TRANSLATOR
+from viz.course.transformer.cross_attention.maths import BEST, MODEL
+from viz.shell import state
+from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, touched
+
+SENTENCES = (
+    "The red house is very old.",
+    "She has a white car.",
+    "You are welcome.",
+    "I gave my little sister a red ball.",
+)
+LONGEST = 24
+SIDES = {"source": "an English word", "target": "a Spanish word"}
+
+
+def _of_model(count: str) -> Callable[[str], int]:
+    """The rule of a layer or a head, of which the model has as many as its `count` says."""
+    return lambda raw: state.one_of((BEST, *range(getattr(default().open(MODEL).config, count))), BEST)(raw)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the English sentence; layer and head; which side has a word exchanged; the
+    batch with its padding."""
+
+    text: str = knob(
+        SENTENCES[0],
+        sentence("English sentence", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"),
+        link="text",
+    )
+    layer: int = knob(BEST, touched(_of_model("n_layers")), link="layer")
+    head: int = knob(BEST, touched(_of_model("n_heads")), link="head")
+    side: str = knob("source", segmented("Exchange", tuple(SIDES), SIDES.__getitem__))
+    first: str = knob(
+        "The red house on the hill is very old.",
+        sentence("The longer sentence", of=TRANSLATOR, placeholder=None, width="stretch"),
+    )
+    second: str = knob(
+        "She has a white car.",
+        sentence("The shorter one, filled up with PAD", of=TRANSLATOR, placeholder=None, width="stretch"),
+    )
+    draw: int = knob(0, draw(99, again="Other tokens on the padding"))

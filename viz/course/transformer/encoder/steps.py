@@ -1,0 +1,303 @@
+"""The steps of the exhibit on the encoder: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.charts.curves import number
+from viz.charts.evidence import bars
+from viz.charts.tensors import Panel, tensors
+from viz.course.lesson import Folds
+from viz.course.shared.maths import sizes
+from viz.course.transformer.encoder import maths
+from viz.course.transformer.encoder.charts import over_layers
+from viz.course.transformer.encoder.maths import Data
+from viz.course.transformer.encoder.params import Params
+from viz.instruments import grid, heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, head_name, percent
+from viz.shell import state
+from viz.widgets import controls, lesson, parts
+
+SLUG = "encoder."
+
+
+def lettered(data: Data) -> list[int]:
+    """The places of the words, those of signs and marks left out."""
+    marks = set(data.run.model.tokenizer.special_tokens)
+    return [
+        i
+        for i, word in enumerate(data.words)
+        if any(letter.isalpha() for letter in word) and word not in marks and not word.startswith("[")
+    ] or [0]
+
+
+def telling(data: Data) -> int:
+    """The word to tell of: the one that changes most."""
+    return min(lettered(data), key=lambda i: float(data.depth.kept[-1, i]))
+
+
+def drawn_to(last: np.ndarray, rows: Sequence[int]) -> int:
+    """The word to ask about: the one that is most clearly nearest to another one, by its lead over the next.
+
+    Shapes: last (word, word), cosines.
+
+    >>> drawn_to(np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]]), (0, 1, 2))
+    1
+    """
+    others = np.sort(np.where(np.eye(len(last), dtype=bool), -1.0, last), axis=1)
+    return max(rows, key=lambda i: float(others[i, -1] - others[i, -2])) if len(last) > 1 else 0
+
+
+def word_of(data: Data) -> int:
+    """The word of the link, or the telling one."""
+    return state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.words) - 1))
+
+
+def exactly(gap: float) -> str:
+    """A difference of floats: nothing at all, or its size."""
+    return "exactly 0" if gap == 0 else f"{gap:.0e}"
+
+
+def _choose_word(data: Data) -> None:
+    controls.pills(
+        "Word", range(len(data.words)), f"{SLUG}word", telling(data), lambda i: data.words[i], quiet=True
+    )
+
+
+def _alike(data: Data, layer: int, key: str, height: int) -> None:
+    title = "Before any layer" if layer == 0 else f"After layer L{layer - 1}"
+    heatmap(
+        maths.cosines(data.states[layer]),
+        data.words,
+        data.words,
+        key=f"{SLUG}{key}",
+        scale="score",
+        unit="cosine",
+        limit=1.0,
+        axis=("word", "word"),
+        title=title,
+        numbers=len(data.words) <= 8,
+        height=height,
+    )
+
+
+def guess(params: Params, data: Data) -> Folds:
+    """How alike the words are before any layer and after the last; the second comes after the guess."""
+    last = maths.cosines(data.states[-1])
+    word, said = drawn_to(last, lettered(data)), distinct(data.words)
+    others = [i for i in range(len(data.words)) if i != word]
+    best = max(others, key=lambda i: float(last[word, i]), default=word)
+    first = maths.cosines(data.states[0])
+    names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
+    known = lesson.predict(
+        f"{SLUG}alike",
+        f"After the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?",
+        names,
+        said[best],
+        why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from "
+        f"{number(float(first[word, best]))} to {number(float(last[word, best]))}; with itself before "
+        f"any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
+    )
+    height = 150 if lesson.presenting() else 300
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _alike(data, 0, "before", height)
+    with right:
+        if known:
+            _alike(data, len(data.states) - 1, "after", height)
+        else:
+            st.markdown(f":gray[Here, after your guess: the same words after {len(data.states) - 1} layers.]")
+    n = len(data.words)
+    if n == 1:
+        parts.numbers(
+            f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a "
+            "sentence."
+        )
+        return _folds(params, data, known)
+    parts.numbers(
+        f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by "
+        f"{number(float(np.nanmean(data.depth.others[0])))} on average"
+        + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else ".")
+    )
+    return _folds(params, data, known)
+
+
+def layer(params: Params, data: Data) -> Folds:
+    """One word on its way through one layer."""
+    word = word_of(data)
+    layers = range(len(data.states) - 1)  # those of this model, so the step draws their control
+    layer = controls.segmented("Layer", layers, "layer", 0, lambda i: f"Layer L{i}", quiet=True)
+    found = maths.stages(data.run, layer, word)
+    rows = [f"{stage.name}: {np.linalg.norm(stage.vector):.1f}" for stage in found]
+    room = lesson.presenting()
+    values = np.stack([stage.vector for stage in found])
+    limit = float(np.quantile(np.abs(values), 0.995))
+    title = f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers"
+    picture = tensors([Panel(title, values, rows, limit=limit, ours=True)], height=300, room=room)
+    parts.show(
+        picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture."
+    )
+    by = {stage.name: stage.vector for stage in found}
+    attention, network = by["attention"], by["feed-forward"]
+    gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
+    parts.numbers(
+        f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
+        f"adds a vector of length {np.linalg.norm(attention):.2f}, the network one of "
+        f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}. x + "
+        f"attention and the recorded sum differ by {exactly(gap)}."
+    )
+    _choose_word(data)
+    return _folds(params, data)
+
+
+def stack(params: Params, data: Data) -> Folds:
+    """The states of all words after so many layers, and how alike the words are there."""
+    n = len(data.states) - 1
+    at = state.read(f"{SLUG}N", n, state.whole(0, n))
+    room, values = lesson.presenting(), data.states[at]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        when = "before any layer" if at == 0 else f"after {at} of {n} layers"
+        limit = float(np.quantile(np.abs(values), 0.995))
+        panel = Panel(
+            f"The {len(data.words)} × {values.shape[1]} numbers {when}", values, data.words, limit=limit
+        )
+        picture = tensors([panel], height=300, room=room)
+        parts.show(picture, f"{SLUG}states", "The states of all words as a heat picture.")
+    with right:
+        _alike(data, at, "stack", 170 if room else 250)
+    parts.numbers(
+        f"After {at} layers a word's cosine with what it was before any layer is "
+        f"{number(float(data.depth.kept[at].mean()))} on average. x ← layer(x), {n} times in a plain loop, "
+        f"and the run differ by {exactly(data.off)}."
+    )
+    controls.slider("N: read after so many layers", 0, n, f"{SLUG}N", n)  # up to the layers of this model
+    return _folds(params, data)
+
+
+def maps(params: Params, data: Data) -> Folds:
+    """All maps of the sentence, and the chosen one."""
+    layers, heads = data.weights.shape[:2]
+    left, right = st.columns([3, 2], gap="medium")
+    layer, head = layers - 1, 0
+    with left:
+        origin.tell_run(data.run, "self")
+        title = f"{layers} layers of {heads} heads"
+        chosen = grid(
+            data.weights,
+            key=f"{SLUG}grid",
+            selected=(layer, head),
+            title=title,
+            queries=data.words,
+            keys=data.words,
+        )
+        layer, head = chosen.head or (layer, head)
+    found = data.weights[layer, head]
+    origin.tell_run(data.run, "self", layer, head)
+    with right:
+        heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
+    query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
+    parts.numbers(
+        f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In "
+        f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” looks at "
+        f"“{data.words[key]}”."
+    )
+    return _folds(params, data)
+
+
+def depth(params: Params, data: Data) -> Folds:
+    """How much of itself each word keeps and how alike the words become, over the layers."""
+    word, found = word_of(data), data.depth
+    curves = [("with itself before any layer", found.kept)]
+    if len(data.words) > 1:
+        curves.append(("with the other words, mean", found.others))
+    parts.show(
+        over_layers(curves, data.words, word, height=330),
+        f"{SLUG}depth",
+        "Cosine of each word with itself and with the others, by layer.",
+    )
+    names = ["before any", *(f"after L{i}" for i in range(len(found.kept) - 1))]
+    told = "; ".join(
+        f"{name} {number(float(kept[word]))} and {number(float(others[word]))}"
+        for name, kept, others in zip(names, found.kept, found.others, strict=True)
+    )
+    parts.numbers(f"“{data.words[word]}”, with itself and with the others: {told}.")
+    _choose_word(data)
+    return _folds(params, data)
+
+
+def count(params: Params, data: Data) -> Folds:
+    """The parameters of one layer, matrix by matrix."""
+    cfg, own = data.run.model.config, params.shape == "own"
+    shapes = {"own": (cfg.d_model, cfg.d_ff, cfg.n_layers), "base": (512, 2048, 6), "printed": (512, 512, 6)}
+    d, f, n = shapes[params.shape]
+    matrices = maths.counted(data.run.model) if own else maths.by_formula(d, f)
+    values = np.array([[count] for count in matrices.values()], float)
+    figure = bars(values, list(matrices), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
+    parts.show(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.")
+    total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
+    parts.numbers(
+        f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "
+        f"d_ff + d + d_ff + 4 d = {formula:,}; difference {total - formula}. {n} layers: {n * total:,}."
+    )
+    return _folds(params, data)
+
+
+def _folds(params: Params, data: Data, known: bool = True) -> Folds:
+    return Folds(
+        lambda: table(data),
+        lambda: {
+            "states": data.states,
+            "kept": data.depth.kept,
+            "others": data.depth.others,
+            "weights": data.weights,
+        },
+        code(params),
+        known,
+        {"residual.first": {}, "norm.apply": {}, "ffn.residual": {}, "ffn.inside": {}},
+        (
+            r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + "
+            r"d_{ff}}_{\text{network}} + \underbrace{4 d}_{\text{two norms}}",
+        ),
+        lambda: _counted(data),
+    )
+
+
+def _counted(data: Data) -> None:
+    cfg = data.run.model.config
+    each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
+    parts.numbers(
+        f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + "
+        f"{sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
+        f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\n"
+        f"The base of 2017: {base:,} a layer, six of them {6 * base:,}; with 512 inner units only "
+        f"{sizes.encoder_layer(512, 512):,}."
+    )
+
+
+def table(data: Data) -> pd.DataFrame:
+    """Each word by layer: cosine with itself before any layer, mean cosine with the others."""
+    names = ["before any", *(f"after L{i}" for i in range(len(data.states) - 1))]
+    kept = pd.DataFrame(
+        np.round(data.depth.kept, 4), index=[f"itself, {name}" for name in names], columns=list(data.words)
+    )
+    others = pd.DataFrame(
+        np.round(data.depth.others, 4), index=[f"others, {name}" for name in names], columns=list(data.words)
+    )
+    return pd.concat([kept, others])
+
+
+def code(params: Params) -> str:
+    """Lines that make the numbers again."""
+    return (
+        "import core\nfrom viz.course.transformer.encoder import maths as depth\n\n"
+        f"model = core.open_model({params.model!r})\nrun = model.run({params.text!r})\n"
+        "states = depth.hidden(run)  # (layer + 1, word, d)\nfound = depth.over_depth(states)\n"
+        "print(found.kept.round(3))\nlooped, off = depth.as_loop(run)\n"
+        "print(off, depth.counted(model), sum(depth.counted(model).values()))"
+    )

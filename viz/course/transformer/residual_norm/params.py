@@ -1,0 +1,50 @@
+"""What can be set on the exhibit on residual and norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.shell import state
+from viz.widgets.knobs import Knobs, draw, knob, models, segmented, sentence, slider, toggle, touched
+
+LONGEST = 32
+"""Pieces of a sentence: each is a pill."""
+MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
+SENTENCES = (
+    "The little dog ran after the ball.",
+    "She was hungry, so she ate the apple.",
+    "The animal didn't cross the street because it was too tired.",
+)
+DRAWN = 512
+NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
+AXES = {"layer": "layer norm: along a row", "batch": "batch norm: down a column"}
+ORDERS = {"post": "LN(x + f(x))", "pre": "x + f(LN(x))", "worded": "x + LN(f(x))"}
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis;
+    the order; the draw."""
+
+    text: str = knob(
+        SENTENCES[0],
+        sentence(
+            "Sentence", SENTENCES, drops=("word",), of=lambda p: p.model, most=f"up to {LONGEST} tokens"
+        ),
+        link="text",
+    )
+    model: str = knob(MODELS[0], models("Model", MODELS))
+    layer: int = knob(3, touched(state.whole(0, 11)))
+    word: int = knob(2, touched(state.whole(0, 999)))
+    residual: str = knob("off", segmented("Residual sums", ("on", "off"), width=1))
+    size: float = knob(0.5, slider("Size of what a sub-layer gives", 0.1, 1.0, 0.1, width=300))
+    gain: float = knob(1.0, slider("Gain g", 0.0, 3.0, 0.1, width=220))
+    bias: float = knob(0.0, slider("Bias b", -2.0, 2.0, 0.1, width=220))
+    printed: bool = knob(False, toggle("σ as printed", width=1))
+    numbers: str = knob(
+        "word", segmented("Numbers", tuple(NUMBERS), NUMBERS.__getitem__, quiet=True, width=1)
+    )
+    axis: str = knob("layer", segmented("Norm", tuple(AXES), AXES.__getitem__, width=1))
+    push: float = knob(10.0, slider("Push one number of the framed word by", -20.0, 20.0, 0.5, width=500))
+    order: str = knob("post", segmented("Order of sum and norm", tuple(ORDERS), ORDERS.__getitem__, width=1))
+    draw: int = knob(0, draw(99))

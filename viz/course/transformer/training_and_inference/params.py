@@ -1,0 +1,103 @@
+"""What can be set on the exhibit on training and inference: a pair, which has a box for each language, the optimiser, its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import InputError
+from core.text.tokenizer import typed
+from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES
+from viz.labels import literal, visible
+from viz.shell import state
+from viz.widgets import compute, controls
+from viz.widgets.knobs import Control, Knobs, knob, segmented, toggle, touched
+
+SLUG = "training_and_inference."
+MODEL = "translator-en-es"
+PAIRS = (
+    ("She has a white car.", "Ella tiene un coche blanco."),
+    ("You are welcome.", "De nada."),
+    ("You are welcome.", "Con mucho gusto."),
+    ("I am a student.", "Soy estudiante."),
+)
+FACTORS = (0.25, 1.0, 4.0)
+_PILLS = SLUG + "pairs"
+
+
+def own(text: str) -> str:
+    """The target of a sentence that the visitor chose none for: ours, or what the model writes. Raises InputError for no text."""
+    return (
+        next((target for source, target in PAIRS if source == text), None)
+        or compute.run(MODEL, text, keep=()).target_text
+        or ""
+    )
+
+
+def _pair(name: str, start: str, params: Params, _: object) -> None:
+    """The pair that is learnt: English, the wanted Spanish, and examples of both."""
+    text = params.text
+    try:
+        wanted = own(text)
+    except InputError:  # told above, where the picture would be
+        wanted = ""
+    drops = (SLUG + "steps", SLUG + "passes", SLUG + "place")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        controls.text(
+            "English sentence", name, start, placeholder="Type a sentence", drops=("target", *drops), of=MODEL
+        )
+    with right:
+        target = controls.text(
+            "Spanish, as it is wanted", "target", wanted, placeholder="Type its translation", drops=drops
+        )
+    now = PAIRS.index((text, target)) if (text, target) in PAIRS else None
+    state.held(_PILLS, now)
+    st.pills(
+        "Examples",
+        range(len(PAIRS)),
+        format_func=lambda i: literal(" → ".join(PAIRS[i])),
+        key=_PILLS,
+        default=now,
+        on_change=_chosen,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+
+
+def _chosen() -> None:
+    at = st.session_state.get(_PILLS)
+    if at is not None:
+        text, target = PAIRS[at]
+        state.write(
+            text=text, target=target, **{SLUG + "steps": None, SLUG + "passes": None, SLUG + "place": None}
+        )
+
+
+def word(token: str) -> str:
+    """A piece as a word: its leading space left out, other white space visible."""
+    return visible(token.removeprefix(" ") or token)
+
+
+def named(tokens: Sequence[str]) -> list[str]:
+    """Pieces as words."""
+    return [word(token) for token in tokens]
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the pair (`target` "" where he typed none), the optimiser's rule and rate, and the steps that were taken."""
+
+    text: str = knob(PAIRS[0][0], Control(_pair, lambda opening: typed), link="text")
+    target: str = knob("", touched(typed), link="target")
+    shift: bool = knob(True, toggle("Shift the target by one position"))
+    rule: str = knob("SGD", segmented("Optimiser", tuple(RATES), width=1))
+    rate: float = knob(1.0, segmented("Learning rate ×", FACTORS, lambda factor: f"{factor:g}", width=1))
+    steps: int = knob(0, touched(state.whole(0, MOST)))
+
+    @property
+    def spanish(self) -> str:
+        """What is wanted. Raises InputError for no text."""
+        return self.target or own(self.text)

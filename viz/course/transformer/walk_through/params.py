@@ -1,0 +1,65 @@
+"""What can be set on the map of the Transformer, and what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.analysis.diagram_nodes import Box, boxes, numbers_of, parameters
+from core.errors import InputError
+from core.serving.engine import RunRequest, default
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched
+
+SLUG, MODEL = "walk_through.", "translator-en-es"
+SENTENCES = (
+    "She has a white car.",
+    "You are welcome.",
+    "The animal didn't cross the street because it was too tired.",
+    "I gave my little sister a red ball.",
+)
+LONGEST = 24
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the sentence, the layer of the map, and whether the decoder's input is shifted.
+
+    The box, the word and the sizes open with what the run gives: they are read in the steps.
+    """
+
+    text: str = knob(
+        SENTENCES[0],
+        sentence(
+            "English sentence", SENTENCES, drops=("word", "station"), of=MODEL, most=f"up to {LONGEST} tokens"
+        ),
+        link="text",
+    )
+    layer: int = knob(0, touched(state.whole(0, 63)), link="layer")
+    shift: bool = knob(True, toggle("Shift right"))
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """One run of the translator, its boxes in the order of computing, the parameters of each, and of the network."""
+
+    run: Any
+    boxes: tuple[Box, ...]
+    counts: Mapping[str, int] = field(repr=False)
+    total: int
+
+
+def compute(params: Params) -> Data:
+    """The sentence through the translator, with every tensor. Raises InputError for more pieces than the map can hold."""
+    model = default().open(MODEL)
+    n = len(model.tokenizer.encode(params.text).ids)
+    if n > LONGEST:
+        raise InputError(
+            f"The sentence has {n} tokens.",
+            f"The map holds up to {LONGEST}.",
+            "Shorten it, or take an example.",
+        )
+    found = boxes(model)
+    counts = {box.name: parameters(model, box) for box in found}
+    return Data(default().run(RunRequest(MODEL, params.text)), found, counts, numbers_of(model.network))

@@ -1,0 +1,39 @@
+"""What can be set on alignment: the English sentence, and by which state the source is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.why.alignment.maths import ASKERS, LONGEST, usable
+from viz.widgets.knobs import Knobs, knob, segmented, sentence
+
+SLUG = "alignment"
+CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
+SENTENCES = (
+    "She has a white car.",
+    "You are welcome.",
+    "The animal didn't cross the street because it was too tired.",
+    "The black cat is sleeping on the white bed.",
+)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose."""
+
+    text: str = knob(
+        SENTENCES[0],
+        sentence(
+            "English sentence",
+            SENTENCES,
+            of=lambda params: ASKERS[params.asks],
+            most=f"up to {LONGEST} tokens",
+        ),
+        link="text",
+    )
+    asks: str = knob("before", segmented("The state that asks", tuple(ASKERS), CALLED.__getitem__))
+
+    @property
+    def model(self) -> str:
+        """The translator that asks as chosen; where that one is missing, the other."""
+        return ASKERS[self.asks] if usable(ASKERS[self.asks]) else ASKERS["before"]

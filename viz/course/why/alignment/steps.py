@@ -1,0 +1,350 @@
+"""The steps on alignment: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.analysis import promised
+from core.analysis.arithmetic.cell import lines_of, needed_lines
+from core.run import Run
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.why.alignment import maths
+from viz.course.why.alignment.charts import mixing
+from viz.course.why.alignment.params import CALLED, SLUG, Params
+from viz.course.why.charts.unrolled import Lane, unrolled
+from viz.instruments import ALIGNING, arithmetic, heatmap, words_view
+from viz.instruments.kit import origin
+from viz.labels import distinct, literal, percent, visible
+from viz.shell import state
+from viz.widgets import compute, controls, lesson, parts
+
+AXIS = ("written", "read")
+
+
+def guess(params: Params, data: maths.Data) -> Folds:
+    """Where does it look while it writes? The answer is the largest weight of the row."""
+    row, keys = maths.telling(data), distinct(data.words)
+    weights, word, so_far = data.weights[row], data.written[row], " ".join(data.written[:row])
+    most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
+    told = lesson.predict(
+        f"{SLUG}.first",
+        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. At which English word does it look "
+        "most?",
+        dict(zip(keys, weights.tolist(), strict=True)),
+        keys[most],
+        f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
+        f"“{data.words[after]}”. Nobody told it which words belong together: "
+        "the weights were learned from pairs of sentences alone.",
+    )
+    n, m = len(data.words), len(data.written)
+    upto = m if told else row
+    words_view(
+        data.weights[:upto] if upto else np.zeros((1, n)),
+        data.written[:upto] or ("START",),
+        data.words,
+        key=f"{SLUG}.words.{'all' if told else 'part'}",
+        targets=[(written, i) for i, written in enumerate(data.written[:upto])],
+        allowed=None if upto else np.zeros((1, n), bool),
+        selected=row if told else None,
+        special=("START", "END"),
+        names=("read", "written"),
+        say=ALIGNING,
+    )
+    if told:
+        said = f"“{data.text}” For each of its {m} tokens, END among them, the {n} weights are new: "
+        said += f"{m} × {n} = {m * n}."
+    else:
+        said = f"{data.model} has read {n} tokens and written {row}. Guess first, then the rest is shown."
+    return _told(said, params, data, row, known=told)
+
+
+def read(params: Params, data: maths.Data) -> Folds:
+    """The states of both directions, and the two joined."""
+    n, p = data.ahead.shape
+    back, both = data.back.shape[1], data.joined.shape[1]
+    lanes = [Lane(f"from the left → ({n} × {p})", data.ahead, data.words, 8)]
+    if back:
+        lanes += [
+            Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
+            Lane(f"joined, hⱼ ({n} × {both})", data.joined, (), 16, arrows=False),
+        ]
+    room = lesson.presenting()
+    parts.show(
+        unrolled(lanes, pixels=6 if room else 8, large=1.5 if room else 1),
+        f"{SLUG}.read",
+        "States of both directions of the encoder, and the two joined.",
+    )
+    at = n // 2
+    left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
+    return _told(
+        f"h_{at + 1} of “{data.words[at]}”: {p} numbers that have read “{left}” and {back} that have read "
+        f"“{right}”, "
+        f"{both} together.",
+        params,
+        data,
+        maths.telling(data),
+    )
+
+
+def look(params: Params, data: maths.Data) -> Folds:
+    """Scores, weights, encoder states and the context vector of one written word."""
+    written = distinct(data.written)  # the words to choose from are those of the run
+    row = controls.pills(
+        "Written word", range(len(written)), f"{SLUG}.word", maths.telling(data), written.__getitem__
+    )
+    scores, weights = data.scores[row], data.weights[row]
+    figure = mixing(scores, weights, data.joined, data.contexts[row], distinct(data.words))
+    parts.show(
+        go.Figure(figure).update_layout(height=340) if lesson.presenting() else figure,
+        f"{SLUG}.look",
+        "Scores, weights, encoder states and the context vector of one written word.",
+    )
+    most, total = int(weights.argmax()), float(np.exp(scores - scores.max()).sum())
+    return _told(
+        f"Writing “{data.written[row]}”: the largest score is {number(float(scores[most]))}, of "
+        f"“{data.words[most]}”. "
+        f"Counted from it, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; "
+        f"all {len(weights)} weights add up to {weights.sum():.3f}.",
+        params,
+        data,
+        row,
+    )
+
+
+def matrix(params: Params, data: maths.Data) -> Folds:
+    """The alignment of the two sentences, row by row."""
+    m = len(data.written)
+    rows = state.read(f"{SLUG}.rows", m, state.whole(1, m)) if m > 1 else 1
+    heatmap(
+        data.weights[:rows],
+        data.written[:rows],
+        data.words,
+        key=f"{SLUG}.matrix",
+        axis=AXIS,
+        title=f"aᵢⱼ of {data.model}",
+        numbers=len(data.words) <= 16,
+        height=280 if lesson.presenting() else 360,
+    )
+    last = data.weights[rows - 1]
+    places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
+    folds = _told(
+        f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at "
+        f"“{data.words[int(last.argmax())]}” ({percent(last.max())}). "
+        f"Positions looked at most, row by row: {places}.",
+        params,
+        data,
+        maths.telling(data),
+    )
+    if m > 1:
+        controls.slider("Words written", 1, m, f"{SLUG}.rows", m)  # as many as the run wrote
+    return folds
+
+
+def without(params: Params, data: maths.Data) -> Folds:
+    """What is written with one vector for the whole sentence, and with every score the same."""
+    room, n, cost = lesson.presenting(), len(data.words), len(params.text)
+    with compute.many() as submit:
+        key = ("alignment.even", data.model, params.text)
+        text, weights, off = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
+        key = ("alignment.one", params.text, maths.usable(maths.ONE_VECTOR))
+        single = submit(key, lambda: maths.one_vector(params.text), 10 * cost)
+    own = "A new cᵢ for each word" if room else f"{data.model}: a new cᵢ for each word"
+    even = "Every score 0" if room else "The same model, every score 0"
+    cards, maps = st.columns([2, 3], gap="medium") if room else (st.container(), st.container())
+    with cards:
+        places = [st.container() for _ in range(3)] if room else st.columns(3, gap="small")
+    with places[0], _card():
+        _translation(own, data.text)
+        _telling_error(params.text, data.model, data.text)
+    with places[1], _card():
+        _translation(f"{even}: cᵢ is the mean of the {n} states", text)
+    with places[2], _card():
+        missing = f"{maths.ONE_VECTOR} is not here yet."
+        _translation(
+            f"{maths.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single
+        )
+        _telling_error(params.text, maths.ONE_VECTOR, single)
+    left, right = maps.columns(2, gap="medium")
+    with left:
+        trained = "As it was trained"
+        heatmap(
+            data.weights, data.written, data.words, key=f"{SLUG}.with", axis=AXIS, title=trained, height=200
+        )
+    with right:
+        rows = [str(i) for i in range(1, len(weights) + 1)]
+        origin.tell(
+            model=data.model, text=params.text, beside=text, kind="alignment", changed="every score 0"
+        )
+        heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
+    same = "It still writes the same." if text == data.text else "It writes something else."
+    return _told(
+        f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i = mean of h_j "
+        f"(largest difference {off:.0e}): every word gets the same vector. {same}",
+        params,
+        data,
+        maths.telling(data),
+    )
+
+
+def who_asks(params: Params, data: maths.Data) -> Folds:
+    """Both trained orders side by side."""
+    found: dict[str, maths.Data] = {}
+    with compute.many() as submit:
+        for asks, model in maths.ASKERS.items():
+            if maths.usable(model):
+                key, cost = (SLUG, model, params.text), 20 * len(params.text)
+                found[asks] = submit(key, lambda model=model: maths.translated(model, params.text), cost)
+    columns = st.columns(2, gap="medium")
+    for column, (asks, each) in zip(columns, found.items(), strict=False):
+        with column:
+            origin.tell(model=each.model, text=params.text, beside=each.text, kind="alignment")
+            title = f"{CALLED[asks]}: {each.model}"
+            heatmap(
+                each.weights,
+                each.written,
+                each.words,
+                key=f"{SLUG}.asks.{asks}",
+                axis=AXIS,
+                title=title,
+                height=300,
+            )
+            st.text(each.text)
+            _telling_error(params.text, each.model, each.text)
+    if len(found) < 2:
+        columns[1].text(
+            f"{maths.ASKERS['now']} is not here yet: one model is shown. "
+            "It was trained with its own order; there is no switch inside one model."
+        )
+    said = [
+        f"{each.model}: its query differs from s_(t-1) by {each.before:.2g} at most, from s_t by "
+        f"{each.now:.2g}."
+        for each in found.values()
+    ]
+    return _told(" ".join(said), params, data, maths.telling(data))
+
+
+def _card() -> DeltaGenerator:
+    return st.container(border=not lesson.presenting(), gap=None, height="stretch")
+
+
+def _translation(label: str, text: str) -> None:
+    st.markdown(f":gray[{literal(label)}]")
+    st.markdown(f"{'####' if lesson.presenting() else '###'} {literal(text or '(nothing)')}")
+
+
+def _telling_error(text: str, model: str, written: str | None) -> None:
+    """That a ready-made sentence came out wrong: before a room in a few words."""
+    if written and (found := promised.translated(text, model, written)) and not found.kept:
+        says = found.says.rpartition("; ")[2] if lesson.presenting() else found.says
+        st.text(f"A telling error: {says}")
+
+
+def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: bool = True) -> Folds:
+    """The sentence of numbers, whether another model stands in, and what belongs in the folds."""
+    parts.numbers(sentence)
+    wanted = maths.ASKERS[params.asks]
+    if not maths.usable(wanted):
+        st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
+
+    def table() -> pd.DataFrame:
+        weights = np.round(data.weights.astype(float), 4)
+        frame = pd.DataFrame(weights, index=distinct(data.written), columns=distinct(data.words))
+        frame["their sum"] = np.round(data.weights.sum(1), 4)
+        scores = np.round(data.scores[row].astype(float), 4)
+        frame.loc[f"scores of {visible(data.written[row])}"] = [*scores, None]
+        return frame
+
+    arrays = {
+        "queries": np.array(data.written),
+        "keys": np.array(data.words),
+        "scores": data.scores,
+        "weights": data.weights,
+        "h": data.joined,
+        "c": data.contexts,
+    }
+    return Folds(table, lambda: arrays, code(params, data), known, more=lambda: _equations(params, data, row))
+
+
+def _equations(params: Params, data: maths.Data, row: int) -> None:
+    """Similarity, softmax and context of one row, each line for a source word that is chosen here."""
+    keys = distinct(data.words)
+    most = int(data.weights[row].argmax())
+    key = controls.pills("Source word", range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
+    score, weight = number(float(data.scores[row, key]), 4), number(float(data.weights[row, key]), 4)
+    marks = {"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"}
+    lesson.equation("attention.probability", SLUG)
+    lesson.equation("attention.context", SLUG, marks=marks)
+    lesson.equation("attention.similarity", SLUG, values={"s_ij": score})
+    lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
+    asks = "s_(t-1), as these equations do" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
+    parts.numbers(f"{data.model} asks with {asks}.")
+    with st.container():
+        run = _run(params, data)
+        lines = lines_of(run, "alignment", 0, 0, row, key)
+        arithmetic(lines, key=f"{SLUG}.lines", words=(data.written[row], data.words[key]))
+    _split(run, row)
+    _slopes(data, row)
+
+
+def _run(params: Params, data: maths.Data) -> Run:
+    """The same run with what the arithmetic reads."""
+    first = compute.run(data.model, params.text, keep=maths.NEEDED)
+    kept = dict.fromkeys((*maths.NEEDED, *needed_lines(first, "alignment", 0)))
+    return compute.run(data.model, params.text, keep=tuple(kept))
+
+
+def _split(run: Run, row: int) -> None:
+    found = maths.split_score(run, row)
+    if found is None:
+        st.text("This model scores s W h; nothing is joined.")
+        return
+    gap = float(np.abs(found.stacked - found.parted).max())
+    scores = ", ".join(number(float(s), 3) for s in found.stacked)
+    lesson.equation("bahdanau.split", SLUG)
+    parts.numbers(
+        f"Both ways for this row, {found.width} hidden numbers: {scores}. Largest difference {gap:.0e}. "
+        "W_2 h_j is the same for every written word, so it is computed once a sentence."
+    )
+
+
+def _slopes(data: maths.Data, row: int) -> None:
+    weights, keys = data.weights[row].astype(float), distinct(data.words)
+    most, slopes = int(weights.argmax()), maths.slopes(weights)
+    parts.equation(
+        r"\frac{\partial a_{ij}}{\partial s_{ik}} = a_{ij} (\delta_{jk} - a_{ik}) "
+        r"= \left[\mathrm{diag}(a_i) - a_i a_i^\top\right]_{jk}"
+    )
+    heatmap(
+        slopes,
+        keys,
+        keys,
+        key=f"{SLUG}.slopes",
+        scale="difference",
+        limit=0.25,
+        axis=("weight", "score"),
+        title="The derivative of each weight with respect to each score",
+        numbers=True,
+        height=240,
+    )
+    st.text(
+        f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about "
+        f"{0.1 * slopes[most, most]:+.4f}; the others give that up. "
+        "A row that has decided (a weight near 1) hardly learns any more."
+    )
+
+
+def code(params: Params, data: maths.Data) -> str:
+    """Lines that make the numbers again."""
+    return (
+        f"import core\n\nmodel = core.open_model({data.model!r})\nrun = model.run({params.text!r})\n"
+        "print(run.target_text)\n"
+        "a = run.attention('alignment', writing=True)  # a.weights[0, 0]: (written, read)\n"
+        "h = run.trace['encoder.layer.0.hidden']\nc = a.weights[0, 0] @ h\n"
+        f"even = model.run({params.text!r}, edits=[core.edits.Uniform('decoder.attn.scores')])  # c = mean of h\n"
+        "print(even.target_text)"
+    )

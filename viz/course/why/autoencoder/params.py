@@ -1,0 +1,43 @@
+"""What can be set on the context vector: the word or letter that goes in, p, where learning begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.text.tokenizer import typed
+from viz.course.why.autoencoder.maths import concepts
+from viz.course.why.autoencoder.maths.glyphs import letters
+from viz.labels import shorten, visible
+from viz.shell import state
+from viz.widgets import controls
+from viz.widgets.knobs import Control, Knobs, draw, knob, pills, slider
+
+SLUG = "autoencoder"
+TAUGHT = tuple(concept.english for concept in concepts.taught())
+WORDS = (*TAUGHT, *concepts.UNTAUGHT)
+
+
+def called(word: str) -> str:
+    """A word of the list, or one that no decoder was taught."""
+    return word if word in TAUGHT else f"{shorten(visible(word), 30) or 'nothing'} (not in the list)"
+
+
+def _word(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
+    """The list and a box for a word of one's own hold one text, whole, however long."""
+    now = state.read(name, opening, str)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), name, opening, called)
+        controls.text("or an English word of your own", name, opening, placeholder="Type a word")
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose."""
+
+    p: int = knob(4, slider("p, the numbers in the context", 1, 24))
+    word: str = knob("elephant", Control(_word, lambda opening: typed))
+    letter: str = knob("A", pills("The letter that goes in", letters()))
+    draw: int = knob(0, draw(99))

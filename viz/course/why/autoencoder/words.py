@@ -1,0 +1,163 @@
+"""A word squeezed into p numbers: one decoder that is guessed, then four that write from the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.course.lesson import Folds
+from viz.course.why.autoencoder import charts
+from viz.course.why.autoencoder.maths import concepts, squeezed
+from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
+from viz.labels import percent
+from viz.widgets import lesson, parts
+
+MARKS = {"c": "the bars in the middle"}
+
+
+def guess(params: Params, data: squeezed.Word) -> Folds:
+    """What does the French decoder say? Asked before it is shown."""
+    near, wanted = data.near["french"], _listed(params.word)
+    nearest = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
+    offered = {"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)
+    told = lesson.predict(
+        f"{SLUG}.first",
+        f"“{params.word}” is squeezed from 80 numbers into {params.p}. Which word does the French decoder "
+        "write?",
+        dict(sorted(offered.items())),
+        near[0][0],
+        f"The decoder spells from {numbers(params.p)}; the nearest words of its list, with their cosines, "
+        f"are {nearest}. "
+        f"With this size it names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list "
+        "does.",
+    )
+    _boxes(params, data, {"french": data.exits["french"] if told else None})
+    parts.numbers(_in_french(params, data) if told else " ")
+    return _folds(params, data, told)
+
+
+def three_boxes(params: Params, data: squeezed.Word) -> Folds:
+    """Encoder, hidden space, decoder."""
+    _boxes(params, data, {"french": data.exits["french"]})
+    parts.numbers(_in_french(params, data))
+    return _folds(params, data)
+
+
+def many_targets(params: Params, data: squeezed.Word) -> Folds:
+    """Four decoders on one context."""
+    _boxes(params, data, dict(data.exits))
+    right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
+    parts.numbers(
+        f"From the same {numbers(params.p)}: {', '.join(data.exits.values())}. "
+        f"Of the {len(TAUGHT)} words in the list these come out right: {right}."
+    )
+    return _folds(params, data)
+
+
+def numbers(p: int) -> str:
+    """So many numbers.
+
+    >>> numbers(1), numbers(4)
+    ('1 number', '4 numbers')
+    """
+    return f"{p} number{'s' if p > 1 else ''}"
+
+
+def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> None:
+    """Encoder and decoder as products, with the shapes and numbers of this run."""
+    d, shown = entry.size, ", ".join(f"{value:.2f}" for value in context[:6]).replace("-", "−")
+    lesson.equation("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
+    lesson.equation("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
+    sizes = {"p": str(p), "d": str(d)}
+    lesson.equation("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
+    st.text(
+        f"x has {d} numbers, taken from the mean of all inputs; the encoder is {p} by {d}; "
+        f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "
+        "squared "
+        f"singular values behind number {p}, divided by the sum of all."
+    )
+    st.markdown(
+        "No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right "
+        "singular "
+        "vectors reach it; so does learning, by other axes of the same p-dimensional space."
+    )
+
+
+def _listed(word: str) -> str | None:
+    """What our list says in French, or None for an untaught word."""
+    return next((concept.french for concept in concepts.taught() if concept.english == word), None)
+
+
+def _boxes(params: Params, data: squeezed.Word, exits: dict[str, str | None]) -> None:
+    """Three boxes; a word that is None is covered."""
+    covered = None in exits.values()
+    parts.show(
+        charts.boxes(
+            (params.word, data.entry.reshape(10, 8), True),
+            data.context,
+            [(language.title(), word) for language, word in exits.items()],
+            limit=data.limit,
+            height=360,
+        ),
+        f"{SLUG}.boxes",
+        f"{params.word} as 80 numbers, {params.p} numbers, "
+        + ("and a word still covered." if covered else "and the word of each decoder."),
+    )
+
+
+def _in_french(params: Params, data: squeezed.Word) -> str:
+    wanted, said = _listed(params.word), data.exits["french"]
+    verdict = f" The list says {wanted}." if wanted else ""
+    if wanted == said:
+        verdict = " That is the word of the list."
+    return (
+        f"From {numbers(params.p)} the French decoder writes {said}.{verdict} "
+        f"It names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list does."
+    )
+
+
+def _folds(params: Params, data: squeezed.Word, known: bool = True) -> Folds:
+    """Encoder and decoder with these numbers; the nearest words of every list."""
+    rows = [
+        (language, word, f"{cosine:.3f}") for language, near in data.near.items() for word, cosine in near
+    ]
+    exits = {f"out {name}": np.asarray(word) for name, word in data.exits.items()}
+
+    def explained() -> None:
+        equations(params.p, data.entry, data.context, data.lost)
+        st.markdown(
+            "A language's decoder is linear too: it gives a number for each pair of neighbouring letters, "
+            "fitted by "
+            "least squares. The word of its list whose letter pairs point most nearly the same way (the "
+            "largest "
+            "cosine, both taken from their mean) is written."
+        )
+
+    return Folds(
+        lambda: pd.DataFrame(rows, columns=["decoder", "word of its list", "cosine"]).set_index("decoder"),
+        lambda: {"input": data.entry, "context": data.context} | exits,
+        code(params),
+        known,
+        more=explained,
+    )
+
+
+def code(params: Params) -> str:
+    """The lines that make the same in a notebook."""
+    word = params.word.strip().casefold()
+    vector = f"known[{word!r}]" if word in WORDS else "row / np.linalg.norm(row)"
+    row = f"row = table[model.tokenizer.encode({word!r}).ids[0]].astype(float)\n"
+    return (
+        "import core\nimport numpy as np\nfrom viz.course.why.autoencoder.maths import concepts\n"
+        "from viz.course.why.autoencoder.maths.autoencoder import Data\n\n"
+        'model = core.open_model("vectors-mini")\n'
+        'table = model.network.get_parameter("embed.token.weight").numpy()\n'
+        "words = [c.english for c in concepts.taught()] + list(concepts.UNTAUGHT)\n"
+        "known = concepts.vectors(table, {w: model.tokenizer.encode(w).ids[0] for w in words})\n"
+        + ("" if word in WORDS else row)
+        + "rows = Data(np.array([known[c.english] for c in concepts.taught()]))\n"
+        f"book = concepts.Dictionary(rows, {params.p})\n"
+        f"context = book.coder.context({vector})\n"
+        "print([language.says(context) for language in book.languages.values()])"
+    )

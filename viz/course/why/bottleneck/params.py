@@ -1,0 +1,25 @@
+"""What can be set on the bottleneck: letters to be copied, the cell of both networks, a draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.why.bottleneck.maths.copies import CELLS, letters_of
+from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence
+
+SLUG = "bottleneck"
+WORDS = ("thequickbrownfox", "attention", "abcdefghijklmnopqrst", "aaaaabaaaa")
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose; how many letters are read or written, at two steps, depends on the run."""
+
+    word: str = knob(WORDS[0], sentence("Your word, letters a to z", WORDS, placeholder="Type a word"))
+    cell: str = knob("rnn", segmented("Cell", tuple(CELLS), CELLS.__getitem__, quiet=True))
+    draw: int = knob(0, draw(99, again="Other held-out words"))
+
+    @property
+    def letters(self) -> str:
+        """What the models read of the word."""
+        return letters_of(self.word) or WORDS[0]

@@ -1,0 +1,350 @@
+"""The steps on the bottleneck: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.data.tasks import COPY_LENGTHS
+from viz.charts import by_length
+from viz.charts.by_length import Curve
+from viz.charts.copied import Row, letters
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.why.bottleneck.maths import cells, copies
+from viz.course.why.bottleneck.maths.copies import CELLS
+from viz.course.why.bottleneck.params import SLUG, Params
+from viz.course.why.charts.unrolled import Lane, unrolled
+from viz.labels import percent
+from viz.shell import state
+from viz.widgets import compute, controls, lesson, parts
+
+ANSWERS = ("all of them", "more than half, not all", "half or fewer")
+CELL_EQUATIONS = {
+    "gru": r"\begin{aligned} r, z &= \sigma(W h_{i-1} + U x_i + b) \\ "
+    r"\tilde h_i &= \tanh(r \odot W_n h_{i-1} + U_n x_i + b_n) \\ "
+    r"h_i &= (1 - z) \odot \tilde h_i + z \odot h_{i-1} \end{aligned}",
+    "lstm": r"\begin{aligned} f, i, o &= \sigma(W h_{i-1} + U x_i + b), "
+    r"\quad g = \tanh(W_g h_{i-1} + U_g x_i + b_g) \\ "
+    r"m_i &= f \odot m_{i-1} + i \odot g, \quad h_i = o \odot \tanh(m_i) \end{aligned}",
+}
+MORE = 4
+"""Letters drawn behind the length of the word, where a model wrote on."""
+
+
+def guess(params: Params, data: copies.Data) -> Folds:
+    """How much of this word comes back? The answer is counted in what the model wrote."""
+    one, n, wrote = data.one, len(data.one.read), "".join(data.one.written)
+    told = lesson.predict(
+        f"{SLUG}.right",
+        f"The {CELLS[params.cell]} has read the {n} letters of “{''.join(one.read)}” into one vector of "
+        f"{len(one.context)} numbers. How many letters come back right?",
+        ANSWERS,
+        share_in_words(one.right, n),
+        f"{one.right} of {n}: it wrote “{wrote}”. {_why(one)}",
+    )
+    written = _row("written from one vector", one) if told else Row("written from one vector", ["?"] * n)
+    _letters(
+        [Row("read", one.read), written], "letters", "The letters read, and below them the letters written."
+    )
+    if told:
+        said = f"Written: “{wrote}”. {one.right} of {n} letters are right; "
+        said += "framed letters are wrong, darker ones were surer."
+    else:
+        said = f"{n} letters are read; {len(one.context)} numbers are kept. "
+        said += "Guess first, then the second row is shown."
+    return _told(said, params, data, known=told)
+
+
+def read(params: Params, data: copies.Data) -> Folds:
+    """The encoder's states, letter by letter, and what is handed over."""
+    one, n = data.one, len(data.one.read)
+    at = state.read(f"{SLUG}.read", n, state.whole(1, n)) if n > 1 else 1
+    half, middle, whole = one.read_states.shape[1] // 2, (n - 1) / 2, at >= n
+    lanes = [
+        Lane("read from the left →", one.read_states[:, :half], one.read, 4, at),
+        Lane("← read from the right", one.read_states[:, half:], (), 4, at, back=True),
+        _context(one, shown=int(whole)),
+    ]
+    hands = [(0, float(n - 1), 2, middle + 0.3), (1, 0.0, 2, middle - 0.3)] if whole else []
+    parts.show(
+        unrolled(lanes, hands=hands, large=1.5 if lesson.presenting() else 1),
+        f"{SLUG}.read",
+        "The encoder's states, one tile a letter, and the context vector.",
+    )
+    if whole:
+        said = (
+            f"c = the last state of each direction: {half} numbers after “{one.read[-1]}” and {half} before "
+            f"“{one.read[0]}”. {n} letters became {2 * half} numbers from {number(float(one.context.min()))} "
+            f"to {number(float(one.context.max()))}."
+        )
+    else:
+        left, right = "".join(one.read[:at]), "".join(reversed(one.read[n - at :]))
+        said = f"After {at} of {n} letters: the state from the left has read “{left}”, "
+        said += f"the one from the right “{right}”."
+    folds = _told(said, params, data)
+    if n > 1:
+        controls.slider("Letters read", 1, n, f"{SLUG}.read", n)  # as many as the word has
+    return folds
+
+
+def write(params: Params, data: copies.Data) -> Folds:
+    """The decoder's states, and the letter that each wrote."""
+    one, n, m = data.one, len(data.one.read), len(data.one.written)
+    at = state.read(f"{SLUG}.written", m, state.whole(0, m)) if m else 0
+    names = ("", *one.written[: n + MORE])
+    states, title = (
+        np.concatenate((one.first[None], one.written_states)),
+        "decoder states, and the letter each wrote",
+    )
+    marked = min(at, len(names) - 1)
+    lanes = [_context(one), Lane(title, states[: len(names)], names, 8, at + 1, marked=marked)]
+    parts.show(
+        unrolled(
+            lanes, hands=[(0, (n - 1) / 2 - 0.3, 1, 0.0)], pixels=11, large=1.5 if lesson.presenting() else 1
+        ),
+        f"{SLUG}.write",
+        "The context vector and the decoder's states, one tile a letter written.",
+    )
+    chance = percent(float(one.chances[max(at - 1, 0)]))
+    if at:
+        letter = one.written[at - 1]
+        has = f"the word has “{one.read[at - 1]}”" if at <= n else "the word had ended"
+        behind = "the word has it there" if not one.wrong[at - 1] else has
+        said = f"Letter {at}: “{letter}” at {chance}; {behind}. So far “{''.join(one.written[:at])}”."
+    else:
+        said = (
+            "l_0 is made of c alone. From it and the sign START comes l_1, "
+            f"which writes “{one.written[0] if m else 'END'}” at {chance}."
+        )
+    folds = _told(said, params, data)
+    if m:
+        controls.slider("Letters written", 0, m, f"{SLUG}.written", m)  # as many as the run wrote
+    return folds
+
+
+def look_back(params: Params, data: copies.Data) -> Folds:
+    """The same word by a decoder that may look at every state of the encoder."""
+    one, looks = data.one, data.looks
+    _letters(
+        [
+            Row("read", one.read),
+            _row("written from one vector", one),
+            _row("written while looking back", looks),
+        ],
+        "both",
+        "The letters read, those written from one vector, those written with attention.",
+    )
+    pattern = looks.pattern
+    assert pattern is not None
+    last = pattern[min(len(looks.read), len(pattern)) - 1]
+    most = int(last.argmax())
+    return _told(
+        f"From one vector {one.right} of {len(one.read)} are right, looking back {looks.right}. Writing its "
+        "last letter "
+        f"of the word, the decoder gives {percent(last[most])} of its attention to letter {most + 1}, "
+        f"“{looks.read[most]}”.",
+        params,
+        data,
+    )
+
+
+def length(params: Params, data: copies.Data) -> Folds:
+    """Letters right over the length of the word, six models, and the visitor's word."""
+    found, n = _tables(), len(data.one.read)
+    curves = []
+    for name, points in found.items():
+        cell = name.split("-")[1]
+        hue, dashed = list(CELLS).index(cell), "attention" not in name
+        curves.append(
+            Curve(_called(name), sorted(points.items()), hue, dashed=dashed, strong=cell == params.cell)
+        )
+    own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
+    figure = by_length.quality(curves, trained=max(COPY_LENGTHS), own=own)
+    parts.show(
+        figure.properties(height=330) if lesson.presenting() else figure,
+        f"{SLUG}.length",
+        "Share of letters right over the length of the word, six models.",
+    )
+    one, looks = (found[copy.model] for copy in (data.one, data.looks))
+    both = [
+        f"{letters} letters: {percent(one[letters])} and {percent(looks[letters])}"
+        for letters in (10, 20, 40)
+        if letters in one and letters in looks
+    ]
+    return _told(
+        f"{CELLS[params.cell]}, from one vector and looking back. {'; '.join(both)}. Diamonds: your word of "
+        f"{n}.",
+        params,
+        data,
+    )
+
+
+def slope(params: Params, data: copies.Data) -> Folds:
+    """How strongly the first letter moves the context vector, over length; and each letter of the word."""
+    word = params.letters
+    with compute.many() as submit:
+        over: dict[str, np.ndarray] = {}
+        for cell in CELLS:
+            key = ("bottleneck.fading", cell, params.draw)
+            over[cell] = submit(key, lambda cell=cell: copies.fading(cell, params.draw), 2_000)
+        places = submit(("bottleneck.places", word), lambda: copies.slopes_by_place(word), 4_000)
+    figure = by_length.slopes(
+        _curves(over, params.cell, first=1),
+        _curves(places, params.cell, first=0),
+        data.one.read,
+        titles=("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word"),
+    )
+    parts.show(
+        figure.properties(height=400) if lesson.presenting() else figure,
+        f"{SLUG}.slope",
+        "How strongly the first letter moves the context vector, over length; and each letter of the word.",
+    )
+    left = ", ".join(f"{CELLS[cell]} {share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
+    least = int(places[params.cell].argmin())
+    return _told(
+        f"Of the slope after one letter this much is left after ten: {left}. In your word c of the "
+        f"{CELLS[params.cell]} "
+        f"depends least on letter {least + 1}, “{data.one.read[least]}”: {places[params.cell][least]:.2f}.",
+        params,
+        data,
+    )
+
+
+def share_in_words(right: int, n: int) -> str:
+    """Which of ANSWERS a count is.
+
+    >>> share_in_words(3, 3), share_in_words(2, 3), share_in_words(2, 4)
+    ('all of them', 'more than half, not all', 'half or fewer')
+    """
+    return ANSWERS[0] if right == n else ANSWERS[1] if 2 * right > n else ANSWERS[2]
+
+
+def share(part: float) -> str:
+    """A share in percent that never rounds something to nothing."""
+    return percent(part) if part >= 0.005 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+
+
+def _why(copy: copies.Copy) -> str:
+    """Where it went wrong first, or that it did not."""
+    wrong = (i for i, letter in enumerate(copy.read) if i >= len(copy.written) or copy.written[i] != letter)
+    if (first := next(wrong, None)) is None:
+        return "The word is short enough for one vector."
+    written = f"“{copy.written[first]}”" if first < len(copy.written) else "nothing"
+    mistake = f"letter {first + 1}: {written} for “{copy.read[first]}”"
+    return f"The first mistake is {mistake}. One wrong letter moves the rest."
+
+
+def _row(name: str, copy: copies.Copy) -> Row:
+    most = len(copy.read) + MORE
+    return Row(name, copy.written[:most], copy.chances[: len(copy.written)][:most], copy.wrong[:most])
+
+
+def _letters(rows: list[Row], key: str, told: str) -> None:
+    parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", told)
+
+
+def _context(copy: copies.Copy, shown: int = 1) -> Lane:
+    """The tile of c, in the middle."""
+    middle, name = (len(copy.read) - 1) / 2, f"c: {len(copy.context)} numbers"
+    return Lane("", copy.context[None], (name,), 8, shown, start=middle, marked=0, arrows=False)
+
+
+def _curves(found: dict[str, np.ndarray], strong: str, *, first: int) -> list[Curve]:
+    return [
+        Curve(CELLS[cell], list(enumerate(sizes.tolist(), start=first)), hue, strong=cell == strong)
+        for hue, (cell, sizes) in enumerate(found.items())
+    ]
+
+
+def _called(name: str) -> str:
+    _, cell, *attends = name.split("-")
+    return f"{CELLS[cell]}{', looking back' if attends else ', one vector'}"
+
+
+def _tables() -> dict[str, dict[int, float]]:
+    return compute.submit("bottleneck.tables", copies.tables, 50)
+
+
+def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = True) -> Folds:
+    """The sentence of numbers, what of the visitor's word is read, and what belongs in the folds."""
+    parts.numbers(sentence)
+    if params.word != params.letters:
+        most = copies.LONGEST
+        st.caption(f"These models read letters a to z, {most} at most. Read here: {params.letters}")
+    one, word = data.one, params.letters
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(
+            {
+                _called(name): {f"{k} letters": percent(v, 2) for k, v in sorted(row.items())}
+                for name, row in _tables().items()
+            }
+        )
+        own = {}
+        for name in copies.MODELS:
+            key, cost = ("bottleneck.copy", name, word), 30 * len(word)
+            copy = compute.submit(key, lambda name=name: copies.copied(name, word), cost)
+            own[_called(name)] = f"{''.join(copy.written)} ({copy.right} of {len(copy.read)})"
+        frame.loc["your word"] = own
+        return frame
+
+    arrays = {
+        "h": one.read_states,
+        "c": one.context,
+        "l": one.written_states,
+        "chances": one.chances,
+        "h_looking_back": data.looks.read_states,
+        "pattern": data.looks.pattern,
+    }
+    return Folds(table, lambda: arrays, code(params), known, more=lambda: _equations(params, one))
+
+
+def _equations(params: Params, one: copies.Copy) -> None:
+    """One state, the context and the first letters written, and what a cell costs."""
+    n, width = one.read_states.shape
+    if params.cell == "rnn":
+        lesson.equation("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
+    else:
+        parts.equation(CELL_EQUATIONS[params.cell])
+    first = [number(float(v), 3) for v in one.context[:4]]
+    lesson.equation("rnn.context", SLUG, values={"c": [*first, "…"]})
+    lesson.equation(
+        "seq2seq.probability", SLUG, marks={"c": "the framed tile", "l_i": "a tile of the decoder"}
+    )
+    lines = [
+        f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers are handed over, "
+        f"whether {n} letters were read or one.",
+        f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}",
+    ]
+    for i, letter in enumerate(one.written[1:4], start=1):
+        lines.append(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}")
+    st.text("\n".join(lines))
+    st.text(
+        "Parameters of a cell, parts × (p (d + p) + 2 p), "
+        "where d is the size of a letter's vector and p that of a state:"
+    )
+    rows = [
+        {
+            "cell": name.upper(),
+            "parts": cells.PARTS[name],
+            "d = 4, p = 8": cells.parameters(name, 4, 8),
+            "the same, both directions": cells.parameters(name, 4, 8, both_ways=True),
+            "this encoder": cells.parameters(name, width, width // 2, both_ways=True),
+        }
+        for name in ("rnn", "gru", "lstm")
+    ]
+    st.table(pd.DataFrame(rows).set_index("cell"), border="horizontal")
+
+
+def code(params: Params) -> str:
+    """Lines that make the numbers again."""
+    return (
+        f"import core\n\nmodel = core.open_model('copy-{params.cell}')\nrun = model.run({params.letters!r})\n"
+        "print(run.target_text)\n"
+        "h = run.trace['encoder.layer.0.hidden']  # (letter, d)\n"
+        "c = run.trace['decoder.start.context']  # (d,)\n\n"
+        "from viz.course.why.bottleneck.maths.reach import reach\n"
+        f"slopes = reach(model, [{params.letters!r}]).whole[0]  # |d c / d x_i|"
+    )

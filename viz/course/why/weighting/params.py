@@ -1,0 +1,96 @@
+"""What can be set on the first exhibit; where scores can come from depends on the sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.shared.maths import weighting
+from viz.shell import state
+from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, touched
+
+SLUG, MODEL = "weighting", "gpt-mini"
+SENTENCE = " ".join(weighting.WORDS) + "."
+SOURCES = {
+    "hand": "set by hand, as the slides mark the words",
+    "equal": "all equal",
+    "model": "surprisal for gpt-mini",
+    "own": "my own sliders",
+}
+PLACES = {
+    "face": (3.5, 3.5),
+    "smile": (4.3, 3.5),
+    "hands": (8.2, 3.5),
+    "hills": (4.0, 0.5),
+    "sky": (0.5, 6.5),
+}
+"""Where a pill puts the attention: (row, column) on the grid of 10 x 8 patches."""
+TOUCHED = "where I touched"
+BETWEEN = "_"
+
+
+def importances(raw: str, n: int = len(weighting.WORDS)) -> tuple[float, ...]:
+    """The importances in a link: a number from 0 to 5 for each of n words, "1.5_1.5_0_..".
+
+    >>> importances("0_0_0_0_5_0_0_5_0_1.5")[-1]
+    1.5
+    """
+    try:
+        values = tuple(float(part) for part in raw.split(BETWEEN))
+    except ValueError:
+        values = ()
+    if len(values) != n or not all(0 <= value <= weighting.MOST for value in values):
+        raise state.Unusable(f"It must be {n} numbers from 0 to {weighting.MOST:g}, with {BETWEEN} between.")
+    return values
+
+
+def _on_scale(raw: str) -> str:
+    """The rule of the link for importances: as many as there are."""
+    importances(raw, len(raw.split(BETWEEN)))
+    return raw
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """`source`: where the scores come from, "" for the first of `sources`; `raw`: the visitor's own ones."""
+
+    text: str = knob(
+        SENTENCE,
+        sentence(
+            "Sentence",
+            of=MODEL,
+            most=f"up to {weighting.MOST_WORDS} words",
+            drops=("raw", "source"),
+            placeholder="Type a sentence of 2 to 16 words",
+            quiet=True,
+        ),
+        link=f"{SLUG}.sentence",
+    )
+    source: str = knob("", touched(state.one_of(tuple(SOURCES))))
+    raw: str = knob("", touched(_on_scale))
+    threshold: int = knob(10, slider("A word that weighs less than this vanishes, %", 0, 40))
+    part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED)))
+    cell: int = knob(0, touched(state.whole(0, 79)))
+    width: float = knob(1.2, slider("How wide the patch of attention is, in patches", 0.4, 3.0, 0.1))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where scores can come from, the first at once: only the opening sentence's are set by hand."""
+        return tuple(SOURCES) if self.text == SENTENCE else ("model", "equal", "own")
+
+    @property
+    def chosen(self) -> str:
+        """Where the scores come from."""
+        return self.source if self.source in self.sources else self.sources[0]
+
+    @property
+    def own(self) -> tuple[float, ...]:
+        """The visitor's scores, one a word; before any slider was moved those by hand, or equal ones."""
+        n = len(weighting.words_of(self.text))
+        if self.raw and len(self.raw.split(BETWEEN)) == n:
+            return importances(self.raw, n)
+        return weighting.BY_HAND if self.text == SENTENCE else (1.0,) * n
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """Where the attention on the picture is: a named part, or the patch that was touched."""
+        return PLACES.get(self.part) or (float(self.cell // 8), float(self.cell % 8))

@@ -1,0 +1,175 @@
+"""What a visitor can set on a page, each said once: its opening value, its control, its rule, and its name in the link.
+
+    @dataclass(frozen=True)
+    class Params(Knobs):
+        d_k: int = knob(64, stops("d, the numbers in a query", (4, 16, 64)))
+        text: str = knob("I am a student.", sentence("Sentence", of="gpt-mini"), link="text")
+
+    params = Params.read("scaling")     # the link first, then this visit, then the opening value: viz.shell.state
+    params.show("scaling", "d_k")       # its control, in the link as scaling.d_k
+
+A control is a function of `viz.widgets.controls` that waits for its name and its opening value. What is written on it, and what it
+offers, may depend on the other values: then it is a function of the Params.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import streamlit as st
+
+from core.serving.engine import default
+from core.text.tokenizer import typed
+from viz.shell import state
+from viz.widgets import controls
+
+Of = Any
+"""A value, or a function that makes it of the Params."""
+Width = int | Literal["stretch"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a value is set: `draw(name, opening, params, names)` draws it (`names` gives the link's name of a field), `rule(opening)` is the
+    parser of the link. Controls with a `width` in pixels stand in one row, "stretch" shares it evenly; 0 is a row of its own."""
+
+    draw: Callable[[str, Any, Any, Callable[[str], str]], object]
+    rule: Callable[[Any], Callable[[str], Any]]
+    width: Width = 0
+
+
+def knob(opening: Any, control: Control, link: str = "") -> Any:
+    """A field of `Knobs`; `link`: its name in the link where that is not SLUG.FIELD, as "text", which travels from page to page."""
+    return dataclasses.field(default=opening, metadata={"control": control, "link": link})
+
+
+class Knobs:
+    """Base of a page's frozen dataclass `Params`, whose fields are all made by `knob`."""
+
+    @classmethod
+    def link(cls, slug: str, field: str) -> str:
+        """The name of a field in the link."""
+        return cls._fields()[field].metadata["link"] or f"{slug}.{field}"
+
+    @classmethod
+    def read(cls, slug: str) -> Self:
+        """What is chosen. Nonsense in the link is told, and the nearest value stands in."""
+        return cls(**{
+            name: state.read(cls.link(slug, name), field.default, field.metadata["control"].rule(field.default)) for name, field in cls._fields().items()
+        })  # fmt: skip
+
+    def show(self, slug: str, *names: str) -> None:
+        """The controls of these fields: narrow ones side by side, the others below each other."""
+        for beside, row in itertools.groupby(names, self._beside):
+            if beside:
+                self._row(slug, row)
+                continue
+            for name in row:
+                self._draw(slug, name)
+
+    def _beside(self, name: str) -> str:
+        """Which controls it stands beside: "" for none."""
+        width = self._fields()[name].metadata["control"].width
+        return width if isinstance(width, str) else "narrow" if width else ""
+
+    def _row(self, slug: str, names: Iterable[str]) -> None:
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            for name in names:
+                width = self._fields()[name].metadata["control"].width
+                with st.container(width="content" if width == 1 else width):
+                    self._draw(slug, name)
+
+    def _draw(self, slug: str, name: str) -> None:
+        field = self._fields()[name]
+        field.metadata["control"].draw(self.link(slug, name), field.default, self, lambda other: self.link(slug, other) if other in self._fields() else f"{slug}.{other}")
+
+    @classmethod
+    def _fields(cls) -> dict[str, dataclasses.Field[Any]]:
+        return {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+
+
+def _of(value: Of, params: Any) -> Any:
+    return value(params) if callable(value) else value
+
+
+def _one_of(options: Sequence[Any]) -> Callable[[Any], Callable[[str], Any]]:
+    return lambda opening: state.one_of(tuple(options), opening)
+
+
+def _among(options: Of) -> Callable[[Any], Callable[[str], Any]]:
+    """The rule of a choice; one whose options depend on the others is held to them where it is drawn."""
+    return (lambda opening: type(opening)) if callable(options) else _one_of(options)
+
+
+def pills(label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, width: Width = 0) -> Control:
+    """One of a few, as pills."""
+    return Control(lambda name, opening, p, _: controls.pills(_of(label, p), _of(options, p), name, opening, format, quiet=quiet), _among(options), width)
+
+
+def segmented(label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, wrap: bool = True, width: Width = 0) -> Control:
+    """One of two to five that belong together, as one bar."""
+    return Control(lambda name, opening, p, _: controls.segmented(_of(label, p), _of(options, p), name, opening, format, quiet=quiet, wrap=wrap), _among(options), width)
+
+
+def select(label: Of, options: Of, format: Callable[[Any], str] = str, *, width: Width = 0, **more: Any) -> Control:
+    """One of many, from a list."""
+    return Control(lambda name, opening, p, _: controls.select(_of(label, p), _of(options, p), name, opening, format, **more), _among(options), width)
+
+
+def stops(label: Of, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560) -> Control:
+    """A quantity that grows by factors: a slider with named stops."""
+    return Control(lambda name, opening, p, _: controls.stops(_of(label, p), options, name, opening, format), _one_of(options), width)
+
+
+def slider(label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0) -> Control:
+    """A quantity."""
+    return Control(lambda name, opening, p, _: controls.slider(_of(label, p), lo, hi, name, opening, step, help), lambda opening: controls.between(lo, hi, opening, step), width)
+
+
+def number(label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160) -> Control:
+    """A quantity that one types."""
+    return Control(lambda name, opening, p, _: controls.number(_of(label, p), lo, hi, name, opening, step, help), lambda opening: controls.between(lo, hi, opening, step), width)
+
+
+def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more: Any) -> Control:
+    """The number of a draw, and the button that takes the next; another draw takes back the fields named in `drops`."""
+    return Control(lambda name, opening, _, names: controls.draw(name, opening, most, first=first, drops=tuple(map(names, drops)), **more), lambda opening: state.whole(first, most), 1)
+
+
+def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
+    """Yes or no."""
+    return Control(lambda name, opening, p, _: controls.toggle(_of(label, p), name, opening, help), lambda opening: state.flag, width)
+
+
+def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops: Sequence[str] = (), placeholder: Of = "Type a sentence", quiet: Of = False, width: Width = 0) -> Control:
+    """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
+
+    def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
+        controls.text(_of(label, params), name, opening, quiet=_of(quiet, params), placeholder=_of(placeholder, params), drops=tuple(map(names, drops)), of=_of(of, params), most=most)
+        if offered := _of(examples, params):
+            controls.preset_row(offered, name, opening)
+
+    return Control(draw, lambda opening: typed, width)
+
+
+def touched(rule: Callable[[str], Any]) -> Control:
+    """What is set by touching the picture: it has a rule and no control of its own."""
+    return Control(lambda *_: None, lambda opening: rule)
+
+
+def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
+    """One of these trained models, as one bar; one that is not here is not offered."""
+
+    def here() -> tuple[str, ...]:
+        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(names[:1])
+
+    return ruled(segmented(label, lambda params: here(), width=width), lambda raw: state.one_of(here())(raw))
+
+
+def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
+    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
+    return dataclasses.replace(control, rule=lambda opening: rule)
