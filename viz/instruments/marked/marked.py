@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 from viz.instruments.kit.spec import Spec, face
 
+Values = Sequence[float] | NDArray[np.floating]
 MARKED = Instrument("attention_atlas_marked", "marked/marked")
 PICKS = ("", "word", "span")
 HUES = 8
@@ -41,8 +45,8 @@ class Marked(Spec):
     _: KW_ONLY
     glued: Collection[int] = ()
     quiet: Collection[int] = ()
-    above: Sequence[float] | None = None
-    below: Sequence[float] | None = None
+    above: Values | None = None
+    below: Values | None = None
     names: tuple[str, str] = ("", "")
     most: float = 1.0
     notes: Sequence[str] | None = None
