@@ -19,7 +19,10 @@ from viz.widgets import export
 
 EVERY = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, len(entry.steps) + 1) if entry.file.with_name("text.md").exists()]
 BY_TOUCH = ":commit"
-ALL_THERE = {("masks", 6): "its question is about a picture that is all there: what would happen to it"}
+ALL_THERE = {
+    ("masks", 6): "its question is about a picture that is all there: what would happen to it",
+    ("positional_encoding", 1): "its four views may be looked at freely; the question stands below them and covered nothing",
+}
 """Steps whose question covers nothing, and why."""
 
 

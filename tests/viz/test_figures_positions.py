@@ -4,6 +4,7 @@ import base64
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -16,8 +17,9 @@ from streamlit.testing.v1 import AppTest
 from core.errors import InputError
 from viz import theme
 from viz.charts.curves import lanes, number, profiles, spread_labels
-from viz.course.self_attention.positional_encoding import exhibit, pictures
+from viz.course.self_attention.positional_encoding import encoding, exhibit, pictures
 from viz.course.self_attention.positional_encoding.charts import signed_matrix
+from viz.course.self_attention.positional_encoding.params import PRESETS, VIEWS, Params
 from viz.course.shared.maths.positions import Formula, curves, distance_profile
 
 table = np.random.default_rng(0).normal(size=(128, 16))
@@ -156,11 +158,11 @@ def test_labels_keep_their_distance_and_order():
     assert number(-0.00001, 4) == "0.0000"
 
 
-@pytest.mark.parametrize("view", exhibit.VIEWS)
-@pytest.mark.parametrize("name", exhibit.PRESETS)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_in_every_view_makes_a_picture_and_a_sentence(monkeypatch, view, name):
-    monkeypatch.setattr(exhibit, "learned", lambda: (table, ""))
-    params = exhibit.replace(exhibit.PRESETS[name], view=view)
+    monkeypatch.setattr(encoding, "learned", lambda: (table, ""))
+    params = replace(PRESETS[name], view=view)
     data = exhibit.compute(params)
     for figure, words in pictures.figures(params.position, data):
         tree = json.loads(figure.to_json())
@@ -172,7 +174,7 @@ def test_every_preset_in_every_view_makes_a_picture_and_a_sentence(monkeypatch, 
 
 
 def test_fig_10_is_the_survey_s_matrix():
-    data = exhibit.compute(exhibit.PRESETS["Fig. 10: n 10, d 60, p 100"])
+    data = exhibit.compute(PRESETS["Fig. 10: n 10, d 60, p 100"])
     ((figure, _),) = pictures.figures(1, data)
     i = np.arange(60)
     angle = np.arange(10)[:, None] / 10000 ** (2 * (i // 2) / 100)
@@ -180,23 +182,23 @@ def test_fig_10_is_the_survey_s_matrix():
 
 
 def test_d_512_sentence_has_the_numbers_of_the_slides_rounded():
-    data = exhibit.compute(exhibit.PRESETS["d = 512"])
+    data = exhibit.compute(PRESETS["d = 512"])
     assert "[0.8415, 0.5403, 0.8219, …, 0.0001, 1.0000], 512 numbers" in pictures.sentence(1, data)
 
 
 def test_without_the_model_learned_positions_say_what_is_missing(monkeypatch):
-    monkeypatch.setattr(exhibit, "learned", lambda: (None, "The file gpt-mini/model.safetensors is missing."))
+    monkeypatch.setattr(encoding, "learned", lambda: (None, "The file gpt-mini/model.safetensors is missing."))
     with pytest.raises(InputError, match=r"gpt-mini/model\.safetensors is missing"):
-        exhibit.compute(exhibit.Params(formula="learned"))
-    data = exhibit.compute(exhibit.Params(view="Distance"))
+        exhibit.compute(Params(formula="learned"))
+    data = exhibit.compute(Params(view="Distance"))
     assert data.bias is not None
     assert "learned" not in data.bias
 
 
 def _open(**choices: object) -> AppTest:
-    at = AppTest.from_string("from viz.course.self_attention.positional_encoding import exhibit as e\ne.page()", default_timeout=60)
+    at = AppTest.from_string("from viz.course.self_attention.positional_encoding import exhibit as e\ne.LESSON.page()", default_timeout=60)
     for name, value in choices.items():
-        at.query_params[exhibit.SLUG + name] = str(value)
+        at.query_params[f"positional_encoding.{name}"] = str(value)
     return at.run()
 
 
@@ -225,7 +227,7 @@ def test_nonsense_in_the_link_is_told_and_something_is_shown(choice):
 
 def _unfold(name: str) -> AppTest:
     at = _open()
-    keys = {"change": "positional_encoding.change", "criteria": "positional_encoding.criteria"}
+    keys = {"change": "positional_encoding.change.0", "criteria": "positional_encoding.criteria"}
     at.session_state[f"fold:{keys.get(name, 'positional_encoding.' + name)}"] = True
     return at.run()
 

@@ -10,14 +10,12 @@ from streamlit.testing.v1 import AppTest
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
-from viz.course.self_attention.positions import exhibit, steps
-from viz.course.self_attention.positions import without as last
+from viz.course.self_attention.positions import exhibit, read, steps
 from viz.course.self_attention.positions.maths import ideas
 from viz.course.self_attention.positions.maths import unplaced as analysis
+from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.maths.positions import Formula
 from viz.labels import percent
-
-FOLDS = ("positions.equation", "positions.looking", "Positions.documents", "positions.table", "positions.take")
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
@@ -36,16 +34,17 @@ def lines(test: AppTest) -> dict[str, list[float]]:
 def test_one_word_in_two_places_looks_the_same_without_positions():
     test = page()
     assert not test.exception and test.title[0].value == "Positions" and list(lines(test)) == ["bert-mini with positions"]
-    text, _, word, found = steps.twins(exhibit.Params().text)
-    assert (text, word) == (exhibit.Params().text, "the") and found["bert-mini without"].max() < 1e-5
+    twins = read.twins(Params().text)
+    text, word, found = twins.text, twins.word, twins.lines
+    assert (text, word) == (Params().text, "the") and found["bert-mini without"].max() < 1e-5
     told = page(state={"predict:positions.first": steps.SAME})
     assert "Right." in said(told) and list(lines(told)) == ["bert-mini with positions", "bert-mini without"]
     for name, heights in lines(told).items():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
     assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
-    again = page(text=steps.SENTENCES[1], state={"predict:positions.first": steps.FAR})
+    again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})
     assert "In gpt-mini, which looks back only, they are" in said(again) and "It is “Exactly the same”" in said(again)
-    assert steps.twins("green apples")[0] == "green apples green"
+    assert read.twins("green apples").text == "green apples green"
 
 
 def test_two_ideas_and_what_is_wrong_with_them():
@@ -63,7 +62,7 @@ def ask_of(short: int, long: int) -> tuple[object, ...]:
 
 def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
-    data = exhibit.compute()
+    data = exhibit.compute(Params())
     marks = [row["mark"] for row in chart(test)[0]]
     assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
     assert "integer: ✓ nearest two 1; ✓ 1 a step; ✗ at most 999" in said(test)
@@ -82,7 +81,7 @@ def test_the_wave_is_read_off_clocks():
 
 
 def test_a_learned_table_is_read_from_the_model():
-    for model in steps.TABLES:
+    for model in TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
         assert f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100 %" in said(test)
@@ -95,15 +94,15 @@ def test_a_learned_table_is_read_from_the_model():
 
 def test_a_trained_model_without_its_positions():
     covered = page(step="6")
-    found = last.measured("translator-en-es", exhibit.Params().text, 0)
+    found = read.measured("translator-en-es", Params().text, 0)
     assert not covered.exception and found.ways[analysis.REMOVED].says[0][0] not in said(covered) and "guess first" in said(covered)
-    told = page(step="6", state={"predict:positions.worse": last.worse(found)})
+    told = page(step="6", state={"predict:positions.worse": read.worse(found)})
     assert "Right." in said(told)
     for way in analysis.WAYS:
         assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][0] in said(told)
-    answers = {last.worse(last.measured(model, exhibit.Params().text, 0)) for model in steps.MODELS}
+    answers = {read.worse(read.measured(model, Params().text, 0)) for model in MODELS}
     for model in ("gpt-mini", "bert-mini"):
-        assert "Right." in said(page(step="6", model=model, state={"predict:positions.worse": last.worse(last.measured(model, exhibit.Params().text, 0))}))
+        assert "Right." in said(page(step="6", model=model, state={"predict:positions.worse": read.worse(read.measured(model, Params().text, 0))}))
     assert len(answers) == 2
     told.button(key="positions.draw.again").click().run()
     assert not told.exception
@@ -122,10 +121,9 @@ def test_any_sentence_can_be_typed(step):
         assert not test.exception and test.text_input
 
 
-@pytest.mark.parametrize("step", range(1, 7))
-def test_each_fold_opens_and_the_lines_run(step):
-    test = page(*FOLDS, step=str(step), state={"predict:positions.first": steps.SAME, "predict:positions.worse": analysis.SHUFFLED})
-    assert not test.exception and len(test.dataframe) == 1
+@pytest.mark.parametrize("step", [1, 2, 4, 6])
+def test_the_lines_to_take_away_make_the_same_numbers(step):
+    test = page("positions.take", "positions.looking", step=str(step))
     names: dict[str, object] = {}
     exec(test.code[-1].value, names)
     if step == 1:
@@ -135,7 +133,7 @@ def test_each_fold_opens_and_the_lines_run(step):
     elif step == 4:
         np.testing.assert_allclose(names["vector"], Formula(8).table(4)[3])
     elif step == 6:
-        found = last.measured("translator-en-es", exhibit.Params().text, 0)
+        found = read.measured("translator-en-es", Params().text, 0)
         assert names["surprise"] == pytest.approx({way: told.surprise for way, told in found.ways.items()})
         assert "Over 5 other sentences: as trained" in said(test)
 

@@ -17,7 +17,8 @@ returns what belongs in the folds. text.md begins with TOML between two lines of
     ### Try
     What to try.
 
-### Look and ### Try before the first step hold for every step that has none of its own.
+### Look and ### Try before the first step hold for every step that has none of its own. An exhibit that is no build-up has no
+## and one Step.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ class Lesson(Generic[P, D]):
         """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
         self.arrive()
         parts.title(self.text.info)
-        at = lesson.steps([lesson.Step(one.name, one.says) for one in self.text.steps], f"{self.slug}.")
+        named = [lesson.Step(one.name, one.says) for one in self.text.steps if one.name]
+        at = lesson.steps(named, f"{self.slug}.") if named else 0
         step, params, folds = self.steps[at], self.params.read(self.slug), None
         with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
             data: Any = None if step.alone else self.data(params)

@@ -89,7 +89,8 @@ class Said:
 
 @dataclass(frozen=True)
 class Text:
-    """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step, and `sources`, what its documents show and what is ours."""
+    """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step (one without a name where there are
+    no steps), and `sources`, what its documents show and what is ours."""
 
     info: Exhibit
     errata: tuple[str, ...]
@@ -113,6 +114,8 @@ def read(file: Path) -> Text:
     _, shared = _sections(file, everywhere)
     shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
     said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
+    if not steps:
+        said = (Said("", "", shared.get("Look", ""), shared.get("Try", ""), tuple(id for id, *_ in errata)),)
     return Text(Exhibit(chapter=chapter, cites=cites, **about), tuple(dict.fromkeys(id for id, *_ in errata)), said, sources)
 
 

@@ -79,7 +79,7 @@ class Entry:
         if not isinstance(self.info, Exhibit):
             return ()
         words = self.file.with_name("text.md")
-        return tuple(step.name for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ()))) or (self.info.title,)
+        return tuple(step.name for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ())) if step.name) or (self.info.title,)
 
     @property
     def whole(self) -> bool:

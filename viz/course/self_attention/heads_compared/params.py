@@ -9,7 +9,7 @@ from core.serving.engine import default
 from viz.course.self_attention.heads_compared.maths.layer import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, sentence, touched
+from viz.widgets.knobs import Control, Knobs, knob, models, sentence, touched
 
 SLUG = "heads_compared."
 SENTENCES = (
@@ -25,10 +25,6 @@ def _offered() -> tuple[str, ...]:
     return here() or tuple(MODELS)
 
 
-def _model(name: str, _opening: str, _params: Params, _names: Callable[[str], str]) -> None:
-    controls.segmented("Model", _offered(), name, _offered()[0])
-
-
 def _layer(name: str, _opening: int, params: Params, _names: Callable[[str], str]) -> None:
     """The layers of the model that reads; where it cannot be read there are none to choose from."""
     if params.reader in here():
@@ -41,10 +37,7 @@ class Params(Knobs):
     """What the visitor chose: model, sentence, layer (-1: the model's own), the word that looks ("": the
     telling one)."""
 
-    model: str = knob(
-        next(iter(MODELS)),
-        Control(_model, lambda _: lambda raw: state.one_of(_offered(), _offered()[0])(raw), 1),
-    )
+    model: str = knob(next(iter(MODELS)), models("Model", tuple(MODELS), width=1))
     text: str = knob(
         SENTENCES[0],
         sentence("Sentence", SENTENCES, drops=("word",), of=lambda params: params.reader, most=MOST),

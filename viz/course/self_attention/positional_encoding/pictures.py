@@ -1,4 +1,5 @@
-"""The pictures of the exhibit on positional encoding, and one sentence of numbers made from what they show."""
+"""The pictures of the exhibit on positional encoding, and one sentence of numbers made from what they
+show."""
 
 from __future__ import annotations
 
@@ -8,39 +9,89 @@ import numpy as np
 
 from viz.charts.curves import lanes, number, profiles
 from viz.course.self_attention.positional_encoding.charts import signed_matrix
-from viz.course.shared.maths import positions as lesson
+from viz.course.self_attention.positional_encoding.encoding import Data
+from viz.course.shared.maths import positions
 
 LOW = 340
 """Pixels of a picture that leaves its sentence on the screen before a room."""
 
 
-def figures(at: int, data: Any, room: bool = False) -> list[tuple[Any, str]]:
-    """The picture of the view (two side by side for dot products), each with what a screen reader says instead; in a `room` as low as leaves its sentence on the screen."""
+def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
+    """The picture of the view (two side by side for dot products), each with what a screen reader says
+    instead.
+
+    In a `room` as low as leaves its sentence on the screen.
+    """
     n, width = data.table.shape
     if data.curves:
-        drawn = data.curves
-        names = [f"dimension {i}: {name}" for i, name in zip(drawn.dimensions, drawn.names, strict=True)]
-        limit = 1.0 if data.formula else float(np.abs(drawn.samples).max())
-        lines = lanes(drawn.samples, names, x=drawn.x, smooth=drawn.smooth, limit=limit, marked=at,
-                      hues=[i % 2 if data.formula else 0 for i in drawn.dimensions], **_size(room))  # fmt: skip
-        return [(lines, f"Curves of {len(names)} dimensions over {n} positions; position {at} is marked.")]
-    if data.products is not None:
-        limit = _limit(data.products, data)
-        square = signed_matrix(data.products, rows="position", columns="the other position", unit="dot product",
-                               limit=limit, square=True, marked=at, height=LOW if room else 480)  # fmt: skip
-        (x, y), top, low = data.row, float(data.products[at].max()), min(0.0, float(data.products[at].min()))
-        row = lanes(data.products[at : at + 1], [f"row {at} of the matrix"], x=x, smooth=y[None],
-                    limit=top, low=low, x_title="the other position", **(_size(room) or {"height": 400}))  # fmt: skip
-        return [(square, f"Dot products between {n} positions."), (row, f"Row {at} of the matrix as a curve.")]
+        return [_curves(at, data, data.curves, room)]
+    if data.products is not None and data.row is not None:
+        return _products(at, data, data.products, data.row, room)
     if data.distance and data.bias:
+        bands = (
+            {name: (each.k, each.mean, each.low, each.high) for name, each in part.items()}
+            for part in (data.distance, data.bias)
+        )
         titles = ("How far apart two position vectors are", "What distance does to a score")
-        both = profiles(
-            *({k: (v.k, v.mean, v.low, v.high) for k, v in part.items()} for part in (data.distance, data.bias)),
-            titles=titles, **_size(room),
-        )  # fmt: skip
-        return [(both, "Distance of two position vectors, and change of the score, by the distance of the positions.")]
-    matrix = signed_matrix(data.table, rows="position", columns="dimension", limit=_limit(data.table, data), marked=at, height=LOW if room else 430)
+        told = "Distance of two position vectors, and change of the score, by the distance of the positions."
+        return [(profiles(*bands, titles=titles, **_size(room)), told)]
+    matrix = signed_matrix(
+        data.table,
+        rows="position",
+        columns="dimension",
+        limit=_limit(data.table, data),
+        marked=at,
+        height=LOW if room else 430,
+    )
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
+
+
+def _curves(at: int, data: Data, drawn: positions.Curves, room: bool) -> tuple[Any, str]:
+    names = [f"dimension {i}: {name}" for i, name in zip(drawn.dimensions, drawn.names, strict=True)]
+    lines = lanes(
+        drawn.samples,
+        names,
+        x=drawn.x,
+        smooth=drawn.smooth,
+        limit=1.0 if data.formula else float(np.abs(drawn.samples).max()),
+        marked=at,
+        hues=[i % 2 if data.formula else 0 for i in drawn.dimensions],
+        **_size(room),
+    )
+    return (
+        lines,
+        f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked.",
+    )
+
+
+def _products(
+    at: int, data: Data, products: np.ndarray, curve: tuple[np.ndarray, np.ndarray], room: bool
+) -> list[tuple[Any, str]]:
+    (x, y), row = curve, products[at]
+    square = signed_matrix(
+        products,
+        rows="position",
+        columns="the other position",
+        unit="dot product",
+        limit=_limit(products, data),
+        square=True,
+        marked=at,
+        height=LOW if room else 480,
+    )
+    line = lanes(
+        row[None],
+        [f"row {at} of the matrix"],
+        x=x,
+        smooth=y[None],
+        limit=float(row.max()),
+        low=min(0.0, float(row.min())),
+        x_title="the other position",
+        **(_size(room) or {"height": 400}),
+    )
+    return [
+        (square, f"Dot products between {len(data.table)} positions."),
+        (line, f"Row {at} of the matrix as a curve."),
+    ]
 
 
 def _size(room: bool) -> dict[str, Any]:
@@ -48,13 +99,14 @@ def _size(room: bool) -> dict[str, Any]:
     return {"height": LOW, "line": 32} if room else {}
 
 
-def _limit(values: np.ndarray, data: Any) -> float:
-    """The end of the colours: the largest number of a formula; of a trained table all but its 2 % of outliers."""
+def _limit(values: np.ndarray, data: Data) -> float:
+    """The end of the colours: the largest number of a formula; of a trained table all but its 2 % of
+    outliers."""
     size = np.abs(values)
     return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
 
 
-def sentence(at: int, data: Any) -> str:
+def sentence(at: int, data: Data) -> str:
     """One sentence of numbers, made from what is drawn."""
     n, row = len(data.table), data.table[at]
     if data.curves:
@@ -70,13 +122,23 @@ def sentence(at: int, data: Any) -> str:
                 some = f": {len(row)} numbers, though d = {data.formula.d_model}"
         return f"Position {at} is the vector [{', '.join(shown)}]{some}.{waves}"
     if data.products is not None:
-        near, far = data.products[at, [min(at + 1, n - 1), n - 1]]
-        return (f"Position {at} with itself: {number(data.products[at, at])}; with position {min(at + 1, n - 1)}: "
-                f"{number(near)}; with position {n - 1}: {number(far)}.")  # fmt: skip
+        beside = min(at + 1, n - 1)
+        near, far = data.products[at, [beside, n - 1]]
+        return (
+            f"Position {at} with itself: {number(data.products[at, at])}; with position {beside}: "
+            f"{number(near)}; "
+            f"with position {n - 1}: {number(far)}."
+        )
     if data.distance:
-        mean, low, high = next(iter(data.distance.values())).at(min(5, n - 1))
-        where = "at every position" if high - low < 1e-9 else f"from {number(low, 3)} to {number(high, 3)} by position"
-        return f"Two positions {min(5, n - 1)} steps apart have vectors {number(mean, 3)} apart, {where}."
-    half, most = lesson.share_of_variance(data.table), lesson.most_changed(data.table)
-    return (f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over the {n} "
-            f"positions; dimension {most} changes most from one position to the next.")  # fmt: skip
+        steps = min(5, n - 1)
+        mean, low, high = next(iter(data.distance.values())).at(steps)
+        where = "at every position"
+        if high - low >= 1e-9:
+            where = f"from {number(low, 3)} to {number(high, 3)} by position"
+        return f"Two positions {steps} steps apart have vectors {number(mean, 3)} apart, {where}."
+    half, most = positions.share_of_variance(data.table), positions.most_changed(data.table)
+    return (
+        f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over "
+        f"the {n} positions; "
+        f"dimension {most} changes most from one position to the next."
+    )

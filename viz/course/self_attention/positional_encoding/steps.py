@@ -1,0 +1,247 @@
+"""The exhibit on positional encoding: a formula, and four views of its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.course.lesson import Folds
+from viz.course.self_attention.maths import position_criteria
+from viz.course.self_attention.positional_encoding import pictures
+from viz.course.self_attention.positional_encoding.encoding import Data, found, learned
+from viz.course.self_attention.positional_encoding.params import (
+    CURVES,
+    DISTANCE,
+    LEARNED,
+    MATRIX,
+    OF_A_PRESET,
+    PRESETS,
+    PRODUCTS,
+    SLUG,
+    Params,
+)
+from viz.course.shared.maths import position_evidence as evidence
+from viz.course.shared.maths.positions import Formula, choose_dimensions
+from viz.labels import literal
+from viz.shell import state
+from viz.widgets import lesson, parts
+
+LOOKING = {
+    CURVES: "Each lane is one dimension of the position vectors. The line is the wave of the formula, the dots are "
+    "the whole positions: only they exist for a model. Blue lanes are sines (even dimensions), orange ones "
+    "cosines (odd dimensions). The dotted line marks one position; the numbers at the right, read from top "
+    "to "
+    "bottom, are its vector. A model adds that vector to the word vector, once, below the first layer.",
+    MATRIX: "Each row is one position, each column one dimension; the framed row is the position that is read off. "
+    "Blue is positive, orange negative, pale is near 0. The left columns change from row to row, the right "
+    "ones "
+    "hardly change within a sentence: like the second hand and the hour hand of a clock.",
+    PRODUCTS: "Row t and column s show the dot product of the vectors of positions t and s: how well they match "
+    "before any weights are learned. With the right formula it depends only on the distance t − s, so every "
+    "diagonal has one colour. No query and no key is involved yet.",
+    DISTANCE: "Above: how far apart two position vectors are when the positions are k steps apart. The line is the "
+    "mean over all positions, the ribbon reaches from the smallest to the largest; where there is no ribbon "
+    "the "
+    "position does not matter. Below, on the same axis: how a score between a query and a key changes with "
+    "their "
+    "distance when nothing but position tells them apart. Rotary turns queries and keys (heads of 32 "
+    "dimensions "
+    "here, mean over all directions, which gives exactly the sinusoid's curve); ALiBi subtracts slope × "
+    "distance "
+    "(three of 8 heads); learned positions are those of gpt-mini, brought to the same length.",
+}
+"""What one looks at, view by view."""
+
+
+def vectors(params: Params, _: object) -> Folds:
+    """Presets, view, the picture and its sentence, and a question on the place."""
+    # above the picture, and there whatever can be computed
+    _presets(params)
+    params.show(SLUG, "view")
+    params = params.within()
+    data, at = found(params), params.position
+    drawn = pictures.figures(at, data, lesson.presenting())
+    for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
+        with column:
+            parts.show(figure, f"{SLUG}.{params.view}.{place}", words)
+    parts.numbers(pictures.sentence(at, data))
+    _question(params.length, data)
+
+    def missing() -> None:
+        if params.view == DISTANCE and data.missing:
+            st.text("The curve of the learned positions is missing. " + data.missing)
+
+    def arrays() -> dict[str, np.ndarray]:
+        taken = {"positions": data.table}
+        if data.products is not None:
+            taken["dot_products"] = data.products
+        for name, profile in ((data.distance or {}) | (data.bias or {})).items():
+            taken |= {f"{name}: {part}": getattr(profile, part) for part in ("k", "mean", "low", "high")}
+        return taken
+
+    return Folds(
+        lambda: (
+            pd.DataFrame(data.table.round(6))
+            .rename_axis(index="position", columns="dimension")
+            .rename(columns=str)
+        ),
+        arrays,
+        _code(params),
+        more=lambda: _worked(params, data),
+        look=LOOKING[params.view],
+        aside=missing,
+        change=lambda: _change(params),
+        own=(("Why not simply count? Four criteria, checked", "criteria", lambda: _criteria(params, data)),),
+    )
+
+
+def _presets(now: Params) -> None:
+    """One row of ready-made settings; a setting is lit while the controls agree with it (the view may
+    differ)."""
+    key = f"{SLUG}.presets"
+    fields = OF_A_PRESET[1:]
+    lit = next(
+        (name for name, one in PRESETS.items() if all(getattr(one, f) == getattr(now, f) for f in fields)),
+        None,
+    )
+
+    def take() -> None:
+        wanted = PRESETS.get(st.session_state.get(key) or "")
+        if wanted is not None:
+            # only a document's figure brings its own view
+            names = fields if wanted.view == CURVES else OF_A_PRESET
+            state.write(**{f"{SLUG}.{name}": getattr(wanted, name) for name in names})
+
+    st.pills(
+        "Ready-made settings",
+        list(PRESETS),
+        format_func=literal,
+        key=key,
+        default=state.held(key, lit),
+        on_change=take,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+
+
+def _question(length: int, data: Data) -> None:
+    """Does the place matter? Asked anew for another width or length; computed after the choice."""
+    d, n = data.formula.d_model if data.formula else 128, max(length, 12)
+
+    def why() -> str:
+        (right, *_), (_, low, high) = evidence.five_steps(d, n)
+        return (
+            f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
+            f"dimensions by a "
+            "fixed angle, wherever one starts. With the exponent i/d for odd i, as some slides print it, "
+            "sine and cosine "
+            f"no longer share a frequency, and it varies from {low:.3f} to {high:.3f}."
+        )
+
+    lesson.predict(
+        f"{SLUG}.guess",
+        f"Two words stand five positions apart. Is the distance between their position vectors (d = {d}) "
+        f"the same at the "
+        f"start of a sentence of {n} words and at its end?",
+        ("The same", "It grows", "It varies"),
+        "The same",
+        why,
+    )
+
+
+def _change(params: Params) -> None:
+    """Formula, d, length, base, dimensions shown, position read off; what a table that was learned has not,
+    is left out."""
+    computed = params.formula != LEARNED
+    params.show(SLUG, "formula")
+    left, right = st.columns(2, gap="large")
+    with left:
+        p = ("p",) if params.formula == "over_p" else ()
+        params.show(SLUG, "length", *(("d",) if computed else ()), *p, "position")
+    with right:
+        params.show(SLUG, *(("base",) if computed else ()), "dims", "which")
+
+
+def _criteria(params: Params, data: Data) -> None:
+    """The four criteria of the slides, each tick computed."""
+    params.show(SLUG, "short", "long")
+    trained, missing = learned()
+    codes = position_criteria.encodings(data.formula or Formula(128), trained)
+    verdicts = [
+        position_criteria.judge(name, encode, params.short, params.long) for name, encode in codes.items()
+    ]
+    st.markdown("\n".join(f"{i}. {words}" for i, words in enumerate(position_criteria.CRITERIA, start=1)))
+    ticks = pd.DataFrame(position_criteria.ticks(verdicts)).set_index("positions")
+    st.table(ticks, border="horizontal")
+    st.text("\n".join(position_criteria.reasons(verdicts, params.short, params.long)))
+    if trained is None:
+        st.text("Learned positions are missing here. " + missing)
+
+
+def _worked(params: Params, data: Data) -> None:
+    """The formula with this position's numbers, the worked example with d = 4, the numbers for d = 512."""
+    parts.equation(
+        r"\begin{aligned}PE(pos, 2j) &= \sin\!\left(pos / 10000^{2j/d}\right)\\"
+        r"PE(pos, 2j+1) &= \cos\!\left(pos / 10000^{2j/d}\right)\end{aligned}"
+    )
+    at = params.position
+    if data.formula is None:
+        st.markdown(
+            "gpt-mini has no formula for its positions: its table was trained like every other weight."
+        )
+    elif data.formula != Formula(4):
+        st.markdown(f"**Position {at} with the settings above**")
+        dimensions = choose_dimensions(data.table.shape[1], params.dims, params.which)
+        _entries([evidence.entry(data.formula, at, i) for i in dimensions])
+    values = evidence.worked_d4(at)
+    shown = [entry.rounded for entry in values]
+    st.markdown(
+        f"**The worked example with d = 4** (at position {at}): the base 10000 to the power 2/4 is 100"
+    )
+    parts.equation(
+        r"\begin{aligned}e'_w &= e_w + \Big[\sin pos,\; \cos pos,\\ &\qquad\sin\tfrac{pos}{100},\;"
+        r"\cos\tfrac{pos}{100}\Big]\\[4pt] &= e_w + ["
+        + ",\\;".join(shown[:2])
+        + r",\\ &\qquad"
+        + ",\\;".join(shown[2:])
+        + r"]\end{aligned}"
+    )
+    _entries(values)
+    st.markdown("**PE(1) for d = 512**, beside what the slides print: they cut after four digits, we round")
+    _entries(evidence.worked_d512())
+
+
+def _entries(entries: Sequence[evidence.Entry]) -> None:
+    """Narrow enough for a phone: the formula, or what is printed, never both."""
+    rows = [
+        {"i": str(entry.dimension)}
+        | ({} if entry.printed else {"PE(pos, i)": entry.formula})
+        | {"value": f"{entry.value:.9f}".replace("-", "−"), "rounded": entry.rounded.replace("-", "−")}
+        | ({"printed": entry.printed} if entry.printed else {})
+        for entry in entries
+    ]
+    st.table(pd.DataFrame(rows).set_index("i"), border="horizontal")
+
+
+def _code(params: Params) -> str:
+    """The lines that make the same table in a notebook."""
+    if params.formula == LEARNED:
+        return (
+            "import core\nfrom viz.course.shared.maths.positions import learned_table\n\n"
+            f'table = learned_table(core.open_model("gpt-mini").network)[:{params.length}]  # (pos, d_model)\n'
+            "print(table.round(4))"
+        )
+    variant = "paired" if params.formula == "inclusive" else params.formula
+    more = ""
+    if variant == "over_p":
+        more = f", p={params.p}"
+    elif params.formula == "inclusive":
+        more = ", cut=False"
+    formula = f'Formula({params.d}, base={params.base}, variant="{variant}"{more})'
+    return (
+        "from viz.course.shared.maths.positions import Formula\n\n"
+        f"table = {formula}.table({params.length})  # (pos, d_model)\nprint(table.round(4))"
+    )

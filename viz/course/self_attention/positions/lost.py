@@ -1,0 +1,150 @@
+"""The last step of the exhibit on positions: a trained model with its positions as they are, shuffled, and
+removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.serving.engine import default
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.self_attention.positions import read
+from viz.course.self_attention.positions.maths import unplaced
+from viz.course.self_attention.positions.params import SLUG, Params
+from viz.course.self_attention.positions.steps import formulas
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, head_name, literal, percent, visible
+from viz.shell import links, room
+from viz.widgets import compute, lesson, parts
+
+LOW = 104
+"""Pixels of the cells of a map that leave the controls below on the screen before a room."""
+OF = {
+    "gpt": "about the next token",
+    "bert": "about each word, hidden in turn",
+    "transformer": "about its own translation",
+}
+
+
+def lost(params: Params, _: object) -> Folds:
+    """A trained model whose positions are shuffled, or taken away: three maps with what the model says."""
+    model, text, lot = params.model, params.trained, params.draw
+    found = compute.submit(
+        ("positions.without", model, text, lot), lambda: read.measured(model, text, lot), 300 * len(text)
+    )
+    family = default().open(model).spec.name
+    loss = {way: each.surprise for way, each in found.ways.items()}
+    trained, shuffled, removed = (number(loss[way]) for way in unplaced.WAYS)
+    here = "on this sentence"
+    answer = f"Loss, nats per token: {trained} as trained, {shuffled} shuffled, {removed} removed."
+    if lesson.presenting():  # one line each, and no sentence below
+        here, looks = "here", ", ".join(percent(part) for part in _before(found).values())
+        answer = (
+            f"Loss in nats per token: {trained}, shuffled {shuffled}, removed {removed}; "
+            f"{head_name(*found.head)} at the word before: {looks}."
+        )
+    known = lesson.predict(
+        f"{SLUG}.worse",
+        f"What harms {model} more {here}: positions shuffled, or removed?",
+        {way: loss[way] for way in (unplaced.SHUFFLED, unplaced.REMOVED)} | {read.EQUAL: 0.0},
+        read.worse(found),
+        answer,
+    )
+    with room.wide():
+        columns = st.columns(3, gap="small")
+    for column, way in zip(columns, unplaced.WAYS, strict=True):
+        with column:
+            origin.tell(
+                model=model,
+                text=text,
+                layer=found.head[0],
+                head=found.head[1],
+                changed=f"positions {way}",
+            )
+            _map(found, way, family, known or way == unplaced.AS_TRAINED)
+    if not lesson.presenting():  # there the answer says it all
+        parts.numbers(
+            _told(found, loss)
+            if known
+            else f"As trained, head {head_name(*found.head)} looks at the word before; its loss "
+            f"{OF.get(family, '')} is "
+            f"{trained} nats."
+        )
+
+    def table() -> pd.DataFrame:
+        says = [_says(each, family, found.hidden) for each in found.ways.values()]
+        return pd.DataFrame(
+            {"loss, nats per token": list(loss.values()), "says": says}, index=list(found.ways)
+        )
+
+    return Folds(
+        table,
+        lambda: {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
+        "import core\nfrom viz.course.self_attention.positions.maths.unplaced import unplaced\n\n"
+        f"found = unplaced(core.open_model({model!r}), {text!r}, {lot})\n"
+        "surprise = {way: told.surprise for way, told in found.ways.items()}\nprint(surprise)",
+        known,
+        {"positions.add": {}},
+        (r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",),
+        aside=lambda: _deeper(model, text),
+    )
+
+
+def _map(found: unplaced.Unplaced, way: str, family: str, open_: bool) -> None:
+    """One way: what the model says, and where the head looks."""
+    told, names = found.ways[way], distinct(token.strip() or token for token in found.tokens)
+    name, how = way.capitalize(), f"{number(told.surprise)} nats" if open_ else "guess first"
+    heard = _says(told, family, found.hidden) if open_ else "…"
+    size: dict[str, Any] = {"height": 250}
+    if lesson.presenting():
+        size = {"height": LOW, "title": f"{name}: {heard if open_ else how}"}
+    else:
+        st.markdown(f"**{name}** :gray[{how}]")
+        st.markdown(literal(heard))
+    pattern = told.pattern[: found.n, : found.n]
+    heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}.map.{way}", **size)
+
+
+def _says(told: unplaced.Told, family: str, hidden: str) -> str:
+    """What the model says, in one line."""
+    if family == "transformer":
+        return f"“{told.says[0][0]}”"
+    best = ", ".join(f"{visible(word.strip() or word)} {percent(chance)}" for word, chance in told.says)
+    return f"for “{hidden}”: {best}" if hidden else f"next: {best}"
+
+
+def _before(found: unplaced.Unplaced) -> dict[str, float]:
+    """How much the head looks at the word before, in each run."""
+    n = found.n
+    return {way: float(np.diagonal(each.pattern[:n, :n], -1).mean()) for way, each in found.ways.items()}
+
+
+def _told(found: unplaced.Unplaced, loss: dict[str, float]) -> str:
+    trained, shuffled, removed = (number(loss[way]) for way in unplaced.WAYS)
+    before = _before(found)
+    looked, then, last = (percent(before[way]) for way in unplaced.WAYS)
+    return (
+        f"Loss {trained} nats as trained; {shuffled} shuffled, {removed} removed: worst is "
+        f"{max(loss, key=loss.__getitem__)}. "
+        f"Head {head_name(*found.head)} looked {looked} at the word before; shuffled {then}, removed {last}."
+    )
+
+
+def _deeper(model: str, text: str) -> None:
+    """The same measure over a few sentences, and the pages that go on from here."""
+    found = compute.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
+    means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
+    st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")
+    links.to(
+        "what_if",
+        "Change positions and more on the page What if",
+        icon=":material/arrow_forward:",
+        model=model,
+        text=text,
+    )
+    formulas()

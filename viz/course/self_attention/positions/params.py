@@ -1,0 +1,70 @@
+"""What can be set on the exhibit on positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz.course.self_attention.positions import read
+from viz.shell import state
+from viz.widgets import controls, lesson
+from viz.widgets.knobs import Control, Knobs, knob, pills, ruled, segmented, sentence, slider, touched
+
+SLUG = "positions"
+SENTENCES = (
+    "The dog saw the man.",
+    "She has a white car and he has a red car.",
+    "The king loved the queen.",
+    "The cat did not drink the milk because it was sour.",
+)
+CODES = ("none", "fraction", "integer", "sinusoid", "sinusoid, i/d", "learned")
+TABLES = {"bert-mini": "bert-mini's", "gpt-mini": "gpt-mini's"}
+MODELS = {"translator-en-es": "Translator", "gpt-mini": "GPT", "bert-mini": "BERT"}
+RIM = 20
+MOST = f"up to {read.LONGEST} tokens"
+
+
+def _codes(_: Params) -> tuple[str, ...]:
+    """The codes that are here: without the model none is learned."""
+    return CODES if read.learned(read.WRITER) is not None else CODES[:-1]
+
+
+def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
+    """Which model, and another shuffle. Before a room one row is left below the maps: the sentence stands in
+    it, too."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width="content"):
+            controls.segmented("Model", tuple(MODELS), name, opening, MODELS.__getitem__)
+        controls.draw(names("draw"), 0, again="Shuffle again")
+        if lesson.presenting():  # the examples stand at the first step
+            controls.text(
+                "Sentence",
+                names("text"),
+                SENTENCES[0],
+                quiet=True,
+                placeholder="Type a sentence",
+                of=params.model,
+                most=MOST,
+            )
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: two lengths, the code looked at, a position, whose table, which model, which
+    shuffle; and the sentence, which bert-mini reads at the first step and the model at the last."""
+
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=read.READER, most=MOST), link="text")
+    trained: str = knob(
+        SENTENCES[0],
+        sentence("Sentence", SENTENCES, of=lambda params: params.model, most=MOST),
+        link="text",
+    )
+    short: int = knob(5, slider("A short sentence, words", 3, 10, width="stretch"))
+    long: int = knob(20, slider("A long sentence, words", 11, 100, width="stretch"))
+    code: str = knob("fraction", ruled(pills("Look at", _codes, quiet=True), state.one_of(CODES)))
+    position: int = knob(3, slider("Position", 0, RIM - 1))
+    table: str = knob("bert-mini", segmented("Whose table", tuple(TABLES), TABLES.__getitem__))
+    model: str = knob("translator-en-es", Control(_row, lambda _: state.one_of(tuple(MODELS))))
+    draw: int = knob(0, touched(state.whole(0, 9999)))

@@ -1,0 +1,115 @@
+"""What the exhibit on positions reads off trained models: a word twice, a learned table, a model whose
+positions are lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core import edits
+from core.errors import InputError
+from core.serving.engine import default
+from viz.course.self_attention.maths.position_criteria import CRITERIA, Verdict
+from viz.course.self_attention.positions.maths import ideas, unplaced
+from viz.course.shared.maths.positions import learned_table
+
+READER, WRITER = "bert-mini", "gpt-mini"
+WITH, WITHOUT, WRITTEN = "bert-mini with positions", "bert-mini without", "gpt-mini without"
+LONGEST = 24
+EQUAL = "Both alike"
+SEVERAL = (
+    "You are welcome.",
+    "I am a student.",
+    "She has a white car.",
+    "The cat did not drink the milk because it was sour.",
+    "The old man sat down on the bank of the river.",
+)
+"""Sentences for a mean: one sentence alone says little about a model."""
+_KEEP = ("layer.*.resid_*", "embed.position")
+_BARE = (edits.NoPositions("embed.position"),)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on each position code."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def kept(self) -> np.ndarray:
+        """(code, criterion), boolean."""
+        return np.array([[getattr(verdict, name) for name in CRITERIA.values()] for verdict in self.verdicts])
+
+
+@dataclass(frozen=True)
+class Twins:
+    """A word that is there twice: the text, its places, the word, and the distance by layer of the runs
+    (`lines`)."""
+
+    text: str
+    pair: tuple[int, int]
+    word: str
+    lines: dict[str, np.ndarray]
+
+
+def learned(model: str) -> np.ndarray | None:
+    """A model's table of positions; None where the model is not here."""
+    try:
+        return learned_table(default().open(model).network)
+    except InputError:
+        return None
+
+
+def twins(text: str) -> Twins:
+    """Two copies of a word through the layers; where none is there twice the first is said again at the end.
+
+    Errors: InputError for a text without a word.
+    """
+    encode = default().open(READER).tokenizer.encode
+    encoded = encode(text)
+    if not encoded.ids:
+        raise InputError(
+            "The text is empty.", "A word is needed that can stand at two positions.", "Type a sentence."
+        )
+    pair = ideas.twice_said(encoded.tokens)
+    if pair is None:
+        start, end = encoded.spans[0] or (0, 1)
+        text = f"{text} {text[start:end]}"
+        encoded = encode(text)
+        pair = ideas.twice_said(encoded.tokens) or (0, len(encoded.ids) - 1)
+    word, found = encoded.tokens[pair[0]], {}
+    for name, changes in ((WITH, ()), (WITHOUT, _BARE)):
+        run = default().open(READER).run(text, keep=_KEEP, edits=changes)
+        found[name] = unplaced.twins(run, pair[0] + 1, pair[1] + 1)  # [CLS] stands before
+    run = default().open(WRITER).run(text, keep=_KEEP, edits=_BARE)
+    again = ideas.twice_said(run.tokens)
+    if again and run.tokens[again[0]].strip().lower() == word:
+        found[WRITTEN] = unplaced.twins(run, *again)
+    return Twins(text, pair, word, found)
+
+
+def measured(model: str, text: str, lot: int) -> unplaced.Unplaced:
+    """The three runs. Errors: InputError for a text that is too long to be drawn."""
+    opened = default().open(model)
+    n = len(opened.tokenizer.encode(text).ids)
+    if n > LONGEST:
+        raise InputError(
+            f"The text has {n} tokens.",
+            f"This page draws up to {LONGEST}.",
+            "Shorten it, or take an example.",
+        )
+    return unplaced.unplaced(opened, text, lot)
+
+
+def worse(found: unplaced.Unplaced) -> str:
+    """Which of the two surprises the model more."""
+    shuffled, removed = (found.ways[way].surprise for way in (unplaced.SHUFFLED, unplaced.REMOVED))
+    if abs(shuffled - removed) < 0.005:
+        return EQUAL
+    return unplaced.SHUFFLED if shuffled > removed else unplaced.REMOVED
+
+
+def mean_over(model: str) -> dict[str, float]:
+    """The mean surprise of a model over `SEVERAL`."""
+    return unplaced.over(default().open(model), SEVERAL)
