@@ -38,7 +38,7 @@ _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButt
 Maybe = Callable[[], Any]
 _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
-__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
+__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "show_large", "take_away", "title"]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
@@ -69,6 +69,13 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
     else:
         st.vega_lite_chart(shown | {"usermeta": origin.now().known()}, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+
+
+def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: int) -> None:
+    """The same; before a room the figure is `room` pixels high, so that question, picture and sentence stand on one screen."""
+    if state.presenting():
+        figure = go.Figure(figure).update_layout(height=room) if isinstance(figure, go.Figure) else figure.properties(height=room)
+    show(figure, key, alt)
 
 
 class _Read(BaseFigure):

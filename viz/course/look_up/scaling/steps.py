@@ -18,7 +18,6 @@ from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling as figures
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
-from viz.course.shared import shown
 from viz.course.shared.maths import unscaled
 from viz.instruments.kit import origin
 from viz.labels import percent
@@ -277,7 +276,7 @@ def _power(value: float) -> str:
 
 
 def _picture(figure: Any, key: str, told: str) -> None:
-    shown.show(figure, key, told, figures.ROOM_HEIGHT)
+    parts.show_large(figure, key, told, figures.ROOM_HEIGHT)
 
 
 def _tall() -> int:

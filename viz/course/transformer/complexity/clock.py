@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.shared.shown import show
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
@@ -50,7 +49,7 @@ def measured(params: Params, data: Data) -> Folds:
         unit="ms",
         height=310,
     )
-    show(
+    parts.show_large(
         picture,
         SLUG + "clock.picture",
         f"Milliseconds of a pass over the number of words, {where}: {told}.",

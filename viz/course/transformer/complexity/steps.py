@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.shared.shown import show
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
@@ -44,7 +43,7 @@ def count(params: Params, data: Data) -> Folds:
         said="n = 2p" if params.whole else "n = p",
         height=300,
     )
-    show(
+    parts.show_large(
         picture,
         SLUG + "count.picture",
         f"Multiplications over the number of words, on logarithmic axes{meet}.",
@@ -107,7 +106,7 @@ def table(params: Params, data: Data) -> Folds:
         f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} "
         f"multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}."
     )
-    show(charts.table(rows), SLUG + "table.picture", said, 340)
+    parts.show_large(charts.table(rows), SLUG + "table.picture", said, 340)
     parts.numbers(
         f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. "
         f"Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before."
@@ -146,14 +145,14 @@ def path(params: Params, data: Data) -> Folds:
     )
     with st.container(key=f"complexity-path-{'told' if told else 'asked'}"):
         if told:
-            show(
+            parts.show_large(
                 charts.reach(params.n),
                 SLUG + "path.picture",
                 f"Recurrence: {r.path:,} steps from the first word to the last; self-attention: 1.",
                 250,
             )
         else:
-            show(
+            parts.show_large(
                 charts.reach(4),
                 SLUG + "path.small",
                 "For four words: recurrence 3 steps from the first to the last, self-attention 1.",
@@ -193,7 +192,7 @@ def memory(params: Params, data: Data) -> Folds:
     picture = charts.over_length(
         lines, at=n, crossing=p / maths.HEADS, y_title="bytes", said="n = p / 8", unit="bytes", hues=hues
     )
-    show(
+    parts.show_large(
         picture,
         SLUG + "memory.picture",
         f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = "

@@ -11,7 +11,6 @@ from core.decoding.replay import Replay
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
 from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES, Taught, held_bytes, teach
@@ -56,7 +55,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     now, first = found[-1], found[0]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        show(
+        parts.show_large(
             taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))),
             SLUG + "learn.picture",
             f"The loss of each position after {now.step} steps: "
@@ -65,7 +64,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             260,
         )
     with right:
-        show(
+        parts.show_large(
             taught.curve(
                 [each.loss for each in found],
                 MOST,

@@ -9,7 +9,6 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
-from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught, teaching
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
@@ -46,7 +45,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
     given = list(read if moved else wanted)
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
-        show(
+        parts.show_large(
             teaching.rows(wanted, shown, arrows=moved, chosen=at),
             SLUG + "shift.picture",
             f"Two rows of {m} tokens: the target, and what the decoder reads."
@@ -96,7 +95,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         places[most],
         f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
     )
-    show(
+    parts.show_large(
         taught.losses(named(data.read), wanted, values if told else None),
         SLUG + "once.picture",
         "The loss of each position"
@@ -153,7 +152,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
             **{"decode.show": "Training and inference"},
         )
     with picture:
-        show(
+        parts.show_large(
             teaching.passes(named(data.read), named(data.wanted), one, step, upto),
             SLUG + "passes.picture",
             f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.",

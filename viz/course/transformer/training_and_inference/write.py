@@ -9,7 +9,6 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.shared.shown import show
 from viz.course.transformer.training_and_inference.charts import taught
 from viz.course.transformer.training_and_inference.maths import greedy
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
@@ -54,7 +53,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
         (name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)
     ]
     with picture:
-        show(
+        parts.show_large(
             taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]),
             SLUG + "bars.picture",
             "The most probable tokens: "
@@ -111,7 +110,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
     parting = greedy.parting(first, best)
     with picture:
         ways = [(label, way.tokens, way.products) for label, way in (("greedy", first), (name, best))]
-        show(
+        parts.show_large(
             taught.products(ways, [way.products for way in every], told=told, parts=parting),
             SLUG + "ways.picture",
             f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}."
