@@ -30,7 +30,7 @@ def full_view(page) -> None:
 
 def test_two_heads_beside_each_other_and_their_difference_in_two_clicks(page) -> None:
     page.get_by_test_id("stTopNavSection").filter(has_text="Lab").click()
-    page.get_by_role("link", name=re.compile("^Compare")).first.click()
+    page.get_by_role("menuitem", name=re.compile("^Compare")).click()
     page.get_by_text("Jensen-Shannon divergence").first.wait_for()
     page.wait_for_function(DEEP)
     for words in ("A: L", "B: L", "A − B"):
