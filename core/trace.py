@@ -62,11 +62,6 @@ def matches(path: str, pattern: str) -> bool:
     return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
 
 
-def touched(path: str, edits: Iterable[Edit]) -> bool:
-    """Whether one of the edits is made at a path."""
-    return any(matches(path, edit.where) for edit in edits)
-
-
 def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
     """The value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there."""
     try:

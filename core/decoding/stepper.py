@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.decoding.fast_gpt_step import OneToken
 from core.models import Batch, Kind
-from core.trace import OFF, Edit, Recorder, Tap, touched
+from core.trace import OFF, Edit, Recorder, Tap, matches
 
 if TYPE_CHECKING:
     from core.decoding.prompt import Prompt
@@ -65,7 +65,7 @@ class Stepper:
         self._cache = None if edits else m.network.new_cache()
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
-        self._all = touched("logits", edits)
+        self._all = any(matches("logits", edit.where) for edit in edits)
         self._first: Reading | None = None
         fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
         if run is not None and fits and (cache := run.handed_on()) is not None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.models import Batch
-from core.trace import Edit, Recorder, touched
+from core.trace import Edit, Recorder, matches
 
 Step = Callable[[Tensor], Tensor]
 Limit = int | Sequence[int]
@@ -144,7 +144,7 @@ def _cached(network: Any, batch: Batch) -> Step:
 
 def _edited(network: Any, batch: Batch, edits: Sequence[Edit]) -> Step:
     written: list[Tensor] = []
-    rows = slice(None) if touched("logits", edits) else slice(-1, None)
+    rows = slice(None) if any(matches("logits", edit.where) for edit in edits) else slice(-1, None)
 
     def step(last: Tensor) -> Tensor:
         written.append(last)
