@@ -24,7 +24,7 @@ LOW = 260
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def leak(params: Params, data: None) -> Folds:
+def leak(params: Params, _: object) -> Folds:
     """Two small models learn the next digit; before the guess only chance is shown."""
     sees, digits, draw = params.sees, params.digits, params.draw
     found, seen = _learned(sees, digits, draw), SEES[sees]
