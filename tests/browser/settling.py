@@ -36,9 +36,13 @@ def settle(page: Any) -> None:
 
 
 def apart(page: Any) -> None:
-    """Wait until the page is at rest; what comes then belongs to no drag that went before (history.js)."""
+    """Wait until a page of the app is at rest and keeps its history; what comes then belongs to no drag that went before (history.js).
+
+    A component's script is imported after its element is drawn, and no change of the page tells when it has run.
+    """
     settle(page)
-    page.evaluate("globalThis.atlasHistory && (atlasHistory.at = -Infinity)")
+    page.wait_for_function("globalThis.atlasHistory", timeout=PATIENCE)
+    page.evaluate("atlasHistory.at = -Infinity")
 
 
 def still(page: Any) -> None:

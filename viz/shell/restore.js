@@ -7,7 +7,6 @@ const typing = (event) => {
 };
 
 export default function ({ parentElement, setTriggerValue }) {
-  calmHistory();
   const button = parentElement.querySelector("[data-act=restore]");
   parentElement.querySelector("[data-act=present]").onclick = () => setTriggerValue("present", true);
   parentElement.querySelector("[data-act=keys]").onclick = () => document.querySelector("[data-keys]")?.showModal();

@@ -1,7 +1,4 @@
-"""The buttons "Present", "Start over" and "?", the list of keys. Streamlit keeps the R key for its own rerun, so this is a small component.
-
-It is on every page, so it also carries `history.js`, which keeps the browser's back button to one press a step.
-"""
+"""The buttons "Present", "Start over" and "?", the list of keys. Streamlit keeps the R key for its own rerun, so this is a small component."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _button = v2.component(
     '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>'
     '<button type="button" data-act="keys" title="The list of keys" aria-label="The list of keys">?</button>',
     css=(_HERE / "restore.css").read_text("utf-8"),
-    js="\n".join((_HERE / name).read_text("utf-8") for name in ("history.js", "restore.js")),
+    js=(_HERE / "restore.js").read_text("utf-8"),
 )
 
 

@@ -23,7 +23,7 @@ function leaveBy(name) {
   const link = document.querySelector(`.st-key-lesson-${name} a`);
   if (!link) return false;   // a page of the workspace: the key is its own
   fill(false);
-  if (globalThis.atlasHistory) Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js
+  Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js
   link.click();
   return true;
 }
@@ -78,6 +78,7 @@ function rail(parentElement, does) {
 // ---------------------------------------------------------------- listening
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  calmHistory();
   const presenting = Boolean(data?.presenting), seen = getComputedStyle(parentElement);
   for (const name of COLOURS) document.documentElement.style.setProperty(name, seen.getPropertyValue(name));   // for stage.css and present.css
   const act = (event) => {

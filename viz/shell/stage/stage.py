@@ -3,7 +3,7 @@
 `?present=1` shows any page to a room: large type, no bars, no folds. The keys press what is on the page: right and
 space take the next step (after the last one the next exhibit), left goes back, a number goes to its step; in Present F
 gives the picture the whole window and Escape leaves, and a rail at the side has a button for each. On every page ? opens
-the list of all keys (keys.html).
+the list of all keys (keys.html), and the browser's back button takes one press a step (history.js).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _stage = v2.component(
     "atlas_stage",
     html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
     css=(_HERE / "stage.css").read_text("utf-8"),
-    js="\n".join((_HERE / name).read_text("utf-8") for name in ("pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")),
+    js="\n".join((_HERE / name).read_text("utf-8") for name in ("history.js", "pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")),
     isolate_styles=False,
 )
 _large = v2.component(
