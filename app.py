@@ -38,4 +38,9 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
 
 
 between = [Middleware(part) for part in (door.Door, serving.Sieve, serving.Remembered, serving.NameAhead)]
-app = st.App(Path(viz.__file__).with_name("frame.py"), lifespan=lifespan, middleware=between, on_script_error=errors.show)
+app = st.App(
+    Path(viz.__file__).with_name("frame.py"),
+    lifespan=lifespan,
+    middleware=between,
+    on_script_error=errors.show,
+)

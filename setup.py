@@ -2,4 +2,7 @@
 
 from setuptools import find_namespace_packages, setup
 
-setup(packages=["attention_atlas", *find_namespace_packages(include=["core*", "viz*"])], package_dir={"attention_atlas": "."})
+setup(
+    packages=["attention_atlas", *find_namespace_packages(include=["core*", "viz*"])],
+    package_dir={"attention_atlas": "."},
+)

@@ -23,14 +23,32 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "OFF", "Attention", "Beam", "Greedy", "InputError", "Model", "Recorder", "Run", "Sample", "Step", "Tap", "Trace",
-    "decode", "edits", "masks", "open_model", "record",
-]  # fmt: skip
+    "OFF",
+    "Attention",
+    "Beam",
+    "Greedy",
+    "InputError",
+    "Model",
+    "Recorder",
+    "Run",
+    "Sample",
+    "Step",
+    "Tap",
+    "Trace",
+    "decode",
+    "edits",
+    "masks",
+    "open_model",
+    "record",
+]
 _PLACES = {
-    "open_model": "checkpoints", "InputError": "errors", "Model": "model",
-    **dict.fromkeys(("Beam", "Greedy", "Sample", "Step", "decode"), "decoding"), **dict.fromkeys(("Attention", "Run"), "run"),
+    "open_model": "checkpoints",
+    "InputError": "errors",
+    "Model": "model",
+    **dict.fromkeys(("Beam", "Greedy", "Sample", "Step", "decode"), "decoding"),
+    **dict.fromkeys(("Attention", "Run"), "run"),
     **dict.fromkeys(("OFF", "Recorder", "Tap", "Trace", "record"), "trace"),
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -59,7 +59,11 @@ def random_blocks(n: int, *, block: int, count: int, seed: int, besides: Tensor 
     """
     n_blocks = -(-n // block)
     generator = torch.Generator().manual_seed(seed)
-    taken = torch.zeros(n_blocks, n_blocks, dtype=torch.bool) if besides is None else _touched(besides, block, n_blocks)
+    taken = (
+        torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
+        if besides is None
+        else _touched(besides, block, n_blocks)
+    )
     chosen = torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
     for row in range(n_blocks):
         order = torch.randperm(n_blocks, generator=generator)

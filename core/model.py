@@ -77,7 +77,16 @@ class Model:
         values of a model that goes on with its text: a `decode` that is given the run does not read the text again.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
-        return self.run_many([text], pairs=[pair], targets=[target], keep=keep, edits=edits, grad=grad, special=special, reads_on=reads_on)[0]
+        return self.run_many(
+            [text],
+            pairs=[pair],
+            targets=[target],
+            keep=keep,
+            edits=edits,
+            grad=grad,
+            special=special,
+            reads_on=reads_on,
+        )[0]
 
     def run_many(
         self,
@@ -98,21 +107,49 @@ class Model:
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
-        cache = self.network.new_cache() if reads_on and self.spec.writes and not self.spec.has_source and len(sides) == 1 and not edits and grad is None else None
+        cache = (
+            self.network.new_cache()
+            if reads_on
+            and self.spec.writes
+            and not self.spec.has_source
+            and len(sides) == 1
+            and not edits
+            and grad is None
+            else None
+        )
         hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
             outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
             view = RunTrace(trace, row, gradients, outputs, patterns)
-            runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs, [] if cache is None else [cache]))
+            runs.append(
+                Run(
+                    self,
+                    side,
+                    sources[row] if sources else None,
+                    view,
+                    shown[row],
+                    outputs,
+                    [] if cache is None else [cache],
+                )
+            )
         return runs
 
     def _sides(
-        self, texts: list[str], pairs: list[str | None], targets: list[str | None], special: bool, edits: tuple[Edit, ...]
+        self,
+        texts: list[str],
+        pairs: list[str | None],
+        targets: list[str | None],
+        special: bool,
+        edits: tuple[Edit, ...],
     ) -> tuple[list[Side], list[Side] | None, list[str | None]]:
         if not self.spec.framed and any(pair is not None for pair in pairs):
-            raise InputError(f"{self.name} does not read pairs.", "Pairs are for models of the BERT kind.", "Leave pair out.")
+            raise InputError(
+                f"{self.name} does not read pairs.",
+                "Pairs are for models of the BERT kind.",
+                "Leave pair out.",
+            )
         if not self.spec.has_source:
             if any(target is not None for target in targets):
                 reads = "It reads a text, or two." if self.spec.framed else "It continues the text itself."
@@ -120,14 +157,23 @@ class Model:
             if self.spec.framed:
                 framed = [self._framed(text, pair, special) for text, pair in zip(texts, pairs, strict=True)]
                 return self._padded(framed), None, [None] * len(texts)
-            return self._padded([self._side(text, special=special) for text in texts]), None, [None] * len(texts)
+            return (
+                self._padded([self._side(text, special=special) for text in texts]),
+                None,
+                [None] * len(texts),
+            )
         for text, target in zip(texts, targets, strict=True):
             if not text.strip():
                 wrong = "There is a target but no source." if target else "The text is empty."
-                raise InputError(wrong, f"{self.name} translates a source sentence.", "Type a sentence to read.")
+                raise InputError(
+                    wrong, f"{self.name} translates a source sentence.", "Type a sentence to read."
+                )
         sources = self._padded([self._side(text, special=special) for text in texts])
         own = self._own_targets(sources, edits) if any(target is None for target in targets) else []
-        sides = [own[row] if target is None else self._side(target, special=special, start=True) for row, target in enumerate(targets)]
+        sides = [
+            own[row] if target is None else self._side(target, special=special, start=True)
+            for row, target in enumerate(targets)
+        ]
         return self._padded(sides), sources, [side.text for side in sides]
 
     def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
@@ -138,7 +184,9 @@ class Model:
         start = self.tokenizer.start
         if start is None:
             raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
-        return self._fitting(text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans)))
+        return self._fitting(
+            text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans))
+        )
 
     def _framed(self, text: str, pair: str | None, special: bool) -> Side:
         """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP]. The second text is segment 1."""
@@ -148,12 +196,17 @@ class Model:
         if pair is not None and self.config.n_segments < 2:
             raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
         marks = self.tokenizer.start, self.tokenizer.end
-        start, end = (Encoded((mark,), (self.tokenizer.token(mark),), (None,)) for mark in marks if mark is not None)
+        start, end = (
+            Encoded((mark,), (self.tokenizer.token(mark),), (None,)) for mark in marks if mark is not None
+        )
         parts = [start, self.tokenizer.encode(text, special=special), end]
         first = sum(len(part.ids) for part in parts)
         if pair is not None:
             parts += [self.tokenizer.encode(pair, special=special), end]
-        ids, tokens, spans = (tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in ("ids", "tokens", "spans"))
+        ids, tokens, spans = (
+            tuple(chain.from_iterable(getattr(part, name) for part in parts))
+            for name in ("ids", "tokens", "spans")
+        )
         segments = tuple(int(place >= first) for place in range(len(ids)))
         return replace(self._fitting(text, Encoded(ids, tokens, spans)), segments=segments, pair=pair)
 
@@ -193,27 +246,45 @@ class Model:
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
         batch = Batch(ids=ids, real=real, source=ids, source_real=real)
-        limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2)) for source in sources]
+        limits = [
+            min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2))
+            for source in sources
+        ]
         with torch.inference_mode():
             written = greedy(self.network, batch, start=start, end=end, limit=limits, edits=edits)
         return [self._started(*self.tokenizer.written(row)) for row in written]
 
     def _forward(
-        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: Goal | None, first: Side, cache: Any
+        self,
+        batch: Batch,
+        patterns: tuple[str, ...],
+        edits: tuple[Edit, ...],
+        grad: Goal | None,
+        first: Side,
+        cache: Any,
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
         early = self._early(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
         if grad is not None:
-            edits = (*edits, *(_Leaf(f"*embed.{part}") for part in ("token", "position") if part in self.network.embed))
+            edits = (
+                *edits,
+                *(_Leaf(f"*embed.{part}") for part in ("token", "position") if part in self.network.embed),
+            )
         limit = KEEP_LIMIT if patterns == ("*",) else None
         tap = Recorder((*patterns, *self._masks(patterns)), edits, limit=limit, later=later)
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():
-                found = {"hidden": self.network(batch, tap=tap, cache=cache) if cache is not None else self.network(batch, tap=tap)}
+                found = {
+                    "hidden": self.network(batch, tap=tap, cache=cache)
+                    if cache is not None
+                    else self.network(batch, tap=tap)
+                }
                 for name in early:
                     found[name] = getattr(self.network, name)(found[self.outputs[name].reads], tap)
         except MemoryError as error:
-            raise InputError(str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].') from None
+            raise InputError(
+                str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
+            ) from None
         trace = tap.close()
         gradients = {} if grad is None else _gradients(self._goal(found["logits"][0], grad, first), trace)
         found = {name: finite(value.detach(), self.name) for name, value in found.items()}
@@ -221,7 +292,11 @@ class Model:
 
     def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
         """Outputs that an edit or a gradient needs during the run, with those they read, in order."""
-        wanted = {name for name, out in self.outputs.items() if any(matches(path, edit.where) for path in out.paths for edit in edits)}
+        wanted = {
+            name
+            for name, out in self.outputs.items()
+            if any(matches(path, edit.where) for path in out.paths for edit in edits)
+        }
         wanted |= set() if grad is None else {"logits"}
         wanted |= {self.outputs[name].reads for name in wanted}
         return [name for name in self.outputs if name in wanted]
@@ -231,7 +306,11 @@ class Model:
         if not self.spec.framed:
             return side.n_real - 1
         if self.tokenizer.mask not in side.ids:
-            raise InputError("No word is hidden.", f"A gradient of {self.name} is that of a hidden word.", "Put [MASK] in the place of a word.")
+            raise InputError(
+                "No word is hidden.",
+                f"A gradient of {self.name} is that of a hidden word.",
+                "Put [MASK] in the place of a word.",
+            )
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -242,7 +321,9 @@ class Model:
         if not isinstance(grad, str):
             return grad(logits)
         if not grad.startswith("logit:"):
-            raise InputError(f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token.")
+            raise InputError(
+                f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token."
+            )
         return logits[self._asked(side), self.token_id(grad.removeprefix("logit:"))]
 
     def token_id(self, text: str) -> int:
@@ -251,13 +332,19 @@ class Model:
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:
                 return ids[0]
-        raise InputError(f"'{text}' is not one token of {self.name}.", "A logit belongs to one token.", "Name a single token.")
+        raise InputError(
+            f"'{text}' is not one token of {self.name}.",
+            "A logit belongs to one token.",
+            "Name a single token.",
+        )
 
 
 def _gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
     paths = [path for path in trace if trace[path].requires_grad]
     found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)
-    return {path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)}
+    return {
+        path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)
+    }
 
 
 def _tensors(sides: list[Side]) -> tuple[Tensor, Tensor]:

@@ -69,7 +69,9 @@ def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
     except InputError:
         raise
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it anew here.") from error
+        raise InputError(
+            f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it anew here."
+        ) from error
     if new.shape != value.shape or new.dtype != value.dtype:
         wrong = f"The change at '{edit.where}' makes {tuple(new.shape)} {new.dtype} of {tuple(value.shape)} {value.dtype} at '{path}'."
         raise InputError(wrong, MISFIT, "Make it anew here.")
@@ -181,7 +183,9 @@ class Recorder(Tap):
             raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
         book.seen[path] = plan
         if value.dim() != len(plan.words):
-            raise ValueError(f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'.")
+            raise ValueError(
+                f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'."
+            )
         if plan.edits:
             value = book.edited(path, value, plan)
         if plan.kept:
@@ -230,7 +234,12 @@ class _Book:
     __slots__ = ("bytes", "edits", "keep", "later", "limit", "partial", "plans", "records", "seen", "where")
 
     def __init__(
-        self, keep: tuple[str, ...], edits: tuple[Edit, ...], limit: int | None, partial: bool, later: tuple[str, ...]
+        self,
+        keep: tuple[str, ...],
+        edits: tuple[Edit, ...],
+        limit: int | None,
+        partial: bool,
+        later: tuple[str, ...],
     ) -> None:
         self.keep, self.edits, self.limit, self.partial, self.later = keep, edits, limit, partial, later
         self.where = tuple(edit.where for edit in edits)
@@ -274,7 +283,9 @@ class _Book:
             if pattern == "*" or pattern in self.seen:
                 continue
             if not any(matches(path, pattern) for path in (*self.seen, *self.later)):
-                raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.seen, *self.later))}")
+                raise ValueError(
+                    f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.seen, *self.later))}"
+                )
 
 
 Out = TypeVar("Out")
@@ -294,7 +305,9 @@ def record(
     (['twice'], [0.0, 2.0, 4.0])
     """
     if isinstance(forward, nn.Module) and forward.training:
-        raise ValueError("The network is in training mode, where dropout changes every run; call .eval() first.")
+        raise ValueError(
+            "The network is in training mode, where dropout changes every run; call .eval() first."
+        )
     recorder = Recorder(keep, edits)
     out = forward(*inputs, tap=recorder, **options)
     return out, recorder.close()

@@ -33,14 +33,25 @@ def free_port() -> int:
 
 
 @contextmanager
-def started_app(folder: Path, *flags: str, command: Sequence[str] = ("streamlit", "run", "app.py"), cwd: Path = ROOT, port: int = 0, **variables: str) -> Iterator[Server]:
+def started_app(
+    folder: Path,
+    *flags: str,
+    command: Sequence[str] = ("streamlit", "run", "app.py"),
+    cwd: Path = ROOT,
+    port: int = 0,
+    **variables: str,
+) -> Iterator[Server]:
     """The whole app, started as a visitor would, or by another `command`, with these flags; its log in `folder`."""
     port = port or free_port()
     url, log = f"http://127.0.0.1:{port}", folder / "log.txt"
     with log.open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true", *flags],
-            cwd=cwd, env=os.environ | variables, stdout=out, stderr=subprocess.STDOUT)
+            cwd=cwd,
+            env=os.environ | variables,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
     try:
         for _ in range(600):
             assert process.poll() is None, log.read_text("utf-8", "replace")

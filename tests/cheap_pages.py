@@ -21,7 +21,9 @@ def once(honest: Any) -> Any:
     """`SchemaBase.validate`, asked once about what is the same."""
 
     @functools.wraps(honest)
-    def validate(cls: type[SchemaBase], instance: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
+    def validate(
+        cls: type[SchemaBase], instance: dict[str, Any], schema: dict[str, Any] | None = None
+    ) -> None:
         told = hash((cls.__name__, id(schema), json.dumps(instance, default=repr)))
         if told not in VALID:
             honest(cls, instance, schema)

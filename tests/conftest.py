@@ -25,7 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if folder in ("reference", "bench", "browser"):
             item.add_marker(getattr(pytest.mark, folder))
         if folder == "browser" and CHROMIUM is None:
-            item.add_marker(pytest.mark.skip(reason="no chromium on this machine: install the system's package"))
+            item.add_marker(
+                pytest.mark.skip(reason="no chromium on this machine: install the system's package")
+            )
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LINE = re.compile(r"- \[(?P<tick>[ x])\] (?P<code>C\d{3}) (?P<text>.+?)(?: \| (?P<tests>tests/.+))?$")
-LINES = [LINE.match(line) for line in (ROOT / "tests" / "checklist.md").read_text("utf-8").splitlines()
-         if line.startswith("- [")]
+LINES = [
+    LINE.match(line)
+    for line in (ROOT / "tests" / "checklist.md").read_text("utf-8").splitlines()
+    if line.startswith("- [")
+]
 TICKED = [line for line in LINES if line and line["tick"] == "x"]
 
 
@@ -20,8 +23,12 @@ TICKED = [line for line in LINES if line and line["tick"] == "x"]
 def catalogue(file: str) -> dict[str, set[str]]:
     """The tests of a file by name (`Class::test` inside classes), each with its decorators and the file's marks."""
     tree = ast.parse((ROOT / file).read_text("utf-8"))
-    everywhere = {ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)
-                  and any(ast.unparse(target) == "pytestmark" for target in node.targets)}
+    everywhere = {
+        ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and any(ast.unparse(target) == "pytestmark" for target in node.targets)
+    }
     found: dict[str, set[str]] = {}
     for node in tree.body:
         inside = node.body if isinstance(node, ast.ClassDef) else [node]
@@ -67,4 +74,5 @@ def test_the_check_itself_finds_faults() -> None:
     assert problem("tests/nowhere.py::test_x") == "no file tests/nowhere.py"
     assert problem(f"{here}::test_x") == f"no test test_x in {here}"
     assert problem(f"{here}::test_all_118_lines_are_there_in_order[a]") == (
-        "test_all_118_lines_are_there_in_order has no cases")
+        "test_all_118_lines_are_there_in_order has no cases"
+    )

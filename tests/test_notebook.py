@@ -14,7 +14,11 @@ def shown(source: str, space: dict[str, object]) -> object:
     tree = ast.parse(source, str(NOTEBOOK))
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, str(NOTEBOOK), "exec"), space)
-    return eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), space) if isinstance(last, ast.Expr) else None
+    return (
+        eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), space)
+        if isinstance(last, ast.Expr)
+        else None
+    )
 
 
 def test_the_notebook_runs(capsys, monkeypatch, tmp_path):
@@ -29,4 +33,7 @@ def test_the_notebook_runs(capsys, monkeypatch, tmp_path):
     pictures = [result for result in results if hasattr(result, "_repr_html_")]
     assert len(pictures) == 8
     for picture in pictures:
-        assert picture._repr_html_().startswith("<div><iframe ") and "http" not in picture.packet.header["python"]
+        assert (
+            picture._repr_html_().startswith("<div><iframe ")
+            and "http" not in picture.packet.header["python"]
+        )

@@ -16,7 +16,14 @@ def test_the_words_of_the_picture_are_those_of_the_first_screen() -> None:
     place = heads.chosen(found.heads)
     seen = heads.look(found.run, place.kind)
     drawn, weights = heads.drawn_words(seen), seen.weights[place.layer, place.head]
-    side, index = start(weights, seen.allowed[place.layer, place.head], drawn, len(seen.keys), heads.touched(found.run, place.kind), heads.layout(place.kind))
+    side, index = start(
+        weights,
+        seen.allowed[place.layer, place.head],
+        drawn,
+        len(seen.keys),
+        heads.touched(found.run, place.kind),
+        heads.layout(place.kind),
+    )
     assert side == "target"
     word, row = drawn[index]
     said = alt(look.Params.text, found.run.target_text or "", word, seen.keys[int(weights[row].argmax())])
@@ -26,4 +33,7 @@ def test_the_words_of_the_picture_are_those_of_the_first_screen() -> None:
 
 def test_the_picture_is_a_screen() -> None:
     with Image.open(ROOT / PICTURE) as picture:
-        assert picture.size == (2560, 1440) and len(picture.convert("RGB").resize((256, 144)).getcolors(40_000) or []) > 30
+        assert (
+            picture.size == (2560, 1440)
+            and len(picture.convert("RGB").resize((256, 144)).getcolors(40_000) or []) > 30
+        )

@@ -36,19 +36,33 @@ def test_the_mix_is_the_one_it_says():
         moves += now != page
         page, values = now, then
     assert kinds["own"] / total == pytest.approx(0.1, abs=0.01)
-    assert kinds["common"] / total == pytest.approx(0.2, abs=0.02)  # now and then it is the one that was there
-    assert moves / total == pytest.approx(visitors.LEAVES * 0.78, abs=0.01)  # 4, 1, 1, 1, 1, 1, 1 of 10: the chance that two draws differ
+    assert kinds["common"] / total == pytest.approx(
+        0.2, abs=0.02
+    )  # now and then it is the one that was there
+    assert moves / total == pytest.approx(
+        visitors.LEAVES * 0.78, abs=0.01
+    )  # 4, 1, 1, 1, 1, 1, 1 of 10: the chance that two draws differ
 
 
 def test_percentiles_are_values_that_were_measured():
-    assert [visitors.percentile([30, 10, 20], share) for share in (0, 0.33, 0.34, 0.67, 1)] == [10, 10, 20, 30, 30]
+    assert [visitors.percentile([30, 10, 20], share) for share in (0, 0.33, 0.34, 0.67, 1)] == [
+        10,
+        10,
+        20,
+        30,
+        30,
+    ]
     assert visitors.percentile([], 0.5) != visitors.percentile([], 0.5)
 
 
 def test_the_table_says_what_was_met():
     figures = visitors.Figures(wave=[1.0], actions=[2.0, 4.0], wrong=["a"], lost=["b", "c"], seconds=2.0)
     table = figures.table()
-    assert "wrong 1, lost 2, late 0; 1.0 actions/s in 2 s" in table and "4.0" in table and "  a\n  b\n  c" in table
+    assert (
+        "wrong 1, lost 2, late 0; 1.0 actions/s in 2 s" in table
+        and "4.0" in table
+        and "  a\n  b\n  c" in table
+    )
     assert '"wrong": 1, "lost": 2' in figures.line() and '"p50": 2.0' in figures.line()
 
 
@@ -78,15 +92,28 @@ def finished(how: ForwardMsg.ScriptFinishedStatus.ValueType) -> ForwardMsg:
 
 
 def test_an_answer_tells_errors_and_words():
-    visit = Visit(Socket(said("It is in the server's log as error 12ab."), said(exception="no such key"), said("Others are computing: 3 before you."),
-                         finished(ForwardMsg.FINISHED_SUCCESSFULLY)), [b"Others are computing"])  # type: ignore[arg-type]
+    visit = Visit(
+        Socket(
+            said("It is in the server's log as error 12ab."),
+            said(exception="no such key"),
+            said("Others are computing: 3 before you."),
+            finished(ForwardMsg.FINISHED_SUCCESSFULLY),
+        ),
+        [b"Others are computing"],
+    )  # type: ignore[arg-type]
     answer = asyncio.run(visit.answer())
     assert answer.wrong == ["It is in the server's log as error", ": no such key"]
     assert set(answer.heard) == {b"Others are computing"} and not answer.replaced
 
 
 def test_a_run_that_a_newer_one_replaced_is_told_apart():
-    visit = Visit(Socket(said("half a page"), finished(ForwardMsg.FINISHED_EARLY_FOR_RERUN), finished(ForwardMsg.FINISHED_SUCCESSFULLY)))  # type: ignore[arg-type]
+    visit = Visit(
+        Socket(
+            said("half a page"),
+            finished(ForwardMsg.FINISHED_EARLY_FOR_RERUN),
+            finished(ForwardMsg.FINISHED_SUCCESSFULLY),
+        )
+    )  # type: ignore[arg-type]
     assert [asyncio.run(visit.answer()).replaced for _ in range(2)] == [True, False]
 
 
@@ -94,7 +121,9 @@ def picture(boot: bytes, parts: dict[str, list[int]], chosen: int = 0) -> Elemen
     header = json.dumps({"chosen": chosen, "needs": ["ab12"], "parts": parts}).encode()
     element = Element()
     element.bidi_component.id = "look.words"
-    element.bidi_component.bytes = len(boot).to_bytes(4, "little") + boot + len(header).to_bytes(4, "little") + header + b"\0" * 8
+    element.bidi_component.bytes = (
+        len(boot).to_bytes(4, "little") + boot + len(header).to_bytes(4, "little") + header + b"\0" * 8
+    )
     return element
 
 

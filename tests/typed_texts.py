@@ -35,18 +35,30 @@ TEXTS = {
 }
 MODELS = ("gpt-mini", "bert-mini", "translator-en-es", "bahdanau-en-es")
 PAGES = {
-    "look": {}, "what_if": {}, "find": {}, "compare": {}, "inside": {}, "be_the_head": {}, "decode": {},
-    "importance": {}, "importance, words": {"importance.by": "words"}, "importance, patch": {"importance.by": "patch"},
-}  # fmt: skip
+    "look": {},
+    "what_if": {},
+    "find": {},
+    "compare": {},
+    "inside": {},
+    "be_the_head": {},
+    "decode": {},
+    "importance": {},
+    "importance, words": {"importance.by": "words"},
+    "importance, patch": {"importance.by": "patch"},
+}
 VIEWS = {
     "look": ({}, {"view": "full"}),
     "decode": tuple({"decode.show": view} for view in controls.VIEWS),
     "what_if": ({}, {"view": "full"}),
-    "compare": ({},), "be_the_head": ({},), "growth": ({},), "names": ({},), "homework": ({},),
+    "compare": ({},),
+    "be_the_head": ({},),
+    "growth": ({},),
+    "names": ({},),
+    "homework": ({},),
     "find": tuple({"find.by": by} for by in find.BY),
     "inside": tuple({"inside.by": by} for by in inside.VIEWS),
     "importance": tuple({"importance.by": by} for by in importance.VIEWS),
-}  # fmt: skip
+}
 """What is chosen in turn on each page for free work that takes a text."""
 
 
@@ -84,8 +96,9 @@ def drawn(slug, **chosen):
     """A page as it is when this was chosen on it: a text so long is no part of a link."""
     test = AppTest.from_string(
         f"from viz.shell import pages\nfrom viz.shell import errors, state\nentry = next(entry for entry in pages.discover() if entry.slug == {slug!r})\n"
-        "with errors.guard(), state.visit(entry.slug):\n    entry.page()", default_timeout=120,
-    )  # fmt: skip
+        "with errors.guard(), state.visit(entry.slug):\n    entry.page()",
+        default_timeout=120,
+    )
     test.session_state["atlas.chosen"] = chosen
     return test.run()
 

@@ -103,7 +103,10 @@ def formulas(text: str, ours: bool = False) -> str:
         if found[2]:
             sign, set_ = ("_", found[3]) if found[3] else ("^", found[4])
             set_ = set_.strip("(){}").replace("−", "-").replace("∞", r"\infty").replace("√", r"\sqrt ")
-            parts += [plain_(text[at:found.start()]) if text[at:found.start()] else "", f"${found[2]}{sign}{{{set_}}}$"]
+            parts += [
+                plain_(text[at : found.start()]) if text[at : found.start()] else "",
+                f"${found[2]}{sign}{{{set_}}}$",
+            ]
             at = found.end()
     return "".join([*parts, plain_(text[at:]) if text[at:] or not parts else ""])
 
@@ -119,7 +122,11 @@ def query_and_key(of: str = "word", *, across: bool = False) -> tuple[str, str]:
     >>> query_and_key(), query_and_key("token", across=True)
     (('word that looks (query)', 'word looked at (key)'), ('written token (query)', 'source token (key)'))
     """
-    return (f"written {of} (query)", f"source {of} (key)") if across else (f"{of} that looks (query)", f"{of} looked at (key)")
+    return (
+        (f"written {of} (query)", f"source {of} (key)")
+        if across
+        else (f"{of} that looks (query)", f"{of} looked at (key)")
+    )
 
 
 def spoken(text: str) -> str:
@@ -128,7 +135,9 @@ def spoken(text: str) -> str:
     >>> spoken('What follows “**bold** ![x](http://a)”?'), spoken("Is 1 : 2 more than √d?")
     ('What follows “ bold ! x (http //a)”?', 'Is 1 : 2 more than √d?')
     """
-    return " ".join(_SIGNS.sub(" ", "".join(letter if letter == " " else _visible(letter) for letter in text)).split())
+    return " ".join(
+        _SIGNS.sub(" ", "".join(letter if letter == " " else _visible(letter) for letter in text)).split()
+    )
 
 
 def _escaped(text: str) -> str:
@@ -146,7 +155,11 @@ def changes(a: SupportsFloat, b: SupportsFloat) -> str:
     ('falls from 61 % to 31 %', 'falls from 3.1 % to <0.1 %', 'stays at 61 %')
     """
     before, after = percent(a), percent(b)
-    return f"stays at {before}" if before == after else f"{'falls' if float(b) < float(a) else 'rises'} from {before} to {after}"
+    return (
+        f"stays at {before}"
+        if before == after
+        else f"{'falls' if float(b) < float(a) else 'rises'} from {before} to {after}"
+    )
 
 
 def shorten(text: str, limit: int = 48) -> str:

@@ -44,13 +44,46 @@ LIGHT = Palette(
     line="#e0dccf",
     hatch="#a8a292",
     primary="#3f51b5",
-    sequential=("#fbfaf7", "#e6e6f2", "#ccd0e8", "#adb5dd", "#8c97d0", "#6c79c3", "#4f5eb6", "#3a479d", "#29337a",
-                "#1a2152"),
-    diverging=("#8a3d06", "#b55e17", "#dc9150", "#efc59c", "#f7e7d6", "#f4f2f3", "#d9dbec", "#b6bee0", "#7f8bcb",
-               "#4a59b3", "#232c6b"),
+    sequential=(
+        "#fbfaf7",
+        "#e6e6f2",
+        "#ccd0e8",
+        "#adb5dd",
+        "#8c97d0",
+        "#6c79c3",
+        "#4f5eb6",
+        "#3a479d",
+        "#29337a",
+        "#1a2152",
+    ),
+    diverging=(
+        "#8a3d06",
+        "#b55e17",
+        "#dc9150",
+        "#efc59c",
+        "#f7e7d6",
+        "#f4f2f3",
+        "#d9dbec",
+        "#b6bee0",
+        "#7f8bcb",
+        "#4a59b3",
+        "#232c6b",
+    ),
     categorical=("#3f51b5", "#c9741c", "#2a9d8f", "#b5446e", "#7a6ff0", "#6b7a3a", "#8c6d46", "#4a90c2"),
-    heads=("#4151b6", "#b13e06", "#863b85", "#4a91d1", "#f25914", "#0c4c4f", "#a57499", "#7f63ee", "#49745d", "#6f1b0d", "#0ea053",
-           "#442b74"),
+    heads=(
+        "#4151b6",
+        "#b13e06",
+        "#863b85",
+        "#4a91d1",
+        "#f25914",
+        "#0c4c4f",
+        "#a57499",
+        "#7f63ee",
+        "#49745d",
+        "#6f1b0d",
+        "#0ea053",
+        "#442b74",
+    ),
     inks=("#000000", "#ffffff"),
 )
 DARK = Palette(
@@ -61,13 +94,46 @@ DARK = Palette(
     line="#33353f",
     hatch="#6c6f7e",
     primary="#5b6ade",
-    sequential=("#14151a", "#1d2138", "#293055", "#374175", "#475496", "#5a69b7", "#7483d3", "#94a1e6", "#b8c1f2",
-                "#e2e6fb"),
-    diverging=("#ffd9b0", "#f0a45d", "#a9662a", "#70441f", "#3a2a1e", "#191a20", "#252b48", "#374176", "#5a69b8",
-               "#94a1e7", "#e2e6fc"),
+    sequential=(
+        "#14151a",
+        "#1d2138",
+        "#293055",
+        "#374175",
+        "#475496",
+        "#5a69b7",
+        "#7483d3",
+        "#94a1e6",
+        "#b8c1f2",
+        "#e2e6fb",
+    ),
+    diverging=(
+        "#ffd9b0",
+        "#f0a45d",
+        "#a9662a",
+        "#70441f",
+        "#3a2a1e",
+        "#191a20",
+        "#252b48",
+        "#374176",
+        "#5a69b8",
+        "#94a1e7",
+        "#e2e6fc",
+    ),
     categorical=("#8b99f9", "#f0a45c", "#53c4b5", "#e07aa0", "#b0a8ff", "#a9bb6c", "#c9a77c", "#7fbbe6"),
-    heads=("#9499fa", "#8ca507", "#b73379", "#6cfeb9", "#6e50d9", "#ebb078", "#0c8bbb", "#b9dcfe", "#ae7f75", "#33c9c5", "#057918",
-           "#f2e32f"),
+    heads=(
+        "#9499fa",
+        "#8ca507",
+        "#b73379",
+        "#6cfeb9",
+        "#6e50d9",
+        "#ebb078",
+        "#0c8bbb",
+        "#b9dcfe",
+        "#ae7f75",
+        "#33c9c5",
+        "#057918",
+        "#f2e32f",
+    ),
     inks=("#ffffff", "#000000"),
 )
 
@@ -76,7 +142,13 @@ DIVERGING = list(LIGHT.diverging)
 CATEGORICAL = list(LIGHT.categorical)
 HEADS = list(LIGHT.heads)
 TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
-    LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
+    LIGHT.text,
+    LIGHT.muted,
+    LIGHT.line,
+    LIGHT.hatch,
+    LIGHT.surface,
+    LIGHT.background,
+)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
 LOW_INK, HIGH_INK = LIGHT.inks
@@ -94,8 +166,10 @@ def twins() -> dict[str, str]:
     >>> twins()["#fbfaf7"]
     '#14151a'
     """
-    pairs = {getattr(LIGHT, name): getattr(DARK, name)
-             for name in ("background", "surface", "text", "muted", "line", "hatch")}
+    pairs = {
+        getattr(LIGHT, name): getattr(DARK, name)
+        for name in ("background", "surface", "text", "muted", "line", "hatch")
+    }
     for name in ("inks", "heads", "categorical", "diverging", "sequential"):
         pairs |= dict(zip(getattr(LIGHT, name), getattr(DARK, name), strict=True))
     return pairs
@@ -153,8 +227,12 @@ def for_a_room(tree: Any, font: bool = False) -> Any:
     {'tickfont': {'size': 19.5}, 'marker': {'size': 6}, 'labelFontSize': 18}
     """
     if isinstance(tree, dict):
-        return {name: _in_a_room(value) if name.endswith("ontSize") or (font and name == "size")
-                else for_a_room(value, name.endswith("font")) for name, value in tree.items()}
+        return {
+            name: _in_a_room(value)
+            if name.endswith("ontSize") or (font and name == "size")
+            else for_a_room(value, name.endswith("font"))
+            for name, value in tree.items()
+        }
     if isinstance(tree, (list, tuple)):
         return [for_a_room(value, font) for value in tree]
     return tree
@@ -169,39 +247,80 @@ def _in_a_room(size: Any) -> Any:
 @functools.cache
 def template() -> go.layout.Template:
     """The Plotly template, in light colours: quiet grid, Inter, no background of its own. A figure copies it."""
-    axis = {"gridcolor": LINE, "linecolor": LINE, "zerolinecolor": LINE, "tickcolor": LINE, "automargin": True,
-            "tickfont": {"size": 13, "color": MUTED}, "title": {"font": {"size": 13, "color": MUTED}, "standoff": 8}}
+    axis = {
+        "gridcolor": LINE,
+        "linecolor": LINE,
+        "zerolinecolor": LINE,
+        "tickcolor": LINE,
+        "automargin": True,
+        "tickfont": {"size": 13, "color": MUTED},
+        "title": {"font": {"size": 13, "color": MUTED}, "standoff": 8},
+    }
     scale = [[i / (len(SEQUENTIAL) - 1), colour] for i, colour in enumerate(SEQUENTIAL)]
     around = [[i / (len(DIVERGING) - 1), colour] for i, colour in enumerate(DIVERGING)]
     bar = {"outlinewidth": 0, "thickness": 10, "tickfont": {"size": 13, "color": MUTED}}
-    return go.layout.Template(data={"heatmap": [{"colorbar": bar}]}, layout={
-        "font": {"family": FONT, "size": 14, "color": TEXT},
-        "title": {"font": {"family": SERIF, "size": 17, "color": TEXT}, "x": 0, "xanchor": "left"},
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "colorway": CATEGORICAL, "colorscale": {"sequential": scale, "diverging": around},
-        "xaxis": axis, "yaxis": axis,
-        "margin": {"l": 8, "r": 8, "t": 32, "b": 8},
-        "legend": {"font": {"size": 13, "color": TEXT}, "title": {"font": {"size": 13, "color": MUTED}}},
-        "coloraxis": {"colorbar": bar},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": TEXT},
-        "hoverlabel": {"bgcolor": SURFACE, "bordercolor": LINE, "font": {"family": FONT, "size": 13, "color": TEXT}},
-    })
+    return go.layout.Template(
+        data={"heatmap": [{"colorbar": bar}]},
+        layout={
+            "font": {"family": FONT, "size": 14, "color": TEXT},
+            "title": {"font": {"family": SERIF, "size": 17, "color": TEXT}, "x": 0, "xanchor": "left"},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "colorway": CATEGORICAL,
+            "colorscale": {"sequential": scale, "diverging": around},
+            "xaxis": axis,
+            "yaxis": axis,
+            "margin": {"l": 8, "r": 8, "t": 32, "b": 8},
+            "legend": {"font": {"size": 13, "color": TEXT}, "title": {"font": {"size": 13, "color": MUTED}}},
+            "coloraxis": {"colorbar": bar},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": TEXT},
+            "hoverlabel": {
+                "bgcolor": SURFACE,
+                "bordercolor": LINE,
+                "font": {"family": FONT, "size": 13, "color": TEXT},
+            },
+        },
+    )
 
 
 def altair_config() -> dict[str, Any]:
     """The Altair (Vega-Lite) configuration, in light colours; `parts.show` lays it under a chart's own."""
-    axis = {"labelColor": MUTED, "titleColor": MUTED, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE,
-            "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
+    axis = {
+        "labelColor": MUTED,
+        "titleColor": MUTED,
+        "gridColor": LINE,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "labelFontSize": 13,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+    }
     return {
-        "font": FONT, "background": "transparent", "view": {"stroke": None}, "axis": axis,
-        "aria": False, "mark": {"aria": False},  # a chart has one name and its table, not a node for each mark
-        "legend": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13,
-                   "titleFontWeight": "normal"},
+        "font": FONT,
+        "background": "transparent",
+        "view": {"stroke": None},
+        "axis": axis,
+        "aria": False,
+        "mark": {"aria": False},  # a chart has one name and its table, not a node for each mark
+        "legend": {
+            "labelColor": TEXT,
+            "titleColor": MUTED,
+            "labelFontSize": 13,
+            "titleFontSize": 13,
+            "titleFontWeight": "normal",
+        },
         "header": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13},
         "title": {"font": SERIF, "fontSize": 17, "fontWeight": 600, "anchor": "start", "color": TEXT},
-        "range": {"category": CATEGORICAL, "ordinal": SEQUENTIAL, "ramp": SEQUENTIAL, "heatmap": SEQUENTIAL,
-                  "diverging": DIVERGING},
-        "text": {"color": TEXT, "fontSize": 13}, "rule": {"color": MUTED},
+        "range": {
+            "category": CATEGORICAL,
+            "ordinal": SEQUENTIAL,
+            "ramp": SEQUENTIAL,
+            "heatmap": SEQUENTIAL,
+            "diverging": DIVERGING,
+        },
+        "text": {"color": TEXT, "fontSize": 13},
+        "rule": {"color": MUTED},
     }
 
 

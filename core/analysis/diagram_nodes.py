@@ -45,17 +45,44 @@ def boxes(model: Model) -> tuple[Box, ...]:
     (['encoder.embed', 'encoder.position', 'encoder.0.norm1', 'encoder.0.self'], ('logits',))
     """
     if model.family != "transformer" or model.config.order != "pre":
-        raise InputError(f"{model.name} has another plan.", "The map draws a Transformer with the norm before each sub-layer.", "Open the translator.")
+        raise InputError(
+            f"{model.name} has another plan.",
+            "The map draws a Transformer with the norm before each sub-layer.",
+            "Open the translator.",
+        )
     return tuple(_all(model.config.n_layers))
 
 
 def _all(n_layers: int) -> Iterator[Box]:
     for side in ("encoder", "decoder"):
-        yield Box(f"{side}.embed", "embed", side, None, (), f"{side}.embed.token", ("embed.token",) if side == "encoder" else ())
-        yield Box(f"{side}.position", "position", side, None, (f"{side}.embed.token", f"{side}.embed.position"), f"{side}.embed.out")
+        yield Box(
+            f"{side}.embed",
+            "embed",
+            side,
+            None,
+            (),
+            f"{side}.embed.token",
+            ("embed.token",) if side == "encoder" else (),
+        )
+        yield Box(
+            f"{side}.position",
+            "position",
+            side,
+            None,
+            (f"{side}.embed.token", f"{side}.embed.position"),
+            f"{side}.embed.out",
+        )
         for layer in range(n_layers):
             yield from _layer(side, layer)
-        yield Box(f"{side}.final", "final", side, None, (f"{side}.layer.{n_layers - 1}.resid_out",), f"{side}.final_norm.out", (f"{side}_norm",))
+        yield Box(
+            f"{side}.final",
+            "final",
+            side,
+            None,
+            (f"{side}.layer.{n_layers - 1}.resid_out",),
+            f"{side}.final_norm.out",
+            (f"{side}_norm",),
+        )
     yield Box("linear", "linear", "decoder", None, ("decoder.final_norm.out",), "logits")
     yield Box("softmax", "softmax", "decoder", None, ("logits",), "probabilities")
 
@@ -63,10 +90,24 @@ def _all(n_layers: int) -> Iterator[Box]:
 def _layer(side: str, layer: int) -> Iterator[Box]:
     """Norm, sub-layer, sum: twice in the encoder, three times in the decoder."""
     at, home = f"{side}.layer.{layer}.", f"{side}.{layer}."
-    kinds = (("self", "self_attn", "resid_mid"), ("cross", "cross_attn", "resid_cross"), ("ffn", "ffn", "resid_out"))
+    kinds = (
+        ("self", "self_attn", "resid_mid"),
+        ("cross", "cross_attn", "resid_cross"),
+        ("ffn", "ffn", "resid_out"),
+    )
     stream = "resid_in"
-    for number, (what, leaf, after) in enumerate((kind for kind in kinds if side == "decoder" or kind[0] != "cross"), 1):
-        yield Box(f"{home}norm{number}", "norm", side, layer, (at + stream,), f"{at}norm{number}.out", (f"{home}norm{number}",))
+    for number, (what, leaf, after) in enumerate(
+        (kind for kind in kinds if side == "decoder" or kind[0] != "cross"), 1
+    ):
+        yield Box(
+            f"{home}norm{number}",
+            "norm",
+            side,
+            layer,
+            (at + stream,),
+            f"{at}norm{number}.out",
+            (f"{home}norm{number}",),
+        )
         read = (f"{at}norm{number}.out", MEMORY) if what == "cross" else (f"{at}norm{number}.out",)
         yield Box(f"{home}{what}", what, side, layer, read, f"{at}{leaf}.out", (f"{home}{leaf}",))
         yield Box(f"{home}add{number}", "add", side, layer, (at + stream, f"{at}{leaf}.out"), at + after)

@@ -117,7 +117,11 @@ def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = 
 def start_of(model: Model, text: str) -> Prompt:
     """What a decoding of this text starts from. Raises InputError for a model that writes nothing."""
     if not model.spec.writes:
-        raise InputError(f"{model.name} does not write.", "Only a model with a causal stack goes on with a text.", "Choose another model.")
+        raise InputError(
+            f"{model.name} does not write.",
+            "Only a model with a causal stack goes on with a text.",
+            "Choose another model.",
+        )
     return prompt_of(model, text)
 
 
@@ -125,7 +129,11 @@ def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
     """The tokens of what is to follow a prompt. Raises InputError for none, and for more than the model reads."""
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
-        raise InputError("There is nothing to follow.", "The text that is to be written needs at least one token.", "Type a word.")
+        raise InputError(
+            "There is nothing to follow.",
+            "The text that is to be written needs at least one token.",
+            "Type a word.",
+        )
     if len(prompt.ids) + len(ids) > model.config.n_ctx:
         raise InputError(
             f"Together they have {len(prompt.ids) + len(ids):,} tokens.",
@@ -185,7 +193,16 @@ def _places(prompt: Prompt, wanted: Sequence[int], scores: Tensor) -> tuple[Posi
 
 def _place(prompt: Prompt, label: str, read: int, following: int, scores: Tensor) -> Position:
     log_p, best = scores.log_softmax(-1), int(scores.argmax())
-    return Position(label, read, prompt.name(following), following, float(log_p[following]), prompt.name(best), best, float(log_p[best]))
+    return Position(
+        label,
+        read,
+        prompt.name(following),
+        following,
+        float(log_p[following]),
+        prompt.name(best),
+        best,
+        float(log_p[best]),
+    )
 
 
 def _parting(forced: Sequence[int], free: Sequence[int]) -> int | None:

@@ -24,7 +24,9 @@ class Loop:
         >>> Loop((" no",), 4).told
         'repeats “no” 4 times in a row'
         """
-        return f"repeats “{' '.join(''.join(self.unit).split()) or 'a line break'}” {self.times} times in a row"
+        return (
+            f"repeats “{' '.join(''.join(self.unit).split()) or 'a line break'}” {self.times} times in a row"
+        )
 
 
 def looping(tokens: Sequence[str], least: int = 3) -> Loop | None:

@@ -25,7 +25,9 @@ class Outcome:
 
 def outcome(row: Preset, run: Run) -> Outcome | None:
     """What became of the promise in a run of the sentence; None where nothing is promised."""
-    if not row.wanted or (row.kind == "pair" and (row.task not in FOLLOWS or "next_sentence" not in run.model.outputs)):
+    if not row.wanted or (
+        row.kind == "pair" and (row.task not in FOLLOWS or "next_sentence" not in run.model.outputs)
+    ):
         return None
     return JUDGES[row.kind](row, run)
 
@@ -55,7 +57,9 @@ def _hidden(row: Preset, run: Run) -> Outcome:
 
 def _next(row: Preset, run: Run) -> Outcome:
     """The next token is a right word, or begins one."""
-    return _guessed(row, run, run.side.n_real - 1, FIRST if row.kind == "continue" else 1, lambda word: _after(run, word))
+    return _guessed(
+        row, run, run.side.n_real - 1, FIRST if row.kind == "continue" else 1, lambda word: _after(run, word)
+    )
 
 
 def _after(run: Run, word: str) -> Iterator[int]:
@@ -68,21 +72,34 @@ def _after(run: Run, word: str) -> Iterator[int]:
             yield found[len(own)]
 
 
-def _guessed(row: Preset, run: Run, position: int, first: int, tokens: Callable[[str], Iterable[int]]) -> Outcome:
+def _guessed(
+    row: Preset, run: Run, position: int, first: int, tokens: Callable[[str], Iterable[int]]
+) -> Outcome:
     """The place of the best right word among all guesses."""
     scores = run.logits[position]
     found = {word: int((scores > scores[token]).sum()) + 1 for word in row.wanted for token in tokens(word)}
     word = min(found, key=found.__getitem__)
     best = guesses(run, position, 1)[0][0].strip() or "a line break"
-    return Outcome(found[word] <= first, f"{run.model.name} has “{word}” at rank {found[word]:,} of {len(scores):,}; first comes “{best}”.")
+    return Outcome(
+        found[word] <= first,
+        f"{run.model.name} has “{word}” at rank {found[word]:,} of {len(scores):,}; first comes “{best}”.",
+    )
 
 
 def _follows(row: Preset, run: Run) -> Outcome:
     says, right = bool(probabilities(run.next_sentence)[0] > 0.5), FOLLOWS[row.task]
     told = {True: "goes on from the first", False: "does not go on from the first"}
-    return Outcome(says == right, f"{run.model.name} says that the second text {told[says]}; in truth it {told[right]}.")
+    return Outcome(
+        says == right, f"{run.model.name} says that the second text {told[says]}; in truth it {told[right]}."
+    )
 
 
 JUDGES: Mapping[str, Callable[[Preset, Run], Outcome]] = {
-    "translate": _written, "copy": _written, "fill": _hidden, "continue": _next, "prompt": _next, "repeat": _next, "pair": _follows,
-}  # fmt: skip
+    "translate": _written,
+    "copy": _written,
+    "fill": _hidden,
+    "continue": _next,
+    "prompt": _next,
+    "repeat": _next,
+    "pair": _follows,
+}

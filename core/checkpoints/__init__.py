@@ -54,4 +54,8 @@ def _unknown(name: str) -> InputError:
     known = [entry.name for entry in listing() if entry.ok]
     near = get_close_matches(name, known, n=1)
     remedy = f"Did you mean {near[0]}?" if near else "Choose one of them, or give the path of a model folder."
-    return InputError(f"There is no model '{shown(name)}'.", f"Models that can be opened: {', '.join(known) or 'none'}.", remedy)
+    return InputError(
+        f"There is no model '{shown(name)}'.",
+        f"Models that can be opened: {', '.join(known) or 'none'}.",
+        remedy,
+    )

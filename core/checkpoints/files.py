@@ -29,11 +29,21 @@ def inside(folder: Path, name: str) -> Path | None:
     path = folder / name
     if not (path.is_symlink() or path.exists()):
         return None
-    real, home = (Path(os.path.realpath(place)) for place in (path, folder))  # links in a circle lead to no file, and raise nothing
-    if real.parent != home and not (home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")):
-        raise InputError(f"{name} is a link that leads out of the folder.", "Only files of the model's own folder are read.", "Copy it in.")
+    real, home = (
+        Path(os.path.realpath(place)) for place in (path, folder)
+    )  # links in a circle lead to no file, and raise nothing
+    if real.parent != home and not (
+        home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")
+    ):
+        raise InputError(
+            f"{name} is a link that leads out of the folder.",
+            "Only files of the model's own folder are read.",
+            "Copy it in.",
+        )
     if not real.exists() or not stat.S_ISREG(real.stat().st_mode):
-        raise InputError(f"{name} is not a file.", "A model is read from plain files.", "Put the real file there.")
+        raise InputError(
+            f"{name} is not a file.", "A model is read from plain files.", "Put the real file there."
+        )
     return real
 
 
@@ -50,7 +60,9 @@ def small_bytes(path: Path, limit: int) -> bytes:
     size = path.stat().st_size
     if size > limit:
         raise InputError(
-            f"{path.name} has {size:,} bytes.", f"It may have at most {limit:,}.", "Download or export the model again."
+            f"{path.name} has {size:,} bytes.",
+            f"It may have at most {limit:,}.",
+            "Download or export the model again.",
         )
     with path.open("rb") as file:
         return file.read(limit)
@@ -73,14 +85,18 @@ def strict_json(data: bytes, name: str) -> Any:
         problem = f"{error.msg} at line {error.lineno}"
     except ValueError as error:
         problem = str(error) if isinstance(error, _Refused) else "it holds a number of too many digits"
-    raise InputError(f"{name} cannot be read: {problem}.", "It must be one JSON object.", "Download or export it again.")
+    raise InputError(
+        f"{name} cannot be read: {problem}.", "It must be one JSON object.", "Download or export it again."
+    )
 
 
 def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
     """A JSON file of the folder that holds one object."""
     value = strict_json(small_bytes(need(folder, name), limit), name)
     if not isinstance(value, dict):
-        raise InputError(f"{name} holds no JSON object.", "It must be one JSON object.", "Download or export it again.")
+        raise InputError(
+            f"{name} holds no JSON object.", "It must be one JSON object.", "Download or export it again."
+        )
     return value
 
 

@@ -27,7 +27,10 @@ AT = " at step "
 def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> None:
     """Weights by step, float16, into `folder`."""
     steps = sorted(history)
-    stacked = {name: torch.stack([fitting(name, history[step][name], torch.float16) for step in steps]) for name in history[steps[0]]}
+    stacked = {
+        name: torch.stack([fitting(name, history[step][name], torch.float16) for step in steps])
+        for name in history[steps[0]]
+    }
     save_file(stacked, folder / FILE, metadata={"format": "pt", "steps": " ".join(map(str, steps))})
 
 
@@ -57,7 +60,9 @@ def at(model: Model, folder: Path, step: int) -> Model:
         with safe_open(need(folder, FILE), framework="pt") as held:
             state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
     except (SafetensorError, OSError, IndexError, TypeError) as error:
-        raise InputError(f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN) from None
+        raise InputError(
+            f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN
+        ) from None
     network.load_state_dict(state, strict=True)
     return replace(model, name=f"{model.name}{AT}{step}", network=network)
 

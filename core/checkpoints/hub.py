@@ -12,7 +12,15 @@ from core.errors import InputError
 
 PREFIX = "hf:"
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,95})/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,95})")
-TEXTS = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "vocab.txt", "README.md")
+TEXTS = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "README.md",
+)
 LARGEST = 8 * 10**9
 
 
@@ -25,7 +33,9 @@ def checked_id(address: str) -> str:
     name = address.removeprefix(PREFIX)
     if not ID.fullmatch(name) or ".." in name or "--" in name:
         raise InputError(
-            f"'{shown(address)}' is not a model of the Hub.", "It is written hf:owner/name, no address and no path.", "Check the name."
+            f"'{shown(address)}' is not a model of the Hub.",
+            "It is written hf:owner/name, no address and no path.",
+            "Check the name.",
         )
     return name
 
@@ -50,18 +60,32 @@ def fetch(address: str) -> Path:
 
 
 def _wanted(name: str, sizes: dict[str, int]) -> list[str]:
-    weights = [SINGLE] if SINGLE in sizes else [file for file in sizes if file == INDEX or SHARD.fullmatch(file)]
+    weights = (
+        [SINGLE] if SINGLE in sizes else [file for file in sizes if file == INDEX or SHARD.fullmatch(file)]
+    )
     if not weights:
-        raise InputError(f"{name} has no safetensors file.", "Other formats can run code and are never fetched.", "Choose another model.")
+        raise InputError(
+            f"{name} has no safetensors file.",
+            "Other formats can run code and are never fetched.",
+            "Choose another model.",
+        )
     files = [*weights, *(file for file in TEXTS if file in sizes)]
     total = sum(sizes[file] for file in files)
     if total > LARGEST:
-        raise InputError(f"{name} has {total:,} bytes.", f"At most {LARGEST:,} are fetched.", "Choose a smaller model.")
+        raise InputError(
+            f"{name} has {total:,} bytes.", f"At most {LARGEST:,} are fetched.", "Choose a smaller model."
+        )
     return files
 
 
 def _failed(name: str, error: Any) -> InputError:
     kind = type(error).__name__
     if kind in ("RepositoryNotFoundError", "GatedRepoError", "RevisionNotFoundError"):
-        return InputError(f"The Hub has no open model '{name}'.", "A model must be public.", "Check the name.")
-    return InputError(f"{name} could not be fetched ({kind}).", "hf: needs the network.", "Give the path of a folder that is here.")
+        return InputError(
+            f"The Hub has no open model '{name}'.", "A model must be public.", "Check the name."
+        )
+    return InputError(
+        f"{name} could not be fetched ({kind}).",
+        "hf: needs the network.",
+        "Give the path of a folder that is here.",
+    )

@@ -28,7 +28,9 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     Raises InputError for anything that keeps the model from being opened, tokenizer and numbers apart.
     """
     if not folder.is_dir():
-        raise InputError(f"There is no folder '{shown(folder.name)}'.", "A model is a folder.", "Check the path.")
+        raise InputError(
+            f"There is no folder '{shown(folder.name)}'.", "A model is a folder.", "Check the path."
+        )
     values = json_object(folder, "config.json")
     weights = find_weights(folder)
     if "family" in values:

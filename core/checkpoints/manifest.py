@@ -19,7 +19,9 @@ HEAD = """\
 # each model's training.json; licence and attribution are kept as they stand here.
 """
 LICENCE = "Apache-2.0"
-REMAKE = "Fetch it again (git checkout -- assets); if you made it yourself, run python -m core.checkpoints.store."
+REMAKE = (
+    "Fetch it again (git checkout -- assets); if you made it yourself, run python -m core.checkpoints.store."
+)
 RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST.toml."
 
 
@@ -70,7 +72,9 @@ def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
         return {name: _entry(table) for name, table in tables.items()}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"assets/MANIFEST.toml cannot be read ({type(error).__name__}).", RULE, REMAKE) from None
+        raise InputError(
+            f"assets/MANIFEST.toml cannot be read ({type(error).__name__}).", RULE, REMAKE
+        ) from None
 
 
 def _entry(table: Mapping[str, object]) -> Shipped:
@@ -82,7 +86,11 @@ def _entry(table: Mapping[str, object]) -> Shipped:
 def write_manifest(models: Path) -> dict[str, Shipped]:
     """Write the entries for what is in the folder now. Terms of known models are kept; returns the entries."""
     known = read_manifest(models)
-    folders = sorted(path for path in models.iterdir() if (path / "config.json").is_file()) if models.is_dir() else []
+    folders = (
+        sorted(path for path in models.iterdir() if (path / "config.json").is_file())
+        if models.is_dir()
+        else []
+    )
     entries = {path.name: _as_it_is(path, known.get(path.name, Shipped())) for path in folders}
     entries |= {name: entry for name, entry in known.items() if name not in entries}
     text = HEAD + "".join(_table(name, entries[name]) for name in sorted(entries))

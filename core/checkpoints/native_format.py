@@ -26,9 +26,15 @@ def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
     spec = families().get(name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join(families())
-        raise InputError(f"config.json: the family {shown(repr(name))} is unknown.", f"Families here: {known}.", "Use a newer Attention Atlas.")
+        raise InputError(
+            f"config.json: the family {shown(repr(name))} is unknown.",
+            f"Families here: {known}.",
+            "Use a newer Attention Atlas.",
+        )
     config = _config(spec, Fields(values))
-    takes = tuple(Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items())
+    takes = tuple(
+        Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items()
+    )
     check_names(weights.entries, takes)
     return Plan(spec=spec, config=config, ids=_ids(values.get("ids"), config.n_vocab), takes=takes)
 
@@ -39,7 +45,9 @@ def _config(spec: Family, given: Fields) -> Any:
         if part.default is MISSING or part.name not in given:
             continue  # absent: the family's default
         if type(part.default) is int:
-            values[part.name] = given.whole(part.name, largest=RANGES.get(part.name, LARGEST), least=min(part.default, 1))
+            values[part.name] = given.whole(
+                part.name, largest=RANGES.get(part.name, LARGEST), least=min(part.default, 1)
+            )
         elif part.name == "eps":
             values[part.name] = given.small(part.name, part.default)
         else:
@@ -52,10 +60,16 @@ def _ids(given: Any, n_vocab: int) -> dict[str, int]:
     if given is None:
         return {}
     if not isinstance(given, dict) or not set(given) <= set(IDS):
-        raise InputError("config.json: ids is not understood.", rule, "Correct it, or download the model again.")
+        raise InputError(
+            "config.json: ids is not understood.", rule, "Correct it, or download the model again."
+        )
     for name, value in given.items():
         if type(value) is not int or not 0 <= value < n_vocab:
-            raise InputError(f"config.json: the id of '{name}' is {str(value)[:40]}.", rule, "Correct it, or download the model again.")
+            raise InputError(
+                f"config.json: the id of '{name}' is {str(value)[:40]}.",
+                rule,
+                "Correct it, or download the model again.",
+            )
     return dict(given)
 
 
@@ -65,7 +79,9 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
     Raises InputError if the folder is not complete or not one of ours.
     """
     if not folder.is_dir():
-        raise InputError(f"There is no model folder '{folder.name}'.", "Weights are read from one.", "Check the name.")
+        raise InputError(
+            f"There is no model folder '{folder.name}'.", "Weights are read from one.", "Check the name."
+        )
     weights = find_weights(folder)
     plan = plan_own(json_object(folder, "config.json"), weights)
     return {take.name: weights.read(take.name) for take in plan.takes}

@@ -34,7 +34,17 @@ class Training:
         return sorted({row["step"]: row[name] for row in self.log if name in row}.items())
 
 
-TYPES = {"command": str, "seed": int, "steps": int, "tokens": int, "minutes": (int, float), "machine": str, "versions": dict, "log": list, "note": str}
+TYPES = {
+    "command": str,
+    "seed": int,
+    "steps": int,
+    "tokens": int,
+    "minutes": (int, float),
+    "machine": str,
+    "versions": dict,
+    "log": list,
+    "note": str,
+}
 
 
 def trained(name: str) -> Training:
@@ -45,7 +55,11 @@ def trained(name: str) -> Training:
     """
     record = read_training(shipped_folder() / name)
     if record is None:
-        raise InputError(f"{FILE} of {name} is not here.", "Each shipped model has one.", "Fetch it again (git checkout -- assets).")
+        raise InputError(
+            f"{FILE} of {name} is not here.",
+            "Each shipped model has one.",
+            "Fetch it again (git checkout -- assets).",
+        )
     return record
 
 
@@ -63,8 +77,16 @@ def read_training(folder: Path) -> Training | None:
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, dict) and "step" in row and all(type(n) in (int, float) and math.isfinite(n) for n in row.values())
+    return (
+        isinstance(row, dict)
+        and "step" in row
+        and all(type(n) in (int, float) and math.isfinite(n) for n in row.values())
+    )
 
 
 def _wrong(folder: Path, problem: str) -> InputError:
-    return InputError(f"{FILE} of {folder.name} is not understood: {problem}.", f"It has {', '.join(TYPES)}.", "Fetch it again (git checkout -- assets).")
+    return InputError(
+        f"{FILE} of {folder.name} is not understood: {problem}.",
+        f"It has {', '.join(TYPES)}.",
+        "Fetch it again (git checkout -- assets).",
+    )

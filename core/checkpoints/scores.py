@@ -53,7 +53,9 @@ MEASURES = {
     "bleu_beam4": Measure("BLEU, beam search of 4", "{:.1f}", telling=True),
     "chrf_beam4": Measure("chrF, beam search of 4", "{:.1f}"),
     "token_accuracy": Measure("token accuracy", "{:.1%}", telling=True),
-    "token_accuracy_beyond": Measure("token accuracy in strings longer than any in training", "{:.1%}", telling=True),
+    "token_accuracy_beyond": Measure(
+        "token accuracy in strings longer than any in training", "{:.1%}", telling=True
+    ),
     "exact_match": Measure("exact match", "{:.1%}", telling=True),
     "exact_match_beyond": Measure("exact match in strings longer than any in training", "{:.1%}"),
     "induction_score": Measure("induction score of the best head", "{:.3f}", telling=True),
@@ -61,7 +63,9 @@ MEASURES = {
     "analogy_top1": Measure("fourth word of an analogy nearest", "{:.1%}", telling=True),
     "analogy_top5": Measure("among the five nearest", "{:.1%}"),
     "median_rank": Measure("its median place", "{:.0f}", more=False),
-    "queen_rank": Measure("place of queen after king - man + woman, these three left out", "{:.0f}", more=False),
+    "queen_rank": Measure(
+        "place of queen after king - man + woman, these three left out", "{:.0f}", more=False
+    ),
     "queen_rank_of_all": Measure("its place with the three left in", "{:.0f}", more=False),
 }
 """In the order in which they are shown; a model without a beam search has its values under the same names."""
@@ -85,8 +89,11 @@ def by_part(scores: Sequence[Score], table: str, split: str, of: str) -> dict[st
     >>> by_part([Score("bleu_by_length, 2-5 words", "test", "m", 50.0)], "bleu_by_length", "test", "m")
     {'2-5 words': 50.0}
     """
-    rows = [(score.measure.removeprefix(f"{table}, "), score.value) for score in scores
-            if (score.split, score.of) == (split, of) and score.measure.startswith(f"{table}, ")]  # fmt: skip
+    rows = [
+        (score.measure.removeprefix(f"{table}, "), score.value)
+        for score in scores
+        if (score.split, score.of) == (split, of) and score.measure.startswith(f"{table}, ")
+    ]
     return dict(sorted(rows, key=lambda row: int((re.findall(r"\d+", row[0]) or [0])[0])))
 
 
@@ -103,7 +110,11 @@ def read_scores(folder: Path) -> tuple[Score, ...]:
 
 def _score(row: Any, name: str) -> Score:
     words = ("measure", "split", "of")
-    given = isinstance(row, dict) and set(row) == {*words, "value"} and all(isinstance(row[word], str) for word in words)
+    given = (
+        isinstance(row, dict)
+        and set(row) == {*words, "value"}
+        and all(isinstance(row[word], str) for word in words)
+    )
     if not given or type(row["value"]) not in (int, float) or not math.isfinite(row["value"]):
         raise InputError(f"A row of {FILE} of {name} is not understood: {str(row)[:80]}.", RULE, REMEDY)
     return Score(**row)
@@ -111,7 +122,12 @@ def _score(row: Any, name: str) -> Score:
 
 def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
     """The fractional numbers; those of a table with its name before theirs, `bleu_by_length, 2-5 words`."""
-    inner = {f"{name}, {row}": value for name, table in measured.items() if isinstance(table, Mapping) for row, value in table.items()}
+    inner = {
+        f"{name}, {row}": value
+        for name, table in measured.items()
+        if isinstance(table, Mapping)
+        for row, value in table.items()
+    }
     return {name: value for name, value in {**measured, **inner}.items() if isinstance(value, float)}
 
 

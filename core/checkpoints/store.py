@@ -26,7 +26,16 @@ from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError
 from core.models import families
 
-__all__ = ["load_model", "load_weights", "main", "read_manifest", "save_model", "shipped_folder", "verify", "write_manifest"]
+__all__ = [
+    "load_model",
+    "load_weights",
+    "main",
+    "read_manifest",
+    "save_model",
+    "shipped_folder",
+    "verify",
+    "write_manifest",
+]
 
 
 def save_model(
@@ -49,10 +58,18 @@ def save_model(
     Raises InputError when the weights are not those of the config, or a number does not fit into float16.
     """
     halves = {name: fitting(name, value, torch.float16) for name, value in weights.items()}
-    wanted = {name: tuple(value.shape) for name, value in blank(families()[family], config).state_dict().items()}
+    wanted = {
+        name: tuple(value.shape) for name, value in blank(families()[family], config).state_dict().items()
+    }
     if {name: tuple(value.shape) for name, value in halves.items()} != wanted:
-        odd = sorted(set(wanted) ^ set(halves)) or [name for name in wanted if wanted[name] != tuple(halves[name].shape)]
-        raise InputError(f"Weights do not fit the config: {', '.join(odd[:5])}.", "A model is saved whole.", "Give the state_dict.")
+        odd = sorted(set(wanted) ^ set(halves)) or [
+            name for name in wanted if wanted[name] != tuple(halves[name].shape)
+        ]
+        raise InputError(
+            f"Weights do not fit the config: {', '.join(odd[:5])}.",
+            "A model is saved whole.",
+            "Give the state_dict.",
+        )
     with whole_folder(folder) as new:
         save_file(halves, new / SINGLE, metadata={"format": "pt"})
         write_json(new / "config.json", {"family": family, **asdict(config), "ids": dict(ids)})

@@ -18,7 +18,13 @@ from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
 from core.text import Tokenizer
 
-FILE, VOCAB, MERGES, WORDS, RULES = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json"
+FILE, VOCAB, MERGES, WORDS, RULES = (
+    "tokenizer.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "tokenizer_config.json",
+)
 MAX_FILE, MAX_OUT = 32 * MB, 96 * MB
 MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 """What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
@@ -46,16 +52,25 @@ def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     facts = try_in_child(given, name)
     _check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
     backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
-    marks = {mark: word for mark, word in plan.marks.items() if mark not in plan.ids and backend.token_to_id(word) is not None}
+    marks = {
+        mark: word
+        for mark, word in plan.marks.items()
+        if mark not in plan.ids and backend.token_to_id(word) is not None
+    }
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens(sorted(set(marks.values()) - known))
-    return _framing(Tokenizer(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}), plan)
+    return _framing(
+        Tokenizer(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}),
+        plan,
+    )
 
 
 def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
     if plan.spec.framed and (tokenizer.start is None or tokenizer.end is None):
         wanted = " and ".join(plan.marks[mark] for mark in ("start", "end"))
-        raise InputError("The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", AGAIN)
+        raise InputError(
+            "The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", AGAIN
+        )
     return tokenizer
 
 
@@ -67,10 +82,16 @@ def _given(folder: Path) -> tuple[str, list[Path | str]]:
             continue
         for name, path in zip(names, paths, strict=True):
             if path.stat().st_size > MAX_FILE:
-                raise InputError(f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN)
+                raise InputError(
+                    f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN
+                )
         return names[0], [*paths, json.dumps(_rules(folder))] if names == (WORDS,) else [*paths]
     wrong = f"{FILE} is missing in {shown(folder.name)}."
-    raise InputError(wrong, f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}.", "Download or export the model again.")
+    raise InputError(
+        wrong,
+        f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}.",
+        "Download or export the model again.",
+    )
 
 
 def _rules(folder: Path) -> dict[str, bool | None]:
@@ -89,17 +110,25 @@ def try_in_child(
     """What the child says about a tokenizer: the cleaned file and its ids. Raises InputError for every bad end."""
     limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
     command = [sys.executable, "-I", str(CHILD), *limits, name, *map(str, given)]
-    calm = {key: value for key, value in os.environ.items() if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")}
+    calm = {
+        key: value
+        for key, value in os.environ.items()
+        if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
+    }
     calm |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "RUST_BACKTRACE": "0"}
     try:
-        done = subprocess.run(command, env=calm, stdin=subprocess.DEVNULL, capture_output=True, timeout=wall, check=False)
+        done = subprocess.run(
+            command, env=calm, stdin=subprocess.DEVNULL, capture_output=True, timeout=wall, check=False
+        )
         facts = json.loads(done.stdout) if done.returncode == 0 else None
     except subprocess.TimeoutExpired:
         raise _refused(name, "it does not end") from None
     except (OSError, ValueError):
         raise _refused(name, "it could not be tried") from None
     if facts is None:
-        raise _refused(name, f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process")
+        raise _refused(
+            name, f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
+        )
     if "problem" in facts:
         raise _refused(name, facts["problem"])
     return facts

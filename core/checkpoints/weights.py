@@ -72,15 +72,25 @@ def find_weights(folder: Path) -> Weights:
         raise _nothing(folder)
     index = json_object(folder, INDEX, limit=8 * MB).get("weight_map")
     if not isinstance(index, dict) or not index or len(index) > MAX_TENSORS:
-        raise InputError(f"{INDEX} has no usable weight_map.", f"It names the file of each of at most {MAX_TENSORS:,} tensors.", AGAIN)
+        raise InputError(
+            f"{INDEX} has no usable weight_map.",
+            f"It names the file of each of at most {MAX_TENSORS:,} tensors.",
+            AGAIN,
+        )
     for name in index.values():
         if not isinstance(name, str) or not SHARD.fullmatch(name):
             raise InputError(
-                f"{INDEX} names the file '{shown(str(name))}'.", "Shards are .safetensors files of the same folder.", AGAIN
+                f"{INDEX} names the file '{shown(str(name))}'.",
+                "Shards are .safetensors files of the same folder.",
+                AGAIN,
             )
     shards = sorted(set(index.values()))
     if len(shards) > MAX_SHARDS:
-        raise InputError(f"{INDEX} names {len(shards):,} files.", f"At most {MAX_SHARDS} are read.", "Save the model in fewer shards.")
+        raise InputError(
+            f"{INDEX} names {len(shards):,} files.",
+            f"At most {MAX_SHARDS} are read.",
+            "Save the model in fewer shards.",
+        )
     entries: dict[str, Entry] = {}
     for shard, path in {shard: need(folder, shard) for shard in shards}.items():
         for name, entry in read_header(path).items():
@@ -90,7 +100,9 @@ def find_weights(folder: Path) -> Weights:
             entries[name] = entry
     for name in index:
         if name not in entries:
-            raise InputError(f"{index[name]} does not hold '{shown(name)}'.", f"{INDEX} says that it does.", AGAIN)
+            raise InputError(
+                f"{index[name]} does not hold '{shown(name)}'.", f"{INDEX} says that it does.", AGAIN
+            )
     return Weights(entries)
 
 
@@ -103,4 +115,6 @@ def _nothing(folder: Path) -> InputError:
                 rule + " Pickles can run code and are never read.",
                 "Where you trust it, load it with transformers and call save_pretrained(folder).",
             )
-    return InputError(f"{SINGLE} is missing in {shown(folder.name)}.", rule, "Download or export the model again.")
+    return InputError(
+        f"{SINGLE} is missing in {shown(folder.name)}.", rule, "Download or export the model again."
+    )

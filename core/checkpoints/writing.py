@@ -39,7 +39,11 @@ def fitting(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
     found = value.detach().to("cpu", dtype, copy=True).contiguous()
     if not found.isfinite().all():
         kind = str(dtype).removeprefix("torch.")
-        raise InputError(f"'{name}' does not fit into {kind}, or holds NaN.", "Every number that is saved must be one.", "Train it again.")
+        raise InputError(
+            f"'{name}' does not fit into {kind}, or holds NaN.",
+            "Every number that is saved must be one.",
+            "Train it again.",
+        )
     return found
 
 

@@ -35,7 +35,11 @@ def find(data: Path, name: str) -> Path:
     for path in (data / name, data / f"{name}.xz"):
         if path.is_file():
             return path
-    raise InputError(f"There is no {name}(.xz) in {data}.", "A recipe reads its training set from --data.", "Give the folder that holds it.")
+    raise InputError(
+        f"There is no {name}(.xz) in {data}.",
+        "A recipe reads its training set from --data.",
+        "Give the folder that holds it.",
+    )
 
 
 def lines(path: Path) -> Iterator[str]:

@@ -49,7 +49,9 @@ def short(pairs: Iterable[Pair], longest: int = LONGEST) -> list[Pair]:
     >>> short([("Thank you.", "Gracias."), ("Do you see the big cat?", "¿Ves al gato grande?")])
     [('Thank you', 'Gracias'), ('thank you', 'gracias')]
     """
-    kept = [(s.strip(ENDS), t.strip(ENDS)) for s, t in pairs if max(len(s.split()), len(t.split())) <= longest]
+    kept = [
+        (s.strip(ENDS), t.strip(ENDS)) for s, t in pairs if max(len(s.split()), len(t.split())) <= longest
+    ]
     return list(dict.fromkeys(pair for s, t in kept if s and t for pair in ((s, t), (s.lower(), t.lower()))))
 
 
@@ -67,7 +69,13 @@ def fragments(pairs: Sequence[Pair]) -> list[Pair]:
     for source, target, links in zip(*plain, linked(*plain), strict=True):
         found.update((" ".join(s), " ".join(t)) for s, t in phrases(source, target, links, weak))
     written = [spelling(side) for side in sides]
-    return [tuple(" ".join(form.get(word, word) for word in text.split(" ")) for text, form in zip(pair, written, strict=True)) for pair in mutual(found)]  # pyright: ignore
+    return [
+        tuple(
+            " ".join(form.get(word, word) for word in text.split(" "))
+            for text, form in zip(pair, written, strict=True)
+        )
+        for pair in mutual(found)
+    ]  # pyright: ignore
 
 
 def mutual(found: Counter[Pair]) -> list[Pair]:
@@ -89,7 +97,9 @@ def mutual(found: Counter[Pair]) -> list[Pair]:
     return [(s, t) for s, (t, _) in best.items()]
 
 
-def phrases(source: Sequence[str], target: Sequence[str], links: Mapping[int, int], weak: Container[str] = ()) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
+def phrases(
+    source: Sequence[str], target: Sequence[str], links: Mapping[int, int], weak: Container[str] = ()
+) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
     """Runs of linked words whose counterparts are a run too, of one word also with the words beside it that are nobody's, none of `weak` at the end; no mark or figure.
 
     >>> list(phrases(["red", "house", "."], ["casa", "roja", "."], {0: 1, 1: 0, 2: 2}))
@@ -109,9 +119,16 @@ def phrases(source: Sequence[str], target: Sequence[str], links: Mapping[int, in
                 continue
             yield source[first : place + 1], target[low : high + 1]
             if place == first:
-                free = [0 <= j < len(target) and j not in taken and bool(WORD.match(target[j])) for j in (low - 1, low + 1)]
+                free = [
+                    0 <= j < len(target) and j not in taken and bool(WORD.match(target[j]))
+                    for j in (low - 1, low + 1)
+                ]
                 free[1] = free[1] and target[low + 1] not in weak
-                yield from (([source[first]], target[low - left : low + 1 + right]) for left, right in ((0, 1), (1, 0), (1, 1)) if left <= free[0] and right <= free[1])
+                yield from (
+                    ([source[first]], target[low - left : low + 1 + right])
+                    for left, right in ((0, 1), (1, 0), (1, 1))
+                    if left <= free[0] and right <= free[1]
+                )
 
 
 def linked(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> list[dict[int, int]]:
@@ -129,7 +146,9 @@ def linked(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
     score = np.log(there * back + 1e-30) - 0.5 * far
     chosen = _best(links.sentence, links.source, score) & _best(links.sentence, links.target, score)
     out: list[dict[int, int]] = [{} for _ in sources]
-    for sentence, i, j in zip(*(part[chosen].tolist() for part in (links.sentence, links.source, links.target)), strict=True):
+    for sentence, i, j in zip(
+        *(part[chosen].tolist() for part in (links.sentence, links.source, links.target)), strict=True
+    ):
         out[sentence][i] = j
     return out
 
@@ -139,11 +158,24 @@ def _links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
     ids: tuple[dict[str, int], dict[str, int]] = (defaultdict(), defaultdict())
     for known in ids:
         known.default_factory = known.__len__  # pyright: ignore
-    coded = [[np.array([known[word] for word in row], dtype=np.int64) for row in side] for known, side in zip(ids, (sources, targets), strict=True)]
+    coded = [
+        [np.array([known[word] for word in row], dtype=np.int64) for row in side]
+        for known, side in zip(ids, (sources, targets), strict=True)
+    ]
     n = [len(s) * len(t) for s, t in zip(*coded, strict=True)]
-    rows = [(np.repeat(np.arange(len(s)), len(t)), np.tile(np.arange(len(t)), len(s)), np.repeat(s, len(t)), np.tile(t, len(s))) for s, t in zip(*coded, strict=True)]
+    rows = [
+        (
+            np.repeat(np.arange(len(s)), len(t)),
+            np.tile(np.arange(len(t)), len(s)),
+            np.repeat(s, len(t)),
+            np.tile(t, len(s)),
+        )
+        for s, t in zip(*coded, strict=True)
+    ]
     source, target, e, f = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return Links(np.repeat(np.arange(len(n)), n), source, target, e, f), np.unique(e * len(ids[1]) + f, return_inverse=True)[1]
+    return Links(np.repeat(np.arange(len(n)), n), source, target, e, f), np.unique(
+        e * len(ids[1]) + f, return_inverse=True
+    )[1]
 
 
 def _translation(links: Links, types: Array, given: Array, written: Array) -> Array:

@@ -35,7 +35,12 @@ class Needs(NamedTuple):
     most: int | None
 
 
-NEEDS = {CLASSIFICATION: Needs(1, 1), ENTAILMENT: Needs(2, 2), SIMILARITY: Needs(2, 2), CHOICE: Needs(3, None)}
+NEEDS = {
+    CLASSIFICATION: Needs(1, 1),
+    ENTAILMENT: Needs(2, 2),
+    SIMILARITY: Needs(2, 2),
+    CHOICE: Needs(3, None),
+}
 
 
 def rows(task: str, texts: Sequence[Sequence[T]], marks: tuple[T, T, T]) -> tuple[tuple[T, ...], ...]:
@@ -68,7 +73,11 @@ def check(task: str, n: int) -> None:
     least, most = NEEDS[task]
     if n < least or (most is not None and n > most):
         wanted = f"{least} texts" if most else f"a text and at least {least - 1} answers"
-        raise InputError(f"{n} texts for the task {task}.", f"It takes {'one text' if most == 1 else wanted}.", "Give as many as it takes.")
+        raise InputError(
+            f"{n} texts for the task {task}.",
+            f"It takes {'one text' if most == 1 else wanted}.",
+            "Give as many as it takes.",
+        )
 
 
 def n_rows(task: str, n_answers: int = 0) -> int:
@@ -110,7 +119,11 @@ def said(task: str, vectors: Array, weight: Array, bias: Array) -> Said:
     read = np.asarray(vectors, dtype=np.float64)
     if task == SIMILARITY:
         read = read.sum(0, keepdims=True)
-    scores = (read @ np.asarray(weight, dtype=np.float64).T + bias).ravel() if task == CHOICE else np.asarray(weight, dtype=np.float64) @ read[0] + bias
+    scores = (
+        (read @ np.asarray(weight, dtype=np.float64).T + bias).ravel()
+        if task == CHOICE
+        else np.asarray(weight, dtype=np.float64) @ read[0] + bias
+    )
     powers = np.exp(scores - scores.max())
     return Said(read, scores, powers / powers.sum())
 

@@ -99,10 +99,16 @@ def side(about: str) -> Split:
 Made = TypeVar("Made", bound=tuple[Any, ...])
 
 
-def _draw(n: int, seed: int, split: Split | None, labels: Sequence[str], make: Callable[[str, Random], Made]) -> tuple[Made, ...]:
+def _draw(
+    n: int, seed: int, split: Split | None, labels: Sequence[str], make: Callable[[str, Random], Made]
+) -> tuple[Made, ...]:
     """n different items, the labels in turn, in a random order within each turn."""
     if split not in (None, "train", "test"):
-        raise InputError(f"There is no split {split!r}.", "Items are drawn for train, for test, or from all.", "Give one of them, or None.")
+        raise InputError(
+            f"There is no split {split!r}.",
+            "Items are drawn for train, for test, or from all.",
+            "Give one of them, or None.",
+        )
     rng, found, turn = Random(seed), dict[Made, None](), list[str]()
     while len(found) < n:
         turn = turn or rng.sample(labels, len(labels))
@@ -110,7 +116,11 @@ def _draw(n: int, seed: int, split: Split | None, labels: Sequence[str], make: C
         made = (make(label, rng) for _ in range(TRIES))
         item = next((item for item in made if item not in found and split in (None, side(item[0]))), None)
         if item is None:
-            raise InputError(f"{n:,} different items were asked for.", f"After {len(found):,} the grammar finds no new one.", "Ask for fewer.")
+            raise InputError(
+                f"{n:,} different items were asked for.",
+                f"After {len(found):,} the grammar finds no new one.",
+                "Ask for fewer.",
+            )
         found[item] = None
     return tuple(found)
 
@@ -131,7 +141,10 @@ def grow(symbol: str, rng: Random) -> list[tuple[str, str]]:
 
 def _finished(words: Sequence[str]) -> list[str]:
     """`a` before a vowel becomes `an`, the first word gets its capital."""
-    right = ["an" if word == "a" and after[0] in "aeiou" else word for word, after in zip(words, [*words[1:], "."], strict=True)]
+    right = [
+        "an" if word == "a" and after[0] in "aeiou" else word
+        for word, after in zip(words, [*words[1:], "."], strict=True)
+    ]
     return [right[0][0].upper() + right[0][1:], *right[1:]]
 
 
@@ -169,7 +182,12 @@ def _quantified(label: str, rng: Random) -> tuple[str, str]:
     first, second = {
         "entailment": [(some(narrow), some(wide)), (none(wide), none(narrow))],
         "contradiction": [(some(narrow), none(wide)), (none(wide), some(narrow))],
-        "neutral": [(some(wide), some(narrow)), (none(narrow), none(wide)), (some(wide), none(narrow)), (none(narrow), some(wide))],
+        "neutral": [
+            (some(wide), some(narrow)),
+            (none(narrow), none(wide)),
+            (some(wide), none(narrow)),
+            (none(narrow), some(wide)),
+        ],
     }[label][rng.randrange(4 if label == "neutral" else 2)]
     return _written(first), _written(second)
 
@@ -198,7 +216,9 @@ def _ordered(label: str, rng: Random) -> tuple[str, str]:
     first = told(early, late)
     if label == "entailment":
         return first, next(text for text in iter(lambda: told(early, late), "") if text != first)
-    return first, told(late, early) if label == "contradiction" else told(*rng.choice(((early, third), (third, late), (third, early), (late, third))))
+    return first, told(late, early) if label == "contradiction" else told(
+        *rng.choice(((early, third), (third, late), (third, early), (late, third)))
+    )
 
 
 def _counted(label: str, rng: Random) -> tuple[str, str]:
@@ -208,12 +228,17 @@ def _counted(label: str, rng: Random) -> tuple[str, str]:
     right, wrong = ("more", "fewer") if n > bound else ("fewer", "more")
     said = {"entailment": right, "contradiction": wrong}
     if label == "neutral":
-        said, what_then = {"neutral": rng.choice((right, wrong))}, rng.choice([other for other in COUNTED if other != what])
+        said, what_then = (
+            {"neutral": rng.choice((right, wrong))},
+            rng.choice([other for other in COUNTED if other != what]),
+        )
         if n > bound and rng.random() < 0.5:
             what_then = f"{rng.choice(COLORS)} {what}"
     else:
         what_then = what
-    return _written(f"{name} has exactly {NUMBERS[n]} {what} ."), _written(f"{name} has {said[label]} than {NUMBERS[bound]} {what_then} .")
+    return _written(f"{name} has exactly {NUMBERS[n]} {what} ."), _written(
+        f"{name} has {said[label]} than {NUMBERS[bound]} {what_then} ."
+    )
 
 
 FAMILIES = (_quantified, _compared, _ordered, _counted)
@@ -226,12 +251,18 @@ def _question(asked: str, rng: Random) -> Question:
     """Three facts with other people, colors, places and days; often with the same deed or thing, so that one word is not enough."""
     people, colors = rng.sample(sorted(NAMES), 3), rng.sample(COLORS, 3)
     places, days = rng.sample(lexicon.PLACES, 3), rng.sample(lexicon.DAYS, 3)
-    deeds = [rng.choice(sorted(lexicon.DEEDS))] * 3 if rng.random() < 0.5 else rng.sample(sorted(lexicon.DEEDS), 3)
+    deeds = (
+        [rng.choice(sorted(lexicon.DEEDS))] * 3
+        if rng.random() < 0.5
+        else rng.sample(sorted(lexicon.DEEDS), 3)
+    )
     things = [rng.choice(OBJECTS)] * 3 if rng.random() < 0.5 else rng.sample(OBJECTS, 3)
     facts = []
     for who, deed, color, thing, where, when in zip(people, deeds, colors, things, places, days, strict=True):
         what = f"a {color} {thing}"
-        order = rng.choice(((who, deed, what, where, when), (when, who, deed, what, where), (where, who, deed, what, when)))
+        order = rng.choice(
+            ((who, deed, what, where, when), (when, who, deed, what, where), (where, who, deed, what, when))
+        )
         facts.append(_written(" ".join((*order, "."))))
     passage, told = " ".join(facts), rng.randrange(3)
     who, color, thing, where, when = people[told], colors[told], things[told], places[told], days[told]
@@ -241,7 +272,10 @@ def _question(asked: str, rng: Random) -> Question:
         "what": (f"What did {who} {base} {rng.choice((where, when))} ?", f"a {color} {thing}"),
         "where": (f"Where did {who} {base} {the} ?", where),
         "when": (f"When did {who} {base} {the} ?", when),
-        "color": (f"What color was the {thing} that {who} {deeds[told]} {rng.choice((where, when))} ?", color),
+        "color": (
+            f"What color was the {thing} that {who} {deeds[told]} {rng.choice((where, when))} ?",
+            color,
+        ),
     }[asked]
     start = passage.lower().index(answer.lower())  # at the head of a fact it has a capital
     return Question(passage, _written(question), start, start + len(answer), asked)

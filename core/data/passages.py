@@ -66,9 +66,13 @@ class Books:
         last = first + n
         while last > first + 1 and (last > len(self.book) or self.book[last - 1] != self.book[first]):
             last -= 1
-        return self.stream[self.bounds[first] : min(self.bounds[last], self.bounds[first] + SIDE)].astype(np.int64)
+        return self.stream[self.bounds[first] : min(self.bounds[last], self.bounds[first] + SIDE)].astype(
+            np.int64
+        )
 
-    def pair(self, first: int, rng: np.random.Generator, follows: bool, *, anywhere: bool = False) -> Pair | None:
+    def pair(
+        self, first: int, rng: np.random.Generator, follows: bool, *, anywhere: bool = False
+    ) -> Pair | None:
         """Two texts of 1 to 3 sentences: neighbours, or the second from far away in the same book, or from `anywhere`.
 
         None where the book ends before, or is too short to have a sentence far away.
@@ -82,7 +86,12 @@ class Books:
             second = int(rng.integers(len(self.book) - n_second + 1))
         elif not follows:
             low, high = np.searchsorted(self.book, [self.book[first], self.book[first] + 1])
-            near = np.searchsorted(self.paragraph[low:high], [self.paragraph[first] - FAR + 1, self.paragraph[first] + FAR]) + low
+            near = (
+                np.searchsorted(
+                    self.paragraph[low:high], [self.paragraph[first] - FAR + 1, self.paragraph[first] + FAR]
+                )
+                + low
+            )
             before, behind = max(0, near[0] - low - n_second + 1), max(0, high - near[1] - n_second + 1)
             if before + behind < 1:
                 return None
@@ -103,9 +112,16 @@ def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def hide(
-    ids: Array, special: Array, rng: np.random.Generator, *, mask: int, drawable: Array,
-    share: float = SHARE, masked: float = MASKED, redrawn: float = REDRAWN,
-) -> tuple[Array, Array]:  # fmt: skip
+    ids: Array,
+    special: Array,
+    rng: np.random.Generator,
+    *,
+    mask: int,
+    drawable: Array,
+    share: float = SHARE,
+    masked: float = MASKED,
+    redrawn: float = REDRAWN,
+) -> tuple[Array, Array]:
     """Hide 15 % of the tokens of each row: 80 % become the mask, 10 % a random word, 10 % stay (Devlin et al. 2019).
 
     ids and special (row pos), True where a token is never chosen -> the ids to read, and True where to guess.
@@ -124,7 +140,11 @@ def framed(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> t
     """[CLS] first [SEP], and second [SEP] as segment 1: ids and segments."""
     marks = np.array([tokenizer.start, tokenizer.end], dtype=np.int64)
     a = np.concatenate((marks[:1], first, marks[1:])).astype(np.int64)
-    b = np.zeros(0, dtype=np.int64) if second is None else np.concatenate((second, marks[1:])).astype(np.int64)
+    b = (
+        np.zeros(0, dtype=np.int64)
+        if second is None
+        else np.concatenate((second, marks[1:])).astype(np.int64)
+    )
     return np.concatenate((a, b)), np.repeat([0, 1], [len(a), len(b)])
 
 

@@ -27,7 +27,7 @@ def english() -> Tokenizer | None:
     """The yardstick: a tokenizer that was learnt from English alone; None where it is not here."""
     try:
         return Tokenizer.from_file(_YARDSTICK)
-    except Exception:  # noqa: BLE001 (the library raises Exception itself; without a yardstick nothing is said)
+    except Exception:  # noqa: BLE001 - the library raises Exception itself; without a yardstick nothing is said
         return None
 
 
@@ -69,7 +69,14 @@ def unknown(text: str, reads: Tokenizer) -> str:
     """The characters, each once, that no token of this tokenizer stands for."""
     text = _begin(text)
     encoded = reads.encode(text)
-    spans = [*encoded.lost, *(span for token, span in zip(encoded.tokens, encoded.spans, strict=True) if span and token in UNKNOWN)]
+    spans = [
+        *encoded.lost,
+        *(
+            span
+            for token, span in zip(encoded.tokens, encoded.spans, strict=True)
+            if span and token in UNKNOWN
+        ),
+    ]
     lost = [text[start:end] for start, end in spans]
     return "".join(dict.fromkeys("".join(lost)))
 

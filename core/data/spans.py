@@ -42,11 +42,21 @@ def spans(starts: Array, ends: Array, allowed: Array | None = None) -> Spans:
     starts, ends = np.asarray(starts, dtype=float), np.asarray(ends, dtype=float)
     allowed = np.ones(starts.shape, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
     if starts.ndim != 1 or starts.shape != ends.shape or starts.shape != allowed.shape:
-        raise InputError(f"Scores of shapes {starts.shape} and {ends.shape}.", "Each position has one for the start and one for the end.", "Give both for the same text.")
+        raise InputError(
+            f"Scores of shapes {starts.shape} and {ends.shape}.",
+            "Each position has one for the start and one for the end.",
+            "Give both for the same text.",
+        )
     if not allowed.any():
-        raise InputError("No position is allowed.", "An answer stands somewhere in the text.", "Allow the positions of the text.")
+        raise InputError(
+            "No position is allowed.",
+            "An answer stands somewhere in the text.",
+            "Allow the positions of the text.",
+        )
     held = [np.where(allowed, scores, -np.inf) for scores in (starts, ends)]
-    pairs = np.where(np.triu(np.ones((len(starts), len(starts)), dtype=bool)), held[0][:, None] + held[1][None, :], -np.inf)
+    pairs = np.where(
+        np.triu(np.ones((len(starts), len(starts)), dtype=bool)), held[0][:, None] + held[1][None, :], -np.inf
+    )
     first, last = np.unravel_index(int(pairs.argmax()), pairs.shape)
     return Spans(_softmax(held[0]), _softmax(held[1]), pairs, (int(first), int(last)))
 

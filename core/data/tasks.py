@@ -20,7 +20,9 @@ COPIED = ascii_lowercase
 COPY_LENGTHS = range(1, 21)
 """How long the strings are from which copiers learn; they are measured on longer ones too."""
 
-PROMPTS: Mapping[str, Callable[[str], str]] = MappingProxyType({"copy": str, "reverse": lambda text: text[::-1], "upper": str.upper})
+PROMPTS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"copy": str, "reverse": lambda text: text[::-1], "upper": str.upper}
+)
 """What each prompt word asks for."""
 PROMPTED = ascii_letters
 PROMPT_LENGTHS = range(1, 11)
@@ -145,10 +147,16 @@ def dated(rng: np.random.Generator, length: int, split: Split) -> Asked:
     '2 4 aug 2 0 0 2 = 2 0 0 2 - 0 8 - 2 4'
     """
     while True:
-        day, month, year = int(rng.integers(1, 29)), int(rng.integers(12)), int(rng.integers(YEARS.start, YEARS.stop))
+        day, month, year = (
+            int(rng.integers(1, 29)),
+            int(rng.integers(12)),
+            int(rng.integers(YEARS.start, YEARS.stop)),
+        )
         said = (*f"{day:02}", MONTHS[month], *f"{year}")
         if side(" ".join(said)) == split:
-            return Asked((*said, "=", *f"{year}-{month + 1:02}-{day:02}"), 8, (3, 4, 5, 6, None, 2, 2, None, 0, 1))
+            return Asked(
+                (*said, "=", *f"{year}-{month + 1:02}-{day:02}"), 8, (3, 4, 5, 6, None, 2, 2, None, 0, 1)
+            )
 
 
 def apart(text: str) -> str:

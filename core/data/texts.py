@@ -141,7 +141,9 @@ def texts(name: str) -> tuple[Any, ...]:
     Raises InputError for another name, and for a damaged file.
     """
     if name not in FILES:
-        raise InputError(f"There are no texts called {name!r}.", f"There are {', '.join(FILES)}.", "Take one of these.")
+        raise InputError(
+            f"There are no texts called {name!r}.", f"There are {', '.join(FILES)}.", "Take one of these."
+        )
     file, row = FILES[name]
     return tuple(read(FOLDER / file, row))
 
@@ -152,11 +154,17 @@ def read(path: Path, row: type) -> Iterator[Any]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} cannot be read: {error}.", "Our sentences are UTF-8 files in assets/texts.", again) from None
+        raise InputError(
+            f"{path.name} cannot be read: {error}.", "Our sentences are UTF-8 files in assets/texts.", again
+        ) from None
     columns = ["text"] if path.suffix == ".txt" else [field.name for field in fields(row)]
     head = row in HEADED
     if head and lines[:1] != ["\t".join(columns)]:
-        raise InputError(f"The first line of {path.name} is {''.join(lines[:1])[:60]!r}.", f"It names the columns: {', '.join(columns)}.", again)
+        raise InputError(
+            f"The first line of {path.name} is {''.join(lines[:1])[:60]!r}.",
+            f"It names the columns: {', '.join(columns)}.",
+            again,
+        )
     for number, line in enumerate(lines[head:], 1 + head):
         cells = line.split("\t")
         if len(cells) != len(columns) or not cells[0].strip():
@@ -168,7 +176,11 @@ def read(path: Path, row: type) -> Iterator[Any]:
         try:
             yield row(*(CELLS.get(name, str)(cell) for name, cell in zip(columns, cells, strict=True)))
         except ValueError as error:
-            raise InputError(f"Line {number} of {path.name} is damaged: {error}.", "Cells are as assets/texts/README.md says.", again) from None
+            raise InputError(
+                f"Line {number} of {path.name} is damaged: {error}.",
+                "Cells are as assets/texts/README.md says.",
+                again,
+            ) from None
 
 
 def _links(cell: str) -> Links:
@@ -182,8 +194,11 @@ def _flag(cell: str) -> bool:
 
 
 CELLS: dict[str, Callable[[str], Any]] = {
-    "links": _links, "follows": _flag, "cites": lambda cell: tuple(cell.split()), "also": lambda cell: tuple(filter(None, cell.split(" | ")))
-}  # fmt: skip
+    "links": _links,
+    "follows": _flag,
+    "cites": lambda cell: tuple(cell.split()),
+    "also": lambda cell: tuple(filter(None, cell.split(" | "))),
+}
 
 
 def _check(links: Links, seen: str, looking: str) -> None:

@@ -12,6 +12,27 @@ from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.decoding.tree import Node, Ranked, Tree, n_best
 
 __all__ = [
-    "Beam", "Candidate", "Comparison", "Cut", "Draw", "Greedy", "Node", "Ranked", "Replay", "Rows", "Sample", "Side", "Step", "Strategy", "Tree",
-    "Window", "Written", "along", "compare", "decode", "fit", "n_best", "prompt_of",
-]  # fmt: skip
+    "Beam",
+    "Candidate",
+    "Comparison",
+    "Cut",
+    "Draw",
+    "Greedy",
+    "Node",
+    "Ranked",
+    "Replay",
+    "Rows",
+    "Sample",
+    "Side",
+    "Step",
+    "Strategy",
+    "Tree",
+    "Window",
+    "Written",
+    "along",
+    "compare",
+    "decode",
+    "fit",
+    "n_best",
+    "prompt_of",
+]

@@ -98,7 +98,9 @@ class _Search:
         row, best = max(tops, key=lambda top: top[1].total)
         return row, self.nodes[best.place], rows
 
-    def _extend(self, group: _Group, log_p: Array, first: int, cost: Array, step: int, last: bool) -> list[tuple[int, int, _Text]]:
+    def _extend(
+        self, group: _Group, log_p: Array, first: int, cost: Array, step: int, last: bool
+    ) -> list[tuple[int, int, _Text]]:
         """The 2 * width best continuations of a group, each (parent among the open ones, token, text), best first.
 
         Its open texts are the rows of log p from `first` on.
@@ -115,7 +117,9 @@ class _Search:
             logprob, spent = parent.logprob + float(log_p[row, token]), parent.cost + float(cost[token])
             name = self.prompt.name(token)
             text = _Text(len(self.nodes), logprob, spent, (*parent.ids, token), (*parent.tokens, name))
-            self.nodes.append(Node(parent.place, step, token, name, logprob, spent, group.number, first + row))
+            self.nodes.append(
+                Node(parent.place, step, token, name, logprob, spent, group.number, first + row)
+            )
             if (last or token == self.prompt.end) and rank < group.width:
                 group.finished.append(text)
             cells.append((row, token, text))
@@ -135,10 +139,14 @@ class _Search:
         finished = [(text.place, group.score(text)) for group in self.groups for text in group.finished]
         finished.sort(key=lambda leaf: -leaf[1])
         places = tuple(text.place for text in opened)
-        return Tree(tuple(self.nodes), places, tuple(finished), self.best().place, self.strategy.length_penalty)
+        return Tree(
+            tuple(self.nodes), places, tuple(finished), self.best().place, self.strategy.length_penalty
+        )
 
 
-def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]) -> Iterator[Step]:
+def search(
+    reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]
+) -> Iterator[Step]:
     """Beam search over anything that reads, plain or in groups. Width 1 is greedy, save that the limit may cut it short of END."""
     run = _Search(prompt, strategy)
     new: list[tuple[int, ...]] = [prompt.ids]
@@ -152,7 +160,10 @@ def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Ma
             others = np.arange(log_p.shape[1]) != forced[index]
             log_p = np.where(others, -np.inf, log_p)
         labels = [given + text.tokens for group in run.going() for text in group.open][: len(log_p)]
-        keys = [{kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds} for label in labels]
+        keys = [
+            {kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds}
+            for label in labels
+        ]
         full = len(prompt.ids) + index + 1 >= prompt.room
         row, node, kept = run.extend(log_p, index, full or index + 1 == limit, diversity)
         over = not run.going()
@@ -160,7 +171,12 @@ def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Ma
         reason = "" if not over else "end" if step.ids[-1] == prompt.end else "context" if full else "limit"
         seconds = time.perf_counter() - begun
         yield replace(
-            step, keys=keys[row], rows=rows_of(reading, keys), reason=reason, seconds=seconds, cache_bytes=reader.nbytes
+            step,
+            keys=keys[row],
+            rows=rows_of(reading, keys),
+            reason=reason,
+            seconds=seconds,
+            cache_bytes=reader.nbytes,
         )
         if over:
             return

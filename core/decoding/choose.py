@@ -111,14 +111,21 @@ def choose(
         taken = int(left.argmax())
     listed = _listed(before, taken)
     measured = [step.measure(stage, ids, listed) for step, stage in zip(filters, stages, strict=False)]
-    cuts = tuple(Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum())) for n, step in enumerate(filters))
+    cuts = tuple(
+        Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum()))
+        for n, step in enumerate(filters)
+    )
     return Choice(
         id=taken,
         chosen_by=by,
         draw=draw,
         candidates=tuple(
             Candidate(
-                i, name(i), float(logits[i]), float(p[i]), float(after[i]),
+                i,
+                name(i),
+                float(logits[i]),
+                float(p[i]),
+                float(after[i]),
                 cut_by=filters[c].name if (c := cut_by[i]) >= 0 else None,
                 scores=tuple(float(stage[i]) for stage in stages[1:]),
                 measures=tuple(float(measure[place]) for measure in measured),
@@ -129,7 +136,9 @@ def choose(
         cuts=tuple(cut for cut in cuts if cut.tokens),
         logprob=float(before[taken]),
         entropy=float(-(p * np.where(p > 0, before, 0.0)).sum()),
-        log_total=float(logits[taken] - before[taken]) if np.isfinite(logits[taken]) else float(logits.max() - before.max()),
+        log_total=float(logits[taken] - before[taken])
+        if np.isfinite(logits[taken])
+        else float(logits.max() - before.max()),
         log_kept=float(left.max() - log_softmax(left).max()) if filters else None,
         filters=filters,
     )
@@ -139,7 +148,9 @@ def checked(logits: Array) -> Array:
     """The logits (.., vocab); InputError when one is not a number or a row has no finite one."""
     if np.isnan(logits).any() or not np.isfinite(logits.max(-1)).all():
         rule = "The next token is chosen by finite numbers."
-        raise InputError("The model's scores are not finite.", rule, "Take back the last change of the model.")
+        raise InputError(
+            "The model's scores are not finite.", rule, "Take back the last change of the model."
+        )
     return logits
 
 

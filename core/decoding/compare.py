@@ -54,7 +54,10 @@ class Comparison:
 
 
 def compare(
-    a: Sequence[Step], b: Sequence[Step], length_penalty: float | None = None, costs: tuple[float, float] = (0.0, 0.0)
+    a: Sequence[Step],
+    b: Sequence[Step],
+    length_penalty: float | None = None,
+    costs: tuple[float, float] = (0.0, 0.0),
 ) -> Comparison:
     """Compare two texts by their steps (of a beam: those of `along`), both behind the same prompt.
 
@@ -70,7 +73,9 @@ def compare(
     (['b', 'b'], 1.8, -0.511)
     """
     shared = len(list(takewhile(lambda pair: pair[0].id == pair[1].id, zip(a, b, strict=False))))
-    one, other = (_side(steps, shared, length_penalty, cost) for steps, cost in zip((a, b), costs, strict=True))
+    one, other = (
+        _side(steps, shared, length_penalty, cost) for steps, cost in zip((a, b), costs, strict=True)
+    )
     return Comparison(tuple(map(_written, a[:shared])), one, other)
 
 

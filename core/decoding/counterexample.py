@@ -60,7 +60,9 @@ class OnPaper:
         self._rows = [self._rows[row] for row in rows]
 
 
-def written(strategy: Strategy, n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE) -> tuple[str, float]:
+def written(
+    strategy: Strategy, n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE
+) -> tuple[str, float]:
     """The sentence that a strategy writes, and its probability.
 
     >>> from core.decoding import Beam, Greedy

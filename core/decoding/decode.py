@@ -67,7 +67,12 @@ def _one_by_one(
         seed = (strategy.seed, index) if isinstance(strategy, Sample) and strategy.draws else None
         text_ids = (*prompt.ids, *written)
         choice = choose(
-            reading.logits[0], prompt.name, filters=strategy.filters, ids=text_ids, seed=seed, forced=forced.get(index)
+            reading.logits[0],
+            prompt.name,
+            filters=strategy.filters,
+            ids=text_ids,
+            seed=seed,
+            forced=forced.get(index),
         )
         labels = prompt.labels(written)
         written.append(choice.id)
@@ -122,7 +127,9 @@ def _token_id(m: Model, token: int | str) -> int:
         ids = m.tokenizer.encode(token, special=True).ids
         if len(ids) != 1:
             wrong = f"'{token}' is not one token of {m.name}."
-            raise InputError(wrong, "One step writes one token of the vocabulary.", "Force its pieces one by one.")
+            raise InputError(
+                wrong, "One step writes one token of the vocabulary.", "Force its pieces one by one."
+            )
         return ids[0]
     if isinstance(token, bool) or not 0 <= token < size:
         wrong = f"There is no token {token} in {m.name}."

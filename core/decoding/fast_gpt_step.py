@@ -52,7 +52,10 @@ class OneToken:
             return False
         if any(part._forward_hooks or part._forward_pre_hooks for part in network.modules()):
             return False
-        return all(w.device.type == "cpu" and w.dtype == torch.float32 and not w.requires_grad for w in network.parameters())
+        return all(
+            w.device.type == "cpu" and w.dtype == torch.float32 and not w.requires_grad
+            for w in network.parameters()
+        )
 
     @torch.inference_mode()
     def __call__(self, token: int, cache: Cache) -> tuple[Tensor, Tensor]:
@@ -74,4 +77,12 @@ def _normed(norm: LayerNorm, x: Tensor) -> Tensor:
 
 def _layer(block: Any) -> _Layer:
     attn, ffn = block.self_attn, block.ffn
-    return _Layer(block.norm1, attn.together(), attn.to_out.laid(), block.norm2, ffn.to_hidden.laid(), ffn.activation, ffn.to_out.laid())
+    return _Layer(
+        block.norm1,
+        attn.together(),
+        attn.to_out.laid(),
+        block.norm2,
+        ffn.to_hidden.laid(),
+        ffn.activation,
+        ffn.to_out.laid(),
+    )

@@ -86,7 +86,9 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
 
 def _start(m: Model) -> int:
     if m.tokenizer.start is None:
-        raise InputError("The prompt is empty.", f"{m.name} has no start token to begin behind.", "Type a word.")
+        raise InputError(
+            "The prompt is empty.", f"{m.name} has no start token to begin behind.", "Type a word."
+        )
     return m.tokenizer.start
 
 
@@ -141,7 +143,15 @@ def unfinished(data: bytes) -> bytes:
 
 def _begins(tail: bytes) -> bool:
     """Whether some bytes behind `tail`, and only some, would make it one character."""
-    size = 2 if 0xC2 <= tail[0] <= 0xDF else 3 if 0xE0 <= tail[0] <= 0xEF else 4 if 0xF0 <= tail[0] <= 0xF4 else 0
+    size = (
+        2
+        if 0xC2 <= tail[0] <= 0xDF
+        else 3
+        if 0xE0 <= tail[0] <= 0xEF
+        else 4
+        if 0xF0 <= tail[0] <= 0xF4
+        else 0
+    )
     if len(tail) >= size:
         return False
     for second in (0x80, 0x90, 0xA0):  # the ranges of the second byte begin at one of these

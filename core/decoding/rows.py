@@ -46,7 +46,9 @@ class Rows:
         scores = dict(zip(self.listed[row].tolist(), self.logits[row].tolist(), strict=True))
         total = float(self.log_total[row])
         scores.setdefault(taken, logprob + total)
-        return tuple(Candidate(i, prompt.name(i), z, p := float(np.exp(z - total)), p) for i, z in scores.items())
+        return tuple(
+            Candidate(i, prompt.name(i), z, p := float(np.exp(z - total)), p) for i, z in scores.items()
+        )
 
 
 def rows_of(reading: Reading, keys: Sequence[Keys]) -> Rows:

@@ -60,14 +60,22 @@ class Stepper:
         self.kinds = tuple(kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target")
         self._network, self._edits = m.network, tuple(edits)
         self._layers = {kind: range(kind.n_layers(m.config)) for kind in self.kinds}
-        self._keep = tuple(kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES)
+        self._keep = tuple(
+            kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES
+        )
         self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
         self._cache = None if edits else m.network.new_cache()
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
         self._all = any(matches("logits", edit.where) for edit in edits)
         self._first: Reading | None = None
-        fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
+        fits = (
+            run is not None
+            and not edits
+            and run.ids == prompt.ids
+            and self._keep
+            and all(path in run.trace for path in self._keep)
+        )
         if run is not None and fits and (cache := run.handed_on()) is not None:
             self._cache, self._first = cache, self._last_of(run)
 
@@ -76,7 +84,10 @@ class Stepper:
         with torch.inference_mode():
             logits = self._network.logits(run.outputs.hidden[:, -1:])[:, -1]
         patterns, allowed = (
-            {kind.name: np.stack([run.trace[kind.path(i, value)][:, -1] for i in layers])[None] for kind, layers in self._layers.items()}
+            {
+                kind.name: np.stack([run.trace[kind.path(i, value)][:, -1] for i in layers])[None]
+                for kind, layers in self._layers.items()
+            }
             for value in VALUES
         )
         return Reading(logits.double().numpy(), patterns, allowed)
@@ -96,7 +107,9 @@ class Stepper:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             tap = Recorder(self._keep, self._edits, partial=True)
             hidden = self._forward(torch.tensor(self._read), tap, None)
-            if not self._all:  # the vocabulary is wide: its scores at every position cost more than the layers
+            if (
+                not self._all
+            ):  # the vocabulary is wide: its scores at every position cost more than the layers
                 hidden = hidden[:, -1:]
         else:
             ids = torch.tensor([list(row) for row in new])
@@ -109,7 +122,10 @@ class Stepper:
         logits = self._network.logits(hidden, tap)[:, -1]
         trace = tap.close()
         patterns, allowed = (
-            {kind.name: _layers_of([trace[kind.path(i, value)] for i in layers]) for kind, layers in self._layers.items()}
+            {
+                kind.name: _layers_of([trace[kind.path(i, value)] for i in layers])
+                for kind, layers in self._layers.items()
+            }
             for value in VALUES
         )
         return Reading(logits.double().numpy(), patterns, allowed)
@@ -117,7 +133,9 @@ class Stepper:
     def _read_one(self, token: int, one: OneToken, cache: Any) -> Reading:
         logits, pattern = one(token, cache)
         found, kind = pattern[None].numpy(), self.kinds[0].name
-        return Reading(logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)})
+        return Reading(
+            logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)}
+        )
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows, in this order; one may be dropped, another continue twice."""

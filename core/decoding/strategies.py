@@ -72,7 +72,9 @@ class Sample:
         low, high = PENALTIES
         if not _is_number(self.repetition_penalty) or not low <= self.repetition_penalty <= high:
             rule = f"It is a number from {low:g} to {high:g}; 1 changes nothing, above 1 repeating becomes rarer."
-            raise InputError(f"The repetition penalty is {self.repetition_penalty}.", rule, "Choose 1 to 1.5.")
+            raise InputError(
+                f"The repetition penalty is {self.repetition_penalty}.", rule, "Choose 1 to 1.5."
+            )
 
     @property
     def draws(self) -> bool:
@@ -123,13 +125,21 @@ class Beam:
             rule = f"A beam carries 1 to {WIDEST} texts side by side."
             raise InputError(f"The width of the beam is {self.width}.", rule, "Choose 4.")
         if not _is_number(self.length_penalty):
-            raise InputError(f"The length penalty is {self.length_penalty}.", "It is a number.", "Choose 0 to 2.")
+            raise InputError(
+                f"The length penalty is {self.length_penalty}.", "It is a number.", "Choose 0 to 2."
+            )
         if not isinstance(self.early_stopping, bool):
-            raise InputError(f"Early stopping is {self.early_stopping}.", "It is yes or no.", "Choose True or False.")
+            raise InputError(
+                f"Early stopping is {self.early_stopping}.", "It is yes or no.", "Choose True or False."
+            )
         if not _is_whole(self.groups) or self.groups < 1 or self.width % self.groups:
             *some, most = (n for n in range(1, self.width + 1) if not self.width % n)
             remedy = f"Choose {', '.join(map(str, some))} or {most} groups." if some else "Choose 1 group."
-            raise InputError(f"A width of {self.width} is not divided by {self.groups} groups.", "All groups have the same width.", remedy)
+            raise InputError(
+                f"A width of {self.width} is not divided by {self.groups} groups.",
+                "All groups have the same width.",
+                remedy,
+            )
         if not _is_number(self.diversity) or self.diversity < 0:
             rule = "It is what a token costs that an earlier group has just written, 0 or more."
             raise InputError(f"The diversity is {self.diversity}.", rule, "Choose 0 to 1.")

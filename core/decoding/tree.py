@@ -51,7 +51,9 @@ class Tree:
 
     def pruned(self) -> frozenset[int]:
         """The nodes that no open and no finished text goes through."""
-        alive = {place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)}
+        alive = {
+            place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)
+        }
         return frozenset(range(len(self.nodes))) - alive
 
     def fates(self) -> tuple[str, ...]:
@@ -98,5 +100,7 @@ def n_best(tree: Tree, prompt: Prompt) -> tuple[Ranked, ...]:
         divisor = len(path) ** tree.length_penalty
         score = (node.logprob - node.cost) / divisor
         text = prompt.text(ids)[0]
-        found.append(Ranked(place, ids, text, node.logprob, node.cost, len(path), divisor, score, node.group, ended))
+        found.append(
+            Ranked(place, ids, text, node.logprob, node.cost, len(path), divisor, score, node.group, ended)
+        )
     return tuple(sorted(found, key=lambda one: (not one.ended, -one.score)))

@@ -8,11 +8,37 @@ with that value, batch axis included. Heads, queries and keys count from 0; a ne
 ZeroHead(where='layer.3.self_attn.heads', head=5)
 """
 
-from core.edits.cells import DropToken, Forbid, ForceCell, NoScale, SetAllowed, SetPattern, Temperature, Uniform
+from core.edits.cells import (
+    DropToken,
+    Forbid,
+    ForceCell,
+    NoScale,
+    SetAllowed,
+    SetPattern,
+    Temperature,
+    Uniform,
+)
 from core.edits.heads import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits.values import AddVector, Function, NoPositions, Patch, ReplaceToken, Scale, SwapPositions
 
 __all__ = [
-    "AddVector", "DropToken", "Forbid", "ForceCell", "Function", "MeanHead", "NoPositions", "NoScale", "Patch", "PatchHead",
-    "ReplaceToken", "Scale", "ScaleHead", "SetAllowed", "SetPattern", "SwapPositions", "Temperature", "Uniform", "ZeroHead",
-]  # fmt: skip
+    "AddVector",
+    "DropToken",
+    "Forbid",
+    "ForceCell",
+    "Function",
+    "MeanHead",
+    "NoPositions",
+    "NoScale",
+    "Patch",
+    "PatchHead",
+    "ReplaceToken",
+    "Scale",
+    "ScaleHead",
+    "SetAllowed",
+    "SetPattern",
+    "SwapPositions",
+    "Temperature",
+    "Uniform",
+    "ZeroHead",
+]

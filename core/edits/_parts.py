@@ -12,7 +12,11 @@ from core.errors import InputError
 def checked(index: int, size: int, word: str, where: str) -> int:
     """The index counted from 0; a negative one counts from the end. Raises InputError outside."""
     if not -size <= index < size:
-        raise InputError(f"There is no {word} {index} at '{where}'.", f"It has {size}, counted from 0.", f"Choose 0 to {size - 1}.")
+        raise InputError(
+            f"There is no {word} {index} at '{where}'.",
+            f"It has {size}, counted from 0.",
+            f"Choose 0 to {size - 1}.",
+        )
     return index % size
 
 

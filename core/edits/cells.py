@@ -24,7 +24,11 @@ class SetAllowed:
 
     def __post_init__(self) -> None:
         if len(set(map(len, self.rows))) != 1:
-            raise InputError("The rows of the mask are of unlike length.", "A mask has one row a query and one column a key.", "Give rows of one length.")
+            raise InputError(
+                "The rows of the mask are of unlike length.",
+                "A mask has one row a query and one column a key.",
+                "Give rows of one length.",
+            )
 
     def __call__(self, allowed: Tensor) -> Tensor:
         mask = torch.tensor(self.rows, dtype=torch.bool, device=allowed.device)
@@ -91,7 +95,10 @@ class ForceCell:
     def __call__(self, allowed: Tensor) -> Tensor:
         _, n_heads, n_queries, n_keys = allowed.shape
         head = slice(None) if self.head is None else checked(self.head, n_heads, "head", self.where)
-        query, key = checked(self.query, n_queries, "query", self.where), checked(self.key, n_keys, "key", self.where)
+        query, key = (
+            checked(self.query, n_queries, "query", self.where),
+            checked(self.key, n_keys, "key", self.where),
+        )
         row = allowed[:, head, query]
         only = torch.zeros_like(row)
         only[..., key] = True
@@ -162,7 +169,9 @@ class Temperature:
     def __post_init__(self) -> None:
         if not 0 < self.temperature < math.inf:
             raise InputError(
-                f"The temperature is {self.temperature:g}.", "Scores are divided by it: it is above 0.", "Choose 1 for the model as it is."
+                f"The temperature is {self.temperature:g}.",
+                "Scores are divided by it: it is above 0.",
+                "Choose 1 for the model as it is.",
             )
 
     def __call__(self, scores: Tensor) -> Tensor:
@@ -179,7 +188,11 @@ class NoScale:
 
     def __post_init__(self) -> None:
         if self.d_head < 1:
-            raise InputError(f"The width of a head is {self.d_head}.", "Scores were divided by its root: it is at least 1.", "Give that of the model.")
+            raise InputError(
+                f"The width of a head is {self.d_head}.",
+                "Scores were divided by its root: it is at least 1.",
+                "Give that of the model.",
+            )
 
     def __call__(self, scores: Tensor) -> Tensor:
         return scores * math.sqrt(self.d_head)

@@ -20,7 +20,9 @@ def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None =
     'Layer 1: “the” masked for “cat”'
     """
     keys = words if keys is None else keys
-    return _written(edit, _Where(edit), lambda at: _word(words, at, "row"), lambda at: _word(keys, at, "column"))
+    return _written(
+        edit, _Where(edit), lambda at: _word(words, at, "row"), lambda at: _word(keys, at, "column")
+    )
 
 
 class _Where:
@@ -60,7 +62,9 @@ def _written(edit, where: _Where, row, column) -> str:
         case edits.Scale():
             return f"The value at {edit.where} counts {_times(edit.factor)}"
         case edits.AddVector():
-            return f"A vector is added at {edit.where}" + (f", {row(edit.position)}" if edit.position is not None else "")
+            return f"A vector is added at {edit.where}" + (
+                f", {row(edit.position)}" if edit.position is not None else ""
+            )
         case edits.SetAllowed():
             return f"{where}: another mask"
         case edits.Forbid(query=None, key=None):

@@ -25,18 +25,35 @@ from core.trace import Edit
 __all__ = ["NAMES", "Source", "from_text", "in_words", "to_text"]
 
 NAMES: dict[str, type[Any]] = {
-    "zero": edits.ZeroHead, "scale": edits.ScaleHead, "mean": edits.MeanHead, "patch": edits.PatchHead,
-    "times": edits.Scale, "value": edits.Patch, "add": edits.AddVector, "mask": edits.SetAllowed,
-    "forbid": edits.Forbid, "force": edits.ForceCell, "drop": edits.DropToken, "row": edits.SetPattern,
-    "even": edits.Uniform, "temperature": edits.Temperature, "unscaled": edits.NoScale,
-    "placeless": edits.NoPositions, "swap": edits.SwapPositions, "word": edits.ReplaceToken,
-}  # fmt: skip
+    "zero": edits.ZeroHead,
+    "scale": edits.ScaleHead,
+    "mean": edits.MeanHead,
+    "patch": edits.PatchHead,
+    "times": edits.Scale,
+    "value": edits.Patch,
+    "add": edits.AddVector,
+    "mask": edits.SetAllowed,
+    "forbid": edits.Forbid,
+    "force": edits.ForceCell,
+    "drop": edits.DropToken,
+    "row": edits.SetPattern,
+    "even": edits.Uniform,
+    "temperature": edits.Temperature,
+    "unscaled": edits.NoScale,
+    "placeless": edits.NoPositions,
+    "swap": edits.SwapPositions,
+    "word": edits.ReplaceToken,
+}
 """The name of each edit in a link. `edits.Function` has none."""
 Source = Callable[[str, str, int, str], Tensor]
 """Gives the numbers that a link does not hold: (name of the edit, where, head or position, what it says) -> tensor."""
 
 _PATH = re.compile(r"[\w.*?|\[\]!-]+")
-_MADE = {"patch": ("value", "head", "recipe"), "value": ("value", None, "recipe"), "word": ("vector", "position", "token")}
+_MADE = {
+    "patch": ("value", "head", "recipe"),
+    "value": ("value", None, "recipe"),
+    "word": ("vector", "position", "token"),
+}
 """Of the edits that hold a tensor: its field, the field of the index, the field of what it says."""
 MOST = 60
 """Letters of a wrong part that an error repeats."""
@@ -92,7 +109,9 @@ def _argument(edit: Edit, name: str, value: Any) -> str:
     if name == "recipe":
         if len(value) != 1 or not isinstance(value[0], str):
             raise InputError(
-                f"The patch at '{edit.where}' cannot be written in a link.", "A link holds recipes of one text.", "Give recipe=(text,)."
+                f"The patch at '{edit.where}' cannot be written in a link.",
+                "A link holds recipes of one text.",
+                "Give recipe=(text,).",
             )
         return quote(value[0], safe="")
     if name == "rows":
@@ -179,4 +198,8 @@ def _whole(name: str, text: str) -> int:
 
 def _wrong(part: str, rule: str) -> InputError:
     shown = part if len(part) <= MOST else part[:MOST] + "…"
-    return InputError(f"The change '{shown}' cannot be read.", f"{rule.removesuffix('.')}.", "Take this part out of the link, or choose the change on the page.")
+    return InputError(
+        f"The change '{shown}' cannot be read.",
+        f"{rule.removesuffix('.')}.",
+        "Take this part out of the link, or choose the change on the page.",
+    )

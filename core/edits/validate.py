@@ -37,7 +37,9 @@ def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, 
     met = [path for path in places if matches(path, edit.where)]
     if not met:
         wrong = f"{run.model.name} has no value at '{edit.where}'."
-        raise InputError(wrong, "A change names a value of the model it was made for.", "Choose the change on the page.")
+        raise InputError(
+            wrong, "A change names a value of the model it was made for.", "Choose the change on the page."
+        )
     found = {}
     for path in met:
         value = now[path] if path in now else _stand_in(path, places[path], run)
@@ -46,7 +48,11 @@ def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, 
 
 
 def _stand_in(path: str, shape: Shape, run: Run) -> Tensor:
-    return torch.tensor(run.trace[path])[None] if path.endswith(".allowed") and path in run.trace else torch.zeros(shape)
+    return (
+        torch.tensor(run.trace[path])[None]
+        if path.endswith(".allowed") and path in run.trace
+        else torch.zeros(shape)
+    )
 
 
 def shapes(run: Run) -> dict[str, Shape]:
@@ -57,15 +63,30 @@ def shapes(run: Run) -> dict[str, Shape]:
         heads = config.n_heads if kind.layered else 1
         sizes = dict.fromkeys(("scores", "allowed", "pattern"), (1, heads, queries, keys))
         if kind.layered:
-            sizes |= {"q": (1, heads, queries, config.d_head), "k": (1, heads, keys, config.d_head), "v": (1, heads, keys, config.d_head)}
+            sizes |= {
+                "q": (1, heads, queries, config.d_head),
+                "k": (1, heads, keys, config.d_head),
+                "v": (1, heads, keys, config.d_head),
+            }
             sizes |= {"heads": (1, heads, queries, config.d_head), "out": (1, queries, config.d_model)}
-        found |= {kind.path(layer, leaf): size for layer in range(kind.n_layers(config)) for leaf, size in sizes.items()}
+        found |= {
+            kind.path(layer, leaf): size
+            for layer in range(kind.n_layers(config))
+            for leaf, size in sizes.items()
+        }
     for name, stack in run.model.spec.stacks.items():
         n = len(_side(run, "source" if name == "encoder" else "target").ids)
         prefix = stack.removesuffix("layer")
-        found |= {f"{prefix}embed.position": (n, config.d_model), f"{prefix}embed.token": (1, n, config.d_model)}
+        found |= {
+            f"{prefix}embed.position": (n, config.d_model),
+            f"{prefix}embed.token": (1, n, config.d_model),
+        }
         stream = (*run.model.spec.stream, "resid_mid")
-        found |= {f"{stack}.{layer}.{leaf}": (1, n, config.d_model) for layer in range(config.n_layers) for leaf in stream}
+        found |= {
+            f"{stack}.{layer}.{leaf}": (1, n, config.d_model)
+            for layer in range(config.n_layers)
+            for leaf in stream
+        }
     return found
 
 

@@ -87,7 +87,9 @@ class SwapPositions:
     second: int
 
     def __call__(self, positions: Tensor) -> Tensor:
-        a, b = (checked(place, positions.shape[-2], "position", self.where) for place in (self.first, self.second))
+        a, b = (
+            checked(place, positions.shape[-2], "position", self.where) for place in (self.first, self.second)
+        )
         order = torch.arange(positions.shape[-2])
         order[a], order[b] = b, a
         return positions[..., order, :]

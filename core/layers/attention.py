@@ -51,7 +51,9 @@ class MultiHeadAttention(nn.Module):
         self.to_out = Linear(d_model, d_model, bias=bias)
         self._packed: tuple[State, PackedWeight] | None = None
 
-    def forward(self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+    def forward(
+        self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE
+    ) -> Tensor:
         q, project = self._sides(x, source)
         if self.training and tap is OFF and store is NO_STORE and q.requires_grad:
             return self.to_out(self._merge(attend(q, *project(source), allowed)))
@@ -70,7 +72,9 @@ class MultiHeadAttention(nn.Module):
         together = self.together() if x is source else None
         if together is None:
             return self._split(self.to_q(x)), self._keys_values
-        q, k, v = together(x).view(*x.shape[:-1], 3, self.n_heads, self.d_head).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            together(x).view(*x.shape[:-1], 3, self.n_heads, self.d_head).permute(2, 0, 3, 1, 4).unbind(0)
+        )
         return q, lambda _: (k, v)
 
     def _keys_values(self, source: Tensor) -> KeysValues:
@@ -89,7 +93,9 @@ class MultiHeadAttention(nn.Module):
         return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)  # batch pos (head d_head) -> batch head pos d_head
+        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(
+            1, 2
+        )  # batch pos (head d_head) -> batch head pos d_head
 
     def _merge(self, heads: Tensor) -> Tensor:
         return heads.transpose(1, 2).flatten(-2)  # the swap first: without it words and heads are mixed

@@ -31,7 +31,9 @@ def gelu_tanh(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
-ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType({"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh})
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
+    {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh}
+)
 
 
 class FeedForward(nn.Module):

@@ -51,7 +51,12 @@ class Cell(nn.Module):
     def fused(self, x: Tensor, state: State) -> Tensor:
         """All hidden states of x (batch pos d_input) by torch's own kernel: (batch pos d_hidden)."""
         start = tuple(each.unsqueeze(0).to(x.dtype) for each in state)
-        weights = [self.from_input.weight, self.from_hidden.weight, self.from_input.bias, self.from_hidden.bias]
+        weights = [
+            self.from_input.weight,
+            self.from_hidden.weight,
+            self.from_input.bias,
+            self.from_hidden.bias,
+        ]
         weights = [weight.to(x.dtype) for weight in weights]
         held = start if len(self.states) > 1 else start[0]
         return type(self).kernel(x, held, weights, True, 1, 0.0, self.training, False, True)[0]
@@ -151,7 +156,9 @@ def learning(module: nn.Module, tap: Tap) -> bool:
     return tap is OFF and torch.is_grad_enabled() and next(module.parameters()).requires_grad
 
 
-def unroll(cell: Cell, x: Tensor, real: Tensor, tap: Tap = OFF, part: str = "", *, backward: bool = False) -> Tensor:
+def unroll(
+    cell: Cell, x: Tensor, real: Tensor, tap: Tap = OFF, part: str = "", *, backward: bool = False
+) -> Tensor:
     """The hidden states of a sequence, from zero: x (batch pos d_input) -> (batch pos d_hidden).
 
     `real` (batch pos) is True at tokens that are not padding; padding stands behind them and has the state zero.

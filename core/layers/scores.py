@@ -38,7 +38,9 @@ class Score(nn.Module):
 
 def _same_width(d_query: int, d_key: int, name: str) -> None:
     if d_query != d_key:
-        raise ValueError(f"the score '{name}' multiplies d_query={d_query} with d_key={d_key}: they must be equal")
+        raise ValueError(
+            f"the score '{name}' multiplies d_query={d_query} with d_key={d_key}: they must be equal"
+        )
 
 
 class Dot(Score):

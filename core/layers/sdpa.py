@@ -48,8 +48,14 @@ class _Attend(torch.autograd.Function):
         n_batch, n_heads, n_query, d_head = q.shape
         cells = (n_batch, n_heads, n_query, k.shape[2])
         pattern, out = q.new_empty(cells), torch.empty_like(q)
-        forbidden = torch.zeros(allowed.shape, dtype=q.dtype, device=q.device).masked_fill_(~allowed, torch.finfo(q.dtype).min)
-        forbidden = forbidden.expand(n_batch, -1, -1, -1) if forbidden.ndim == 4 else forbidden.expand(n_batch, 1, -1, -1)
+        forbidden = torch.zeros(allowed.shape, dtype=q.dtype, device=q.device).masked_fill_(
+            ~allowed, torch.finfo(q.dtype).min
+        )
+        forbidden = (
+            forbidden.expand(n_batch, -1, -1, -1)
+            if forbidden.ndim == 4
+            else forbidden.expand(n_batch, 1, -1, -1)
+        )
         nothing = ~allowed.any(-1, keepdim=True)
         scale, at_once = d_head**-0.5, min(n_batch, max(1, AT_ONCE // (n_heads * n_query * k.shape[2])))
         room = q.new_empty(at_once, *cells[1:])
@@ -78,7 +84,9 @@ class _Attend(torch.autograd.Function):
                 weights, slope = pattern[rows], to_out[rows]
                 torch.matmul(weights.mT, slope, out=to_v[rows])
                 scores = torch.matmul(slope, v[rows].mT, out=room[: len(weights)])
-                scores = torch._softmax_backward_data(scores, weights, -1, q.dtype, grad_input=scores).mul_(ctx.scale)
+                scores = torch._softmax_backward_data(scores, weights, -1, q.dtype, grad_input=scores).mul_(
+                    ctx.scale
+                )
                 torch.matmul(scores, k[rows], out=to_q[rows])
                 torch.matmul(scores.mT, q[rows], out=to_k[rows])
         return to_q, to_k, to_v, None

@@ -48,7 +48,11 @@ class Kind:
     layered: bool = True
 
     def path(self, layer: int, value: str) -> str:
-        return f"{self.stack}.{layer}.{self.leaf}.{value}" if self.layered else f"{self.stack}.{self.leaf}.{value}"
+        return (
+            f"{self.stack}.{layer}.{self.leaf}.{value}"
+            if self.layered
+            else f"{self.stack}.{self.leaf}.{value}"
+        )
 
     def n_layers(self, config: Any) -> int:
         """How many layers of a network with this config look so."""
@@ -109,7 +113,9 @@ class Family:
         for kind in self.kinds:
             if kind.name == name:
                 return kind
-        raise KeyError(f"The family {self.name} has no attention '{name}'; it has {', '.join(k.name for k in self.kinds)}.")
+        raise KeyError(
+            f"The family {self.name} has no attention '{name}'; it has {', '.join(k.name for k in self.kinds)}."
+        )
 
 
 @cache

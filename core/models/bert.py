@@ -183,7 +183,9 @@ class BERT(nn.Module):
 
 
 def _absent(what: str, use: str) -> InputError:
-    return InputError(f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}.")
+    return InputError(
+        f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}."
+    )
 
 
 def _outputs(cfg: BERTConfig) -> Mapping[str, Output]:

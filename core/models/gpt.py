@@ -84,7 +84,11 @@ class PreNormBlock(nn.Module):
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, "batch pos d_model")
         y = tap("norm1.out", self.norm1(x), "batch pos d_model")
-        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)), "batch pos d_model")
+        x = tap(
+            "resid_mid",
+            x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)),
+            "batch pos d_model",
+        )
         y = tap("norm2.out", self.norm2(x), "batch pos d_model")
         return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), "batch pos d_model")
 
@@ -101,7 +105,11 @@ class PostNormBlock(nn.Module):
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, "batch pos d_model")
-        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn", store)), "batch pos d_model")
+        x = tap(
+            "resid_mid",
+            x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn", store)),
+            "batch pos d_model",
+        )
         x = tap("norm1.out", self.norm1(x), "batch pos d_model")
         x = x + self.drop(self.ffn(x, tap / "ffn"))
         return tap("resid_out", tap("norm2.out", self.norm2(x), "batch pos d_model"), "batch pos d_model")
@@ -119,7 +127,11 @@ class AttentionBlock(nn.Module):
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, "batch pos d_model")
         y = tap("norm1.out", self.norm1(x), "batch pos d_model")
-        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)), "batch pos d_model")
+        x = tap(
+            "resid_mid",
+            x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)),
+            "batch pos d_model",
+        )
         return tap("resid_out", x, "batch pos d_model")
 
 
@@ -144,7 +156,10 @@ class GPT(nn.Module):
         super().__init__()
         self.cfg = cfg
         self.embed: Any = nn.ModuleDict(
-            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model), "position": LearnedPositions(cfg.n_ctx, cfg.d_model)}
+            {
+                "token": TokenEmbedding(cfg.n_vocab, cfg.d_model),
+                "position": LearnedPositions(cfg.n_ctx, cfg.d_model),
+            }
         )
         self.drop = dropout(cfg.dropout)
         block = AttentionBlock if cfg.attention_only else BLOCKS[cfg.order]
@@ -162,18 +177,28 @@ class GPT(nn.Module):
         if not cache:
             allowed = allowed & masks.not_padding(batch.real)
         token = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
-        position = tap("embed.position", self.embed["position"](torch.arange(past, past + n, device=batch.ids.device)), "pos d_model")
+        position = tap(
+            "embed.position",
+            self.embed["position"](torch.arange(past, past + n, device=batch.ids.device)),
+            "pos d_model",
+        )
         x = tap("embed.out", self.drop(token + position), "batch pos d_model")
         for i, block in enumerate(self.layers):
             x = block(x, allowed, tap / f"layer.{i}", cache.self_attn[i] if cache else NO_STORE)
-        return x if self.final_norm is None else tap("final_norm.out", self.final_norm(x), "batch pos d_model")
+        return (
+            x if self.final_norm is None else tap("final_norm.out", self.final_norm(x), "batch pos d_model")
+        )
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
     def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_classes is None:
-            raise InputError("This checkpoint has no head for classes.", "It was saved without it, and none is invented.", "Use a model that was tuned to tell classes.")
+            raise InputError(
+                "This checkpoint has no head for classes.",
+                "It was saved without it, and none is invented.",
+                "Use a model that was tuned to tell classes.",
+            )
         return tap("classes", self.to_classes(hidden), "batch pos class")
 
 

@@ -68,7 +68,9 @@ class Seq2SeqConfig:
         if self.bidirectional and self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} cannot be halved for two directions")
         if self.input_feeding and not self.attention.startswith("luong"):
-            raise ValueError(f"input_feeding=True goes with the attention of Luong, not with attention={self.attention!r}")
+            raise ValueError(
+                f"input_feeding=True goes with the attention of Luong, not with attention={self.attention!r}"
+            )
 
     @property
     def d_head(self) -> int:
@@ -137,7 +139,9 @@ class Decoder(nn.Module):
         self.cells: Any = nn.ModuleList(kind(d, d) for _ in range(cfg.n_layers))
         self.bridge = Linear(d, cfg.n_layers * len(kind.states) * d)
         self.attend: Any = _attention(cfg)
-        self.from_context: Any = Linear(d, kind.n_parts * d, bias=False) if self.feeding or self.asks_before else None
+        self.from_context: Any = (
+            Linear(d, kind.n_parts * d, bias=False) if self.feeding or self.asks_before else None
+        )
         self.mix: Any = Linear(2 * d, d) if cfg.attends else None
         self.drop = dropout(cfg.dropout)
 
@@ -157,13 +161,18 @@ class Decoder(nn.Module):
             held["keys"], held["values"] = made_ready(self.attend.score, memory, tap / "attn")
         return held
 
-    def forward(self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF, *, last: bool = False) -> Tensor:
+    def forward(
+        self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF, *, last: bool = False
+    ) -> Tensor:
         """x (batch pos d_model), real (batch key) of the source -> (batch pos d_model).
 
         `cache` moves on behind x; it need not where x is the `last` to be read.
         """
         x = tap("layer.0.inputs", x, "batch pos d_model")
-        states = [tuple(cache.held[f"layer.{i}.{name}"] for name in cell.states) for i, cell in enumerate(self.cells)]
+        states = [
+            tuple(cache.held[f"layer.{i}.{name}"] for name in cell.states)
+            for i, cell in enumerate(self.cells)
+        ]
         source = None if self.attend is None else Source(cache.held["keys"], cache.held["values"], real)
         if last and self.from_context is None and learning(self, tap):
             return self._at_once(x, states, source)
@@ -173,7 +182,11 @@ class Decoder(nn.Module):
         hidden: list[Tensor] = []
         contexts: list[Any] = []
         for t in range(n):
-            step, word, context = at(t), given[:, t], out  # what came before: Luong feeds it, Bahdanau asks anew
+            step, word, context = (
+                at(t),
+                given[:, t],
+                out,
+            )  # what came before: Luong feeds it, Bahdanau asks anew
             if self.asks_before:
                 context = self._context(states, source, cache.n_read + t, step)
             if self.from_context is not None:
@@ -259,7 +272,9 @@ class Seq2Seq(nn.Module):
         tap = tap / "encoder"
         return self.encoder(self._embedded(batch.read(), tap), batch.read_real(), tap)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None
+    ) -> Tensor:
         states = self.encode(batch, tap) if memory is None else memory
         tap, real, last = tap / "decoder", batch.read_real(), cache is None
         cache = States() if cache is None else cache

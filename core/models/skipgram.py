@@ -60,7 +60,9 @@ class SkipGram(nn.Module):
     def __init__(self, cfg: SkipGramConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.embed: Any = nn.ModuleDict({part: TokenEmbedding(cfg.n_vocab, cfg.d_model) for part in ("token", "around")})
+        self.embed: Any = nn.ModuleDict(
+            {part: TokenEmbedding(cfg.n_vocab, cfg.d_model) for part in ("token", "around")}
+        )
         self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:

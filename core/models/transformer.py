@@ -114,11 +114,17 @@ class PostNormDecoderBlock(nn.Module):
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
+    def forward(
+        self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+    ) -> Tensor:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", own)), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
-        x = tap("resid_cross", x + self.drop(self.cross_attn(x, to.memory, to.source_real, tap / "cross_attn", cross)), RESID)
+        x = tap(
+            "resid_cross",
+            x + self.drop(self.cross_attn(x, to.memory, to.source_real, tap / "cross_attn", cross)),
+            RESID,
+        )
         x = tap("norm2.out", self.norm2(x), RESID)
         x = x + self.drop(self.ffn(x, tap / "ffn"))
         return tap("resid_out", tap("norm3.out", self.norm3(x), RESID), RESID)
@@ -134,12 +140,18 @@ class PreNormDecoderBlock(nn.Module):
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
+    def forward(
+        self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+    ) -> Tensor:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(y, y, to.causal, tap / "self_attn", own)), RESID)
         y = tap("norm2.out", self.norm2(x), RESID)
-        x = tap("resid_cross", x + self.drop(self.cross_attn(y, to.memory, to.source_real, tap / "cross_attn", cross)), RESID)
+        x = tap(
+            "resid_cross",
+            x + self.drop(self.cross_attn(y, to.memory, to.source_real, tap / "cross_attn", cross)),
+            RESID,
+        )
         y = tap("norm3.out", self.norm3(x), RESID)
         return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
 
@@ -161,12 +173,17 @@ class Transformer(nn.Module):
         super().__init__()
         self.cfg = cfg
         self.embed: Any = nn.ModuleDict(
-            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True), "position": Sinusoidal(cfg.n_ctx, cfg.d_model)}
+            {
+                "token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True),
+                "position": Sinusoidal(cfg.n_ctx, cfg.d_model),
+            }
         )
         self.drop = dropout(cfg.dropout)
         self.encoder = nn.ModuleList(ENCODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
-        norms = [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
+        norms = (
+            [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
+        )
         self.encoder_norm, self.decoder_norm = norms
 
     def new_cache(self) -> Cache:
@@ -180,7 +197,9 @@ class Transformer(nn.Module):
             x = block(x, allowed, tap / f"layer.{i}")
         return x if self.encoder_norm is None else tap("final_norm.out", self.encoder_norm(x), RESID)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None
+    ) -> Tensor:
         memory = self.encode(batch, tap) if memory is None else memory
         tap = tap / "decoder"
         past = cache.n_read if cache else 0

@@ -48,7 +48,9 @@ class Side:
         """The same rows named by what they write: the next token, END after the last."""
         last = self.n_real - 1
         tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
-        return replace(self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=())
+        return replace(
+            self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=()
+        )
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,12 @@ class Attention:
 
 
 def by_word(
-    kind: str, weights: Sequence[Array] | Array, allowed: Array, paths: tuple[str, ...], query_words: list[Word], key_words: list[Word]
+    kind: str,
+    weights: Sequence[Array] | Array,
+    allowed: Array,
+    paths: tuple[str, ...],
+    query_words: list[Word],
+    key_words: list[Word],
 ) -> Attention:
     """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory."""
     queries, keys = _picked(query_words), _picked(key_words)
@@ -79,15 +86,26 @@ def by_word(
     sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
     first = weights[0][0]
     found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
-    rows = np.empty((len(query_words), first.shape[-1]), dtype=first.dtype)  # memory that was never touched is slow: used again for each head
+    rows = np.empty(
+        (len(query_words), first.shape[-1]), dtype=first.dtype
+    )  # memory that was never touched is slow: used again for each head
     for layer, head in np.ndindex(found.shape[:2]):
         _over(weights[layer][head], queries, 0, out=rows)
         rows[several] /= sizes
         _over(rows, keys, 1, out=found[layer, head])
-    alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])  # one mask for all heads is joined once
+    alike = tuple(
+        slice(1 if stride == 0 else None) for stride in allowed.strides[:2]
+    )  # one mask for all heads is joined once
     may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
     query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
-    return Attention(kind, found.astype(np.float32, copy=False), query_names, key_names, np.broadcast_to(may, found.shape), paths)
+    return Attention(
+        kind,
+        found.astype(np.float32, copy=False),
+        query_names,
+        key_names,
+        np.broadcast_to(may, found.shape),
+        paths,
+    )
 
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
@@ -99,13 +117,17 @@ def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _over(values: Array, picked: list[tuple[list[int], list[int]]], axis: int, out: Array | None = None) -> Array:
+def _over(
+    values: Array, picked: list[tuple[list[int], list[int]]], axis: int, out: Array | None = None
+) -> Array:
     """The values of each word's pieces added along an axis, into `out` of the same type; of booleans, whether any is true.
 
     Most words are one piece: picking these and adding the further ones is several times faster than a product with the
     table of which piece belongs to which word.
     """
-    found = values.take(picked[0][1], axis=axis, out=out, mode="clip")  # "raise" would fill a copy of `out` first
+    found = values.take(
+        picked[0][1], axis=axis, out=out, mode="clip"
+    )  # "raise" would fill a copy of `out` first
     for places, pieces in picked[1:]:
         found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
     return found
@@ -121,8 +143,16 @@ def _one_or_all(layers: list[Array]) -> Array:
 class RunTrace:
     """The recorded tensors of one text by path: float32 (allowed: bool) numpy without the batch axis."""
 
-    def __init__(self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]) -> None:
-        self._trace, self._row, self._gradients, self._outputs, self._keep = trace, row, gradients, outputs, keep
+    def __init__(
+        self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]
+    ) -> None:
+        self._trace, self._row, self._gradients, self._outputs, self._keep = (
+            trace,
+            row,
+            gradients,
+            outputs,
+            keep,
+        )
 
     def __getitem__(self, path: str) -> Array:
         if path not in self._trace and path in self._later(path):
@@ -141,21 +171,32 @@ class RunTrace:
 
     def axes(self, path: str) -> tuple[str, ...]:
         """The axis words of a value, e.g. ('head', 'query', 'key')."""
-        trace = self._outputs.trace(path) if path not in self._trace and path in self._later(path) else self._trace
+        trace = (
+            self._outputs.trace(path)
+            if path not in self._trace and path in self._later(path)
+            else self._trace
+        )
         return tuple(word for word in trace.axes(path) if word != "batch")
 
     def _later(self, pattern: str) -> list[str]:
-        return [path for path in self._outputs.paths(pattern) if any(matches(path, kept) for kept in self._keep)]
+        return [
+            path for path in self._outputs.paths(pattern) if any(matches(path, kept) for kept in self._keep)
+        ]
 
     def grad(self, path: str) -> Array:
         """The gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
         if path not in self._gradients:
-            raise KeyError(unknown_path(path, self._gradients) + " Gradients exist in runs with grad='logit:TOKEN'.")
+            raise KeyError(
+                unknown_path(path, self._gradients) + " Gradients exist in runs with grad='logit:TOKEN'."
+            )
         return self._unbatched(path, self._gradients[path].numpy())
 
     @property
     def nbytes(self) -> int:
-        seen = {self._trace[path].untyped_storage().data_ptr(): self._trace[path].untyped_storage().nbytes() for path in self._trace}
+        seen = {
+            self._trace[path].untyped_storage().data_ptr(): self._trace[path].untyped_storage().nbytes()
+            for path in self._trace
+        }
         return sum(seen.values()) + sum(grad.nbytes for grad in self._gradients.values())
 
     def _unbatched(self, path: str, array: Array) -> Array:
@@ -242,7 +283,11 @@ class Run:
     def _output(self, name: str) -> Array:
         if not hasattr(self.model.network, name):
             wrong = f"{self.model.name} has no output '{name}'."
-            raise InputError(wrong, f"The family {self.model.family} has {', '.join(self.model.outputs)}.", "Use one of them.")
+            raise InputError(
+                wrong,
+                f"The family {self.model.family} has {', '.join(self.model.outputs)}.",
+                "Use one of them.",
+            )
         return _sealed(self.outputs.value(name).float().numpy())
 
     def hidden(self, side: str | None = None) -> Array:
@@ -253,13 +298,23 @@ class Run:
         """
         stacks = self.model.spec.stacks
         if not stacks:
-            raise InputError(f"{self.model.name} has no layers.", "A word's vector is a row of its table.", "Read trace['embed.token'].")
+            raise InputError(
+                f"{self.model.name} has no layers.",
+                "A word's vector is a row of its table.",
+                "Read trace['embed.token'].",
+            )
         if side is None:
             if len(stacks) > 1:
-                raise InputError("This model has two stacks.", f"hidden(side) needs one of {', '.join(stacks)}.", "Say which.")
+                raise InputError(
+                    "This model has two stacks.",
+                    f"hidden(side) needs one of {', '.join(stacks)}.",
+                    "Say which.",
+                )
             side = next(iter(stacks))
         if side not in stacks:
-            raise InputError(f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them.")
+            raise InputError(
+                f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them."
+            )
         stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
         return np.stack([self.trace[path] for path in paths])
@@ -271,12 +326,22 @@ class Run:
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
         """
         if not self.kinds:
-            raise InputError(f"{self.model.name} has no attention.", "No word of it looks at another.", "Choose another model.")
+            raise InputError(
+                f"{self.model.name} has no attention.",
+                "No word of it looks at another.",
+                "Choose another model.",
+            )
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
-            raise InputError(f"There is no attention '{kind}' in {self.model.name}.", f"It has {', '.join(self.kinds)}.", "Choose one of them.")
+            raise InputError(
+                f"There is no attention '{kind}' in {self.model.name}.",
+                f"It has {', '.join(self.kinds)}.",
+                "Choose one of them.",
+            )
         if by not in ("token", "word"):
-            raise InputError(f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them.")
+            raise InputError(
+                f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them."
+            )
         found = self.model.spec.kind(kind)
         paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
         layers = [self.trace[path] for path in paths]

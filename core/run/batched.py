@@ -68,7 +68,9 @@ def beam(
     sentences = [_Sentence(limit) for limit in _limits(limit, n_rows)]
     cache, memory = network.new_cache(), network.encode(batch)
     going = [sentence for sentence in sentences if not sentence.done(width)]
-    rows = [row for row, sentence in enumerate(sentences) if not sentence.done(width)]  # who of the last step goes on
+    rows = [
+        row for row, sentence in enumerate(sentences) if not sentence.done(width)
+    ]  # who of the last step goes on
     tokens = [start] * len(rows)
     while going:
         kept = torch.tensor(rows, device=device)
@@ -82,7 +84,9 @@ def beam(
         ranked = (scores[:, None] + log_p).view(len(going), -1)
         best, cells = ranked.topk(min(2 * width, ranked.shape[1]))
         rows, tokens = [], []
-        for number, (sentence, found, places) in enumerate(zip(going, best.tolist(), cells.tolist(), strict=True)):
+        for number, (sentence, found, places) in enumerate(
+            zip(going, best.tolist(), cells.tolist(), strict=True)
+        ):
             parents = sentence.extend(found, [divmod(place, n_vocab) for place in places], width, end, alpha)
             if not sentence.done(width):
                 rows += [number * n_open + parent for parent in parents]

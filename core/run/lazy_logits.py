@@ -34,7 +34,9 @@ class Outputs:
     during the run itself: their paths are in its trace.
     """
 
-    def __init__(self, name: str, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self, name: str, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]
+    ) -> None:
         self._name, self._network, self._spec, self._early = name, network, spec, {"hidden": hidden, **early}
         self._late: dict[str, tuple[Tensor, Trace]] = {}
 
@@ -46,7 +48,9 @@ class Outputs:
 
     def paths(self, pattern: str = "*") -> list[str]:
         """The paths that match and are not in the run's own trace."""
-        late = [path for name, output in self._spec.items() if name not in self._early for path in output.paths]
+        late = [
+            path for name, output in self._spec.items() if name not in self._early for path in output.paths
+        ]
         return [path for path in late if matches(path, pattern)]
 
     def trace(self, path: str) -> Trace:

@@ -30,7 +30,9 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
     found: Metrics = {"items": len(flat)}
     for name, by_length in (("token_accuracy", places), ("exact_match", whole)):
         found[name] = float(np.mean([value for n, value in by_length.items() if n in COPY_LENGTHS]))
-        found[f"{name}_beyond"] = float(np.mean([value for n, value in by_length.items() if n not in COPY_LENGTHS]))
+        found[f"{name}_beyond"] = float(
+            np.mean([value for n, value in by_length.items() if n not in COPY_LENGTHS])
+        )
     found["token_accuracy_by_length"] = {f"length {n}": value for n, value in places.items()}
     found["exact_match_by_length"] = {f"length {n}": value for n, value in whole.items()}
     return found

@@ -35,11 +35,15 @@ def check(path: Path, wanted: str, content: str, model: str) -> None:
     found = suffix(path)
     if not path.is_file():
         raise InputError(
-            f"There is no file {path}.", "evaluate measures a model on a file.", "Check the path after --data."
+            f"There is no file {path}.",
+            "evaluate measures a model on a file.",
+            "Check the path after --data.",
         )
     if found != wanted:
         raise InputError(
-            f"{path.name} is a {found} file.", f"{model} is measured on {wanted}: {content}.", "Give such a file."
+            f"{path.name} is a {found} file.",
+            f"{model} is measured on {wanted}: {content}.",
+            "Give such a file.",
         )
 
 
@@ -63,5 +67,7 @@ def reading(path: Path) -> Iterator[None]:
 def check_limit(limit: int | None) -> None:
     if limit is not None and limit < 1:
         raise InputError(
-            f"--limit is {limit}.", "At least one item is measured.", "Give a positive number, or leave it out."
+            f"--limit is {limit}.",
+            "At least one item is measured.",
+            "Give a positive number, or leave it out.",
         )

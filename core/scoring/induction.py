@@ -39,7 +39,9 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
         "best_head": f"L{layer}.H{head}",
         "induction_score": float(mean[layer, head]),
         "copied": float(np.mean(list(copied.values()))),
-        "induction_score_by_offset": {f"offset {n}": float(scores[layer, head]) for n, scores in by_head.items()},
+        "induction_score_by_offset": {
+            f"offset {n}": float(scores[layer, head]) for n, scores in by_head.items()
+        },
         "copied_by_offset": {f"offset {n}": right for n, right in copied.items()},
     }
 
@@ -52,6 +54,8 @@ def one_row(model: Any, text: str, second: int) -> tuple[np.ndarray, float]:
         hidden = model.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap)
         guesses = model.network.logits(hidden)[0].argmax(-1)
     trace = tap.close()
-    weights = np.concatenate([trace.numpy(f"layer.{i}.self_attn.pattern") for i in range(model.config.n_layers)])
+    weights = np.concatenate(
+        [trace.numpy(f"layer.{i}.self_attn.pattern") for i in range(model.config.n_layers)]
+    )
     right = guesses[second:-1] == ids[0, second + 1 :]
     return induction(weights, ids[0].tolist()), float(right.float().mean())

@@ -121,7 +121,9 @@ def token_losses(network: Any, texts: list[np.ndarray], n_ctx: int) -> list[np.n
     """
     device = next(network.parameters()).device
     work = [(number, span) for number, text in enumerate(texts) for span in spans(len(text), n_ctx)]
-    work.sort(key=lambda item: item[1].last - item[1].first, reverse=True)  # stable: the same batches each time
+    work.sort(
+        key=lambda item: item[1].last - item[1].first, reverse=True
+    )  # stable: the same batches each time
     lost = [np.zeros(len(text) - 1) for text in texts]
     with torch.inference_mode(), progress(sum(map(len, lost)), "token") as bar:
         for part in _batches(work):

@@ -46,7 +46,11 @@ def hidden_words(model: Any, books: Books) -> Metrics:
     tokenizer, size = model.tokenizer, model.config.n_ctx - 2
     starts = books.windows(size)
     if not len(starts):
-        raise InputError("The text fills no context.", f"A passage of {model.name} has {size} tokens of one book.", "Give a longer text.")
+        raise InputError(
+            "The text fills no context.",
+            f"A passage of {model.name} has {size} tokens of one book.",
+            "Give a longer text.",
+        )
     special = np.array(sorted(tokenizer.special_tokens.values()))
     drawable = np.setdiff1d(np.arange(len(tokenizer)), special)
     rng = np.random.default_rng(0)
@@ -54,7 +58,9 @@ def hidden_words(model: Any, books: Books) -> Metrics:
     per_batch = max(1, BATCH_TOKENS // model.config.n_ctx)
     with torch.inference_mode(), progress(len(starts), "passage") as bar:
         for part in (starts[i : i + per_batch] for i in range(0, len(starts), per_batch)):
-            ids, segments, real = padded([framed(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad)
+            ids, segments, real = padded(
+                [framed(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad
+            )
             read, chosen = hide(ids, np.isin(ids, special), rng, mask=tokenizer.mask, drawable=drawable)
             hidden = _forward(model, read, segments, real)
             chosen_here = torch.from_numpy(chosen)
@@ -105,7 +111,11 @@ def _check_marks(model: Any) -> None:
     missing = [name for name in ("start", "end", "mask", "pad") if getattr(model.tokenizer, name) is None]
     if missing or "logits" not in model.outputs:
         lacks = f"the tokens {', '.join(missing)}" if missing else "a head for hidden words"
-        raise InputError(f"{model.name} lacks {lacks}.", "Hidden words are guessed by it.", "Give a model that was saved with it.")
+        raise InputError(
+            f"{model.name} lacks {lacks}.",
+            "Hidden words are guessed by it.",
+            "Give a model that was saved with it.",
+        )
 
 
 SCORING = Scoring(

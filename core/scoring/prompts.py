@@ -23,15 +23,25 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
     """
     rng, each = np.random.default_rng(0), EACH if limit is None else limit
     texts = [text for n in PROMPT_LENGTHS for text in strings(each, rng, PROMPTED, n, "test")]
-    found = {task: answered(model, [(question(task, text), make(text)) for text in texts]) for task, make in PROMPTS.items()}
+    found = {
+        task: answered(model, [(question(task, text), make(text)) for text in texts])
+        for task, make in PROMPTS.items()
+    }
     means = {task: float(np.mean(right)) for task, right in found.items()}
-    return {"items": len(texts) * len(PROMPTS), "exact_match": float(np.mean(list(means.values()))), "exact_match_by_task": means}
+    return {
+        "items": len(texts) * len(PROMPTS),
+        "exact_match": float(np.mean(list(means.values()))),
+        "exact_match_by_task": means,
+    }
 
 
 def answered(model: Any, items: list[tuple[str, str]]) -> list[bool]:
     """Whether the model writes each answer, and then END, behind its question."""
     tokenizer = model.tokenizer
-    rows = [(tokenizer.encode(asked).ids, (*tokenizer.encode(answer).ids, tokenizer.end)) for asked, answer in items]
+    rows = [
+        (tokenizer.encode(asked).ids, (*tokenizer.encode(answer).ids, tokenizer.end))
+        for asked, answer in items
+    ]
     right: list[bool] = []
     for first in range(0, len(rows), ROWS):
         right += _right(model, rows[first : first + ROWS])
@@ -39,10 +49,19 @@ def answered(model: Any, items: list[tuple[str, str]]) -> list[bool]:
 
 
 def _right(model: Any, rows: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[bool]:
-    device, longest = next(model.network.parameters()).device, max(len(asked) + len(answer) for asked, answer in rows)
-    ids = torch.tensor([[*asked, *answer, *[0] * (longest - len(asked) - len(answer))] for asked, answer in rows], device=device)
+    device, longest = (
+        next(model.network.parameters()).device,
+        max(len(asked) + len(answer) for asked, answer in rows),
+    )
+    ids = torch.tensor(
+        [[*asked, *answer, *[0] * (longest - len(asked) - len(answer))] for asked, answer in rows],
+        device=device,
+    )
     place = torch.arange(longest, device=device)
-    begins, ends = (torch.tensor(places, device=device)[:, None] for places in zip(*((len(q), len(q) + len(a)) for q, a in rows), strict=True))
+    begins, ends = (
+        torch.tensor(places, device=device)[:, None]
+        for places in zip(*((len(q), len(q) + len(a)) for q, a in rows), strict=True)
+    )
     with torch.inference_mode():
         guesses = model.network.logits(model.network(Batch(ids=ids, real=place < ends))).argmax(-1)
     asked_for = (place[1:] >= begins) & (place[1:] < ends)

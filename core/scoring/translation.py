@@ -44,7 +44,9 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
         found = grouped(pairs(path))
     if not found:
         raise InputError(
-            f"{path.name} holds no pair.", "A pair is 'source TAB target' on one line.", "Give a file with pairs."
+            f"{path.name} holds no pair.",
+            "A pair is 'source TAB target' on one line.",
+            "Give a file with pairs.",
         )
     found = dict(islice(found.items(), limit))
     sources = list(found)
@@ -154,7 +156,10 @@ def _padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> tu
     """(batch pos) ids, and which of them are no padding."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=device)
-    real = torch.arange(longest, device=device) < torch.tensor([len(row) for row in rows], device=device)[:, None]
+    real = (
+        torch.arange(longest, device=device)
+        < torch.tensor([len(row) for row in rows], device=device)[:, None]
+    )
     return ids, real
 
 

@@ -35,10 +35,16 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
         first, second = _id(model, row.first), _id(model, row.second)
         if first is not None and second is not None:
             groups.setdefault(row.group, []).append((first, second))
-    places = {group: [_place(table, question) for question in _questions(some)] for group, some in groups.items()}
+    places = {
+        group: [_place(table, question) for question in _questions(some)] for group, some in groups.items()
+    }
     every = [place for some in places.values() for place in some]
     if not every:
-        raise InputError(f"{path.name} asks nothing of {model.name}.", "Two pairs of a group whose words it knows are a question.", "Give other pairs.")
+        raise InputError(
+            f"{path.name} asks nothing of {model.name}.",
+            "Two pairs of a group whose words it knows are a question.",
+            "Give other pairs.",
+        )
     return {
         "items": len(every),
         "unknown": len(found) - sum(map(len, groups.values())),

@@ -20,7 +20,17 @@ ENTRY_BYTES = 512
 MISSING = object()
 """What `ByteCache.get` returns for an unknown key: a result may be None."""
 
-_PASSED_OVER = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, nn.Module, int, float, type(None))
+_PASSED_OVER = (
+    type,
+    ModuleType,
+    FunctionType,
+    BuiltinFunctionType,
+    MethodType,
+    nn.Module,
+    int,
+    float,
+    type(None),
+)
 
 
 def parts(value: object) -> Iterator[Any]:
@@ -166,7 +176,9 @@ class ByteCache:
                 return entry.nbytes <= self.heavy
             self._once.add(key, entry)
             while self._light > self.budget:
-                (self._once if len(self._once.entries) > 1 or not self._again.entries else self._again).oldest()
+                (
+                    self._once if len(self._once.entries) > 1 or not self._again.entries else self._again
+                ).oldest()
             return True
 
     def clear(self) -> None:

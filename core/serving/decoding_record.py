@@ -73,12 +73,20 @@ class Decoding:
         Raises InputError: no JSON, no decoding, an unknown, missing or repeated field, a value that makes no sense.
         """
         if len(raw) > LONGEST:
-            raise InputError(f"The decoding has {len(raw):,} letters.", f"At most {LONGEST:,} are read.", "Shorten its text.")
+            raise InputError(
+                f"The decoding has {len(raw):,} letters.",
+                f"At most {LONGEST:,} are read.",
+                "Shorten its text.",
+            )
         held = _object(raw)
         if held.pop("decoding", None) != FORMAT:
             raise _broken("This is no decoding that can be read here.")
         given = held.pop("strategy", {"name": "greedy"})
-        if not isinstance(given, dict) or not isinstance(name := given.pop("name", None), str) or name not in _STRATEGIES:
+        if (
+            not isinstance(given, dict)
+            or not isinstance(name := given.pop("name", None), str)
+            or name not in _STRATEGIES
+        ):
             raise _broken(f"The decoding has no strategy of a known name ({', '.join(_STRATEGIES)}).")
         strategy = _made(_STRATEGIES[name], given, f"The strategy '{name}'")
         return _made(cls, {**held, "strategy": strategy}, "The decoding")
@@ -125,7 +133,9 @@ def decoded(raw: str) -> Forced:
 def _checked(force: Any) -> Forced:
     """The pairs as tuples in the order of the steps."""
     listed = isinstance(force, (list, tuple))
-    if not listed or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_count, pair)) for pair in force):
+    if not listed or not all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_count, pair)) for pair in force
+    ):
         raise _forced("The forced tokens are no (step, id) pairs of whole numbers.")
     steps = dict(force)
     if len(steps) < len(force):
@@ -134,7 +144,11 @@ def _checked(force: Any) -> Forced:
 
 
 def _forced(wrong: str) -> InputError:
-    return InputError(wrong, "Each forced step has one token of the vocabulary, both counted from 0.", "Force the tokens again.")
+    return InputError(
+        wrong,
+        "Each forced step has one token of the vocabulary, both counted from 0.",
+        "Force the tokens again.",
+    )
 
 
 def _is_count(value: Any) -> bool:

@@ -112,11 +112,15 @@ class Engine:
         self.forwards = 0
         self.on_slow_open: Callable[[str], None] = lambda name: None
         self._opener = opener or _open_shipped
-        self._registry = Registry(self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None))
+        self._registry = Registry(
+            self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None)
+        )
         self._cache = ByteCache(cache_bytes, heavy_bytes)
         self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
-    def run(self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None) -> Any:
+    def run(
+        self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None
+    ) -> Any:
         """The `Run` of a request. `on_wait(place)` is called every half second while it waits, in this thread.
 
         A page that will read `run.logits` says so in `keep`: then they, too, are computed inside the gate.

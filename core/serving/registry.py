@@ -54,7 +54,10 @@ class Registry:
     """
 
     def __init__(
-        self, opener: Callable[[str], Any], listing: Callable[[], tuple[Any, ...]], aside: Callable[[str], Any | None] = lambda _: None
+        self,
+        opener: Callable[[str], Any],
+        listing: Callable[[], tuple[Any, ...]],
+        aside: Callable[[str], Any | None] = lambda _: None,
     ) -> None:
         self._opener, self._listing, self._aside = opener, listing, aside
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
@@ -80,7 +83,9 @@ class Registry:
         entry = self.entry(name)
         if entry is not None and entry.ok:
             return
-        wrong = f"The model '{name}' cannot be used: {entry.problem}" if entry else f"There is no model '{name}'."
+        wrong = (
+            f"The model '{name}' cannot be used: {entry.problem}" if entry else f"There is no model '{name}'."
+        )
         usable = ", ".join(listed.name for listed in self.models() if listed.ok) or "none"
         raise InputError(wrong, f"Models that work: {usable}.", "Choose one of those.")
 
@@ -135,7 +140,10 @@ class Registry:
     def _make_room(self, name: str) -> None:
         """Of the models that open aside those opened last stay, as many as are small enough: there may be one a second of a training."""
         self._beside.append(name)
-        while len(self._beside) > 1 and sum(getattr(self._open[held], "n_parameters", 0) for held in self._beside) > MOST_ASIDE:
+        while (
+            len(self._beside) > 1
+            and sum(getattr(self._open[held], "n_parameters", 0) for held in self._beside) > MOST_ASIDE
+        ):
             del self._open[self._beside.pop(0)]
 
     def _entries(self) -> dict[str, Listing]:

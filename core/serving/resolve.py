@@ -42,7 +42,11 @@ def resolve_name(name: str) -> Listing | None:
     if of.startswith(trainer.YOURS):
         training = trainer.default().find(of, _who())
         if step is None and not training.over:
-            raise InputError(f"{of} is still learning.", "It can be opened when its training is over.", "Wait for its end, or stop it.")
+            raise InputError(
+                f"{of} is still learning.",
+                "It can be opened when its training is over.",
+                "Wait for its end, or stop it.",
+            )
         known = [report.step for report in training.reports]
         _check(of, step, known if training.task in TASKS else known[-1:])
         return Listing(name, True, "", jobs.family(training.task))

@@ -72,9 +72,17 @@ class Training:
     def model(self, step: int | None = None) -> Model:
         """The model as it was last reported, or at this step. Raises InputError before the first report."""
         if not self.reports:
-            raise InputError(f"{self.name} has learnt nothing yet.", "A training reports after its first second or so.", "Wait for its first moment.")
+            raise InputError(
+                f"{self.name} has learnt nothing yet.",
+                "A training reports after its first second or so.",
+                "Wait for its first moment.",
+            )
         last = self.reports[-1].step
-        return jobs.model(JOBS[self.task], self.weights(last if step is None else step), self.name if step in (None, last) else f"{self.name} at step {step}")
+        return jobs.model(
+            JOBS[self.task],
+            self.weights(last if step is None else step),
+            self.name if step in (None, last) else f"{self.name} at step {step}",
+        )
 
 
 @dataclass(eq=False)
@@ -99,7 +107,13 @@ class Trainer:
     True
     """
 
-    def __init__(self, command: Callable[[str, Path], Sequence[str]] | None = None, *, longest: float = LONGEST + GRACE, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        command: Callable[[str, Path], Sequence[str]] | None = None,
+        *,
+        longest: float = LONGEST + GRACE,
+        patience: float = PATIENCE,
+    ) -> None:
         self._command = command or _command
         self._longest, self._patience = longest, patience
         self._lock = threading.Lock()
@@ -113,14 +127,27 @@ class Trainer:
         Without a seed it has one by lot. Raises InputError for an unknown task, or when too many wait.
         """
         if task not in JOBS:
-            raise InputError(f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them.")
+            raise InputError(
+                f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them."
+            )
         self.stop(session)
         with self._lock:
             self._forget_the_gone()
             if len(self._waiting()) >= MOST_WAITING:
-                raise InputError("Too many trainings wait already.", f"At most {MOST_WAITING} wait, and one runs.", "Look at the recorded run, and try again in a few minutes.")
+                raise InputError(
+                    "Too many trainings wait already.",
+                    f"At most {MOST_WAITING} wait, and one runs.",
+                    "Look at the recorded run, and try again in a few minutes.",
+                )
             name = f"{YOURS}{task} ({secrets.token_hex(4)})"
-            self._jobs[name] = _Job(session, name, task, tempfile.TemporaryDirectory(prefix="atlas-training-"), time.monotonic(), secrets.randbelow(SEEDS) if seed is None else seed)
+            self._jobs[name] = _Job(
+                session,
+                name,
+                task,
+                tempfile.TemporaryDirectory(prefix="atlas-training-"),
+                time.monotonic(),
+                secrets.randbelow(SEEDS) if seed is None else seed,
+            )
             self._now[session] = name
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="trainer", daemon=True)
@@ -149,7 +176,10 @@ class Trainer:
     def latest(self, session: str, task: str) -> Training | None:
         """The last training of this task in this session, over or not; None where it has none. To ask is to show that somebody is there."""
         with self._lock:
-            job = next((job for job in reversed(self._jobs.values()) if (job.session, job.task) == (session, task)), None)
+            job = next(
+                (job for job in reversed(self._jobs.values()) if (job.session, job.task) == (session, task)),
+                None,
+            )
             if job is None:
                 return None
             job.seen = time.monotonic()
@@ -163,7 +193,11 @@ class Trainer:
         with self._lock:
             job = self._jobs.get(name)
             if job is None or session not in ("", job.session):
-                raise InputError("This model is not here any more.", "A model that you train lives as long as your visit, and for you only.", "Train it again.")
+                raise InputError(
+                    "This model is not here any more.",
+                    "A model that you train lives as long as your visit, and for you only.",
+                    "Train it again.",
+                )
             return self._shown(job)
 
     def _job(self, session: str) -> _Job | None:
@@ -173,8 +207,19 @@ class Trainer:
         return [job for job in self._jobs.values() if job.state == "waiting"]
 
     def _shown(self, job: _Job) -> Training:
-        ahead = sum(other.state == "running" for other in self._jobs.values()) + (self._waiting().index(job) if job.state == "waiting" else 0)
-        return Training(job.name, job.task, job.state, ahead if job.state == "waiting" else 0, tuple(job.reports), Path(job.folder.name), job.said, job.seed)
+        ahead = sum(other.state == "running" for other in self._jobs.values()) + (
+            self._waiting().index(job) if job.state == "waiting" else 0
+        )
+        return Training(
+            job.name,
+            job.task,
+            job.state,
+            ahead if job.state == "waiting" else 0,
+            tuple(job.reports),
+            Path(job.folder.name),
+            job.said,
+            job.seed,
+        )
 
     def _forget_the_gone(self) -> None:
         over = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
@@ -208,7 +253,12 @@ class Trainer:
         try:
             with (folder / "errors.txt").open("wb") as errors:
                 process = subprocess.Popen(
-                    [*self._command(job.task, folder), "--seed", str(job.seed)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=folder, env=_surroundings()
+                    [*self._command(job.task, folder), "--seed", str(job.seed)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=folder,
+                    env=_surroundings(),
                 )
         except OSError as error:
             return "failed", f"The process of the training could not be started ({type(error).__name__})."
@@ -223,7 +273,12 @@ class Trainer:
             return why
         if code == 0 and job.reports:
             return "done", ""
-        log.warning("The training %s ended with %s: %s", job.task, code, (folder / "errors.txt").read_text("utf-8", "replace")[-2000:])
+        log.warning(
+            "The training %s ended with %s: %s",
+            job.task,
+            code,
+            (folder / "errors.txt").read_text("utf-8", "replace")[-2000:],
+        )
         how = f"was ended from outside (signal {-code})" if code < 0 else f"ended with an error (code {code})"
         return "failed", f"The process of the training {how}. What it had learnt until then is shown."
 
@@ -261,7 +316,11 @@ def _command(task: str, folder: Path) -> list[str]:
 
 def _surroundings() -> dict[str, str]:
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return os.environ | one | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+    return (
+        os.environ
+        | one
+        | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+    )
 
 
 _default: Trainer | None = None

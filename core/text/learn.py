@@ -11,7 +11,9 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def byte_level_bpe(lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False) -> tokenizers.Tokenizer:
+def byte_level_bpe(
+    lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False
+) -> tokenizers.Tokenizer:
     """Byte-pair encoding over bytes (Sennrich et al. 2016; GPT-2's split into words, numbers and marks).
 
     `special` come first and get the ids 0, 1, .. With `prefix_space` the first word of a text is written as any
@@ -38,12 +40,16 @@ def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> t
     with another one is [UNK]. Pieces are joined by frequency, as the library (not the paper of 2012) does it.
     The same lines always give the same ids: the library alone numbers the `##` letters in an order of chance.
     """
-    backend = _bert_rules(models.WordPiece({name: index for index, name in enumerate(BERT_SPECIAL)}, unk_token="[UNK]"))
+    backend = _bert_rules(
+        models.WordPiece({name: index for index, name in enumerate(BERT_SPECIAL)}, unk_token="[UNK]")
+    )
     words = _words(backend, lines, n_letters)
     within = sorted({f"##{letter}" for word in words for letter in word[1:]})
     pupil = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     pupil.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # pyright: ignore
-    trainer = trainers.WordPieceTrainer(vocab_size=n_vocab, special_tokens=[*BERT_SPECIAL, *within], show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=n_vocab, special_tokens=[*BERT_SPECIAL, *within], show_progress=False
+    )
     pupil.train_from_iterator((" ".join([word] * count) for word, count in sorted(words.items())), trainer)
     backend = _bert_rules(models.WordPiece(pupil.get_vocab(with_added_tokens=True), unk_token="[UNK]"))
     backend.add_special_tokens(list(BERT_SPECIAL))
@@ -61,12 +67,21 @@ def whole_words(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
     backend = _bert_rules(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     counts = _words(backend, lines, n_letters=1000)
     kept = sorted(counts, key=lambda word: (-counts[word], word))[: n_vocab - 1]
-    backend = _bert_rules(models.WordLevel({word: index for index, word in enumerate(("[UNK]", *kept))}, unk_token="[UNK]"))
+    backend = _bert_rules(
+        models.WordLevel({word: index for index, word in enumerate(("[UNK]", *kept))}, unk_token="[UNK]")
+    )
     backend.add_special_tokens(["[UNK]"])
     return backend
 
 
-def characters(signs: str, special: Sequence[str], *, words: Sequence[str] = (), ends_word: str = ":", unknown: str = "<unk>") -> tokenizers.Tokenizer:
+def characters(
+    signs: str,
+    special: Sequence[str],
+    *,
+    words: Sequence[str] = (),
+    ends_word: str = ":",
+    unknown: str = "<unk>",
+) -> tokenizers.Tokenizer:
     """Each sign is a token; white space separates and is none. Nothing is learnt: the ids follow from the order given.
 
     `special` come first and get the ids 0, 1, ..; one of them is `unknown`, which stands for every other sign. A word
@@ -88,7 +103,9 @@ def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.To
     """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]
     single = f"{start}:0 $A:0 {end}:0"
-    backend.post_processor = processors.TemplateProcessing(single=single, pair=f"{single} $B:1 {end}:1", special_tokens=ids)  # pyright: ignore
+    backend.post_processor = processors.TemplateProcessing(
+        single=single, pair=f"{single} $B:1 {end}:1", special_tokens=ids
+    )  # pyright: ignore
     return backend
 
 

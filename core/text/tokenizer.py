@@ -79,20 +79,27 @@ class Tokenizer:
             special = not any(name in text for name in self.special_tokens if name != typed)
         encoding = (self._special if special else self._literal).encode(text, add_special_tokens=False)
         added = bool(self._prefix) and not text.startswith(self._prefix)
-        spans = tuple(_untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True))
+        spans = tuple(
+            _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
+        )
         tokens = tuple(self.token(index) for index in encoding.ids)
         return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, names of special tokens read as letters."""
-        return [encoding.ids for encoding in self._literal.encode_batch_fast(list(texts), add_special_tokens=False)]
+        return [
+            encoding.ids
+            for encoding in self._literal.encode_batch_fast(list(texts), add_special_tokens=False)
+        ]
 
     def typed_special(self, text: str) -> list[str]:
         """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""
         return [name for name in self.special_tokens if name in text]
 
     def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
-        return self._special.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(self._prefix)
+        return self._special.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(
+            self._prefix
+        )
 
     def written(self, ids: Sequence[int]) -> tuple[str, Encoded]:
         """The text of tokens that a model wrote, and those very tokens with their places in it.
@@ -102,7 +109,9 @@ class Tokenizer:
         text = self.decode(ids)
         ends = [min(len(self.decode(ids[: i + 1]).rstrip("\ufffd")), len(text)) for i in range(len(ids))]
         starts = [0, *ends][: len(ids)]
-        spans = tuple(_whole_characters(text, (_after_space(text, a, b), b)) for a, b in zip(starts, ends, strict=True))
+        spans = tuple(
+            _whole_characters(text, (_after_space(text, a, b), b)) for a, b in zip(starts, ends, strict=True)
+        )
         return text, Encoded(tuple(ids), tuple(self.token(index) for index in ids), spans)
 
     def token(self, index: int) -> str:
@@ -143,7 +152,9 @@ def typed(text: str) -> str:
 def check_text(text: str) -> None:
     """Raise InputError for more than `LONGEST` letters, or half of a surrogate pair."""
     if len(text) > LONGEST:
-        raise InputError(f"The text has {len(text):,} letters.", f"At most {LONGEST:,} are read.", "Shorten it.")
+        raise InputError(
+            f"The text has {len(text):,} letters.", f"At most {LONGEST:,} are read.", "Shorten it."
+        )
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -193,7 +204,11 @@ def _uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
 
 def _byte_alphabet() -> dict[str, int]:
     """GPT-2's letters for the 256 bytes: printable ones stand for themselves, the rest moves above 255."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     rest = [byte for byte in range(256) if byte not in set(printable)]
     return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(rest)}
 

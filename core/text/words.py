@@ -42,7 +42,9 @@ def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Wo
     last: int | None = None
     for piece, (token, span) in enumerate(zip(tokens, spans, strict=True)):
         if span is None and token == " ":
-            span = next(iter(spans[piece + 1 :]), None)  # the space that a tokenizer sets before a text: nobody typed a word there
+            span = next(
+                iter(spans[piece + 1 :]), None
+            )  # the space that a tokenizer sets before a text: nobody typed a word there
         met = [] if span is None else [owner[c] for c in range(*span) if c in owner]
         number = met[0] if met else None
         if number is not None and number == last:
@@ -50,6 +52,8 @@ def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Wo
         elif span is None or number is None:
             words.append((token, [piece]))
         else:
-            words.append((matches[number].group() if number == met[-1] else text[slice(*span)].strip(), [piece]))
+            words.append(
+                (matches[number].group() if number == met[-1] else text[slice(*span)].strip(), [piece])
+            )
         last = number
     return [Word(word, tuple(pieces)) for word, pieces in words]

@@ -25,7 +25,11 @@ HEADINGS = (
     ("How.", "Optimiser, schedule, what happened on the way.", "training curve"),
     ("How well.", "The splits, and what the baselines are.", "scores"),
     ("Its heads.", "What is worth looking at.", "heads"),
-    ("Samples.", "Ten unpicked and five chosen outputs; of a translator also ten everyday sentences of neither phrasebook nor training.", ""),
+    (
+        "Samples.",
+        "Ten unpicked and five chosen outputs; of a translator also ten everyday sentences of neither phrasebook nor training.",
+        "",
+    ),
     ("Weaknesses and biases.", "", ""),
 )
 
@@ -43,11 +47,19 @@ def begun(name: str, attribution: str) -> str:
 def write(folder: Path) -> Path:
     """Fill the card of a shipped model's folder and draw its curve. Raises InputError saying what is missing."""
     if not (folder / "config.json").is_file():
-        raise InputError(f"There is no shipped model '{folder.name}'.", "Cards are those of assets/models.", "Check the name.")
+        raise InputError(
+            f"There is no shipped model '{folder.name}'.",
+            "Cards are those of assets/models.",
+            "Check the name.",
+        )
     current(folder.name)
     card, svg = folder / "README.md", picture(folder)
     entry = store.read_manifest(folder.parent).get(folder.name)
-    text = card.read_text(encoding="utf-8") if card.is_file() else begun(folder.name, entry.attribution if entry else "")
+    text = (
+        card.read_text(encoding="utf-8")
+        if card.is_file()
+        else begun(folder.name, entry.attribution if entry else "")
+    )
     text = filled(text, computed(folder))
     if svg is not None:
         (folder / CURVE).write_text(svg, encoding="utf-8")
@@ -56,7 +68,9 @@ def write(folder: Path) -> Path:
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m core.tools.card", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    ask = argparse.ArgumentParser(
+        prog="python -m core.tools.card", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     ask.add_argument("name", help="a shipped model")
     try:
         card = write(store.shipped_folder() / ask.parse_args(argv).name)

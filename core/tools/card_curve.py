@@ -30,7 +30,9 @@ def drawn(lines: Mapping[str, Points], title: str) -> str:
         x = LEFT + (WIDTH - LEFT - RIGHT) * step / last
         return round(x, 1), round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low), 1)
 
-    said = "; ".join(f"{name} from {points[0][1]:.2f} to {points[-1][1]:.2f}" for name, points in lines.items())
+    said = "; ".join(
+        f"{name} from {points[0][1]:.2f} to {points[-1][1]:.2f}" for name, points in lines.items()
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}: {said}">',
         f"<title>{title}: {said}</title>",
@@ -38,16 +40,24 @@ def drawn(lines: Mapping[str, Points], title: str) -> str:
     ]
     for value in up:
         y = at(0, value)[1]
-        parts.append(f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 8}" y="{y + 4.5}" text-anchor="end">{value:g}</text>')
+        parts.append(
+            f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 8}" y="{y + 4.5}" text-anchor="end">{value:g}</text>'
+        )
     for step in across:
-        parts.append(f'<text x="{at(step, low)[0]}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{step:,.0f}</text>')
+        parts.append(
+            f'<text x="{at(step, low)[0]}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{step:,.0f}</text>'
+        )
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">steps</text>')
     begin = LEFT
     for number, (name, points) in enumerate(lines.items()):
         where = [at(*point) for point in points]
-        parts.append(f'<polyline class="line hue{number}" points="{" ".join(f"{x},{y}" for x, y in where)}"/>')
+        parts.append(
+            f'<polyline class="line hue{number}" points="{" ".join(f"{x},{y}" for x, y in where)}"/>'
+        )
         parts += [f'<circle class="dot hue{number}" cx="{x}" cy="{y}" r="3"/>' for x, y in where]
-        parts.append(f'<circle class="dot hue{number}" cx="{begin + 5}" cy="14" r="5"/><text x="{begin + 16}" y="19">{name}</text>')
+        parts.append(
+            f'<circle class="dot hue{number}" cx="{begin + 5}" cy="14" r="5"/><text x="{begin + 16}" y="19">{name}</text>'
+        )
         begin += 40 + 8 * len(name)
     return "\n".join([*parts, "</svg>\n"])
 
@@ -70,7 +80,10 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 def _style() -> str:
     def rules(theme: int) -> str:
-        hues = "".join(f".line.hue{i}{{stroke:{hue[theme]}}}.dot.hue{i}{{fill:{hue[theme]}}}" for i, hue in enumerate(HUES))
+        hues = "".join(
+            f".line.hue{i}{{stroke:{hue[theme]}}}.dot.hue{i}{{fill:{hue[theme]}}}"
+            for i, hue in enumerate(HUES)
+        )
         return f"text{{fill:{TEXT[theme]}}}.grid{{stroke:{GRID[theme]}}}{hues}"
 
     still = "text{font:14px system-ui,sans-serif}.line{fill:none;stroke-width:2}.grid{stroke-width:1}"

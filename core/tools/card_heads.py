@@ -35,7 +35,10 @@ class Found:
     @property
     def numbers(self) -> tuple[str, str, str, str]:
         """Score, control, the untrained copy's same head and its best, as they are shown."""
-        return tuple("" if number is None else f"{number:.2f}" for number in (self.score, self.control, self.untrained, self.untrained_best))  # pyright: ignore
+        return tuple(
+            "" if number is None else f"{number:.2f}"
+            for number in (self.score, self.control, self.untrained, self.untrained_best)
+        )  # pyright: ignore
 
     @property
     def words(self) -> str:
@@ -49,8 +52,10 @@ def habits(surveyed: Surveyed) -> list[Found]:
     """
     rows = (
         _found(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
-        for kind, heads in surveyed.trained.items() for measure, place in heads.best().items() if measure != "mixed" or heads.shape == (1, 1)
-    )  # fmt: skip
+        for kind, heads in surveyed.trained.items()
+        for measure, place in heads.best().items()
+        if measure != "mixed" or heads.shape == (1, 1)
+    )
     return [row for row in rows if row.measure not in LINKED or row.control is None]
 
 
@@ -72,5 +77,12 @@ def _found(surveyed: Surveyed, kind: str, measure: str, layer: int, head: int) -
     heads, copy = surveyed.trained[kind], surveyed.untrained[kind].scores[measure]
     control = heads.controls.get(measure)
     here = (layer, head)
-    return Found(kind, measure, *here, float(heads.scores[measure][here]), None if control is None else float(control[here]),
-                 float(copy[here]), float(np.max(copy)))  # fmt: skip
+    return Found(
+        kind,
+        measure,
+        *here,
+        float(heads.scores[measure][here]),
+        None if control is None else float(control[here]),
+        float(copy[here]),
+        float(np.max(copy)),
+    )

@@ -16,16 +16,28 @@ from core.tools import card_curve, card_heads
 CURVE = "curve.svg"
 NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
 SIZES = {
-    "family": "Family", "n_layers": "Layers", "n_heads": "Heads", "d_model": "Width", "d_ff": "Inner width", "n_vocab": "Vocabulary",
-    "n_ctx": "Context, tokens", "n_segments": "Segments", "cell": "Cell", "bidirectional": "Reads both ways", "attention": "Attention", "score": "Score",
-    "window": "Words to each side of the position", "input_feeding": "Fed with its last output", "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
-}  # fmt: skip
+    "family": "Family",
+    "n_layers": "Layers",
+    "n_heads": "Heads",
+    "d_model": "Width",
+    "d_ff": "Inner width",
+    "n_vocab": "Vocabulary",
+    "n_ctx": "Context, tokens",
+    "n_segments": "Segments",
+    "cell": "Cell",
+    "bidirectional": "Reads both ways",
+    "attention": "Attention",
+    "score": "Score",
+    "window": "Words to each side of the position",
+    "input_feeding": "Fed with its last output",
+    "activation": "Activation",
+    "order": "Norm",
+    "dropout": "Dropout in training",
+}
 SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
 
-UNTRAINED = (
-    "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
-)
+UNTRAINED = "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
 EXPLAINED = {
     "own": f"A score is the mean share of a head's attention on that place, over held-out items of its own task. {UNTRAINED}",
     "pairs": f"A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`. {UNTRAINED}",
@@ -53,11 +65,17 @@ def architecture(folder: Path) -> str:
     """The sizes of config.json and the exact number of parameters that are stored."""
     config, weights = json_object(folder, "config.json"), find_weights(folder)
     idle = _idle(config)
-    rows = [(words, _value(config[name])) for name, words in SIZES.items() if config.get(name) is not None and name not in idle]
+    rows = [
+        (words, _value(config[name]))
+        for name, words in SIZES.items()
+        if config.get(name) is not None and name not in idle
+    ]
     if "n_heads" in config and "n_heads" not in idle:
         rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
-    rows.append(("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
+    rows.append(
+        ("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB")
+    )
     return table(("", ""), rows)
 
 
@@ -80,7 +98,10 @@ def _value(value: object) -> str:
 
 def how(training: Training) -> str:
     """The command, seed, steps, tokens, minutes and machine of training.json."""
-    versions = ", ".join(f"{name.capitalize() if name == 'python' else name} {version}" for name, version in training.versions.items())
+    versions = ", ".join(
+        f"{name.capitalize() if name == 'python' else name} {version}"
+        for name, version in training.versions.items()
+    )
     said = (
         f"`{training.command}`, seed {training.seed}: {training.steps:,} steps, {training.tokens:,} tokens, {training.minutes:,.1f} minutes "
         f"on {training.machine}; {versions}."
@@ -102,8 +123,13 @@ def scored(scores: Sequence[Score], name: str) -> str:
     for split in dict.fromkeys(score.split for score in scores):
         here = {(score.of, score.measure): score.value for score in scores if score.split == split}
         shown = [measure for measure in MEASURES if any(measure == of[1] for of in here)]
-        owners = sorted(dict.fromkeys(of for of, measure in here if measure in MEASURES), key=lambda of: of != name)
-        cells = [(of, *(MEASURES[m].number.format(here[of, m]) if (of, m) in here else "" for m in shown)) for of in owners]
+        owners = sorted(
+            dict.fromkeys(of for of, measure in here if measure in MEASURES), key=lambda of: of != name
+        )
+        cells = [
+            (of, *(MEASURES[m].number.format(here[of, m]) if (of, m) in here else "" for m in shown))
+            for of in owners
+        ]
         if cells:
             parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
         parts += [f"On {split}, {said}" for said in told(scores, split, name)]
@@ -119,9 +145,13 @@ def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
     found: list[str] = []
     for table, words in TABLES.items():
         rows = by_part(scores, table, split, of)
-        number = "{:.1f}" if table == "bleu_by_length" else "{:.3f}" if table.startswith("induction") else "{:.1%}"
+        number = (
+            "{:.1f}" if table == "bleu_by_length" else "{:.3f}" if table.startswith("induction") else "{:.1%}"
+        )
         if rows:
-            found.append(f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}.")
+            found.append(
+                f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}."
+            )
         if rows and table == "bleu_by_length":
             first, last = next(iter(rows.values())), next(reversed(rows.values()))
             found[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
@@ -131,7 +161,10 @@ def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
 def headed(heads: Surveyed) -> str:
     """The clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
     parts: list[str] = []
-    for rows, what, control in ((card_heads.habits(heads), "looks at", "shuffled"), (card_heads.linked(heads), "should find", "other words")):
+    for rows, what, control in (
+        (card_heads.habits(heads), "looks at", "shuffled"),
+        (card_heads.linked(heads), "should find", "other words"),
+    ):
         if rows:
             cells = [(row.attention, row.words, row.name, *row.numbers) for row in rows]
             parts.append(table(("attention", what, "head", "score", control, "untrained", "its best"), cells))
@@ -140,7 +173,9 @@ def headed(heads: Surveyed) -> str:
 
 def explained(heads: Surveyed) -> str:
     """What the columns of `headed` mean."""
-    return EXPLAINED["own" if heads.own else "battery" if card_heads.linked(heads) else "pairs"].format(seed=heads.seed)
+    return EXPLAINED["own" if heads.own else "battery" if card_heads.linked(heads) else "pairs"].format(
+        seed=heads.seed
+    )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

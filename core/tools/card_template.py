@@ -27,7 +27,11 @@ def place(name: str, content: str = "") -> str:
     '[//]: # (computed: scores)\\n\\nBLEU 51.4\\n\\n[//]: # (end)\\n'
     """
     inner = content.strip("\n")
-    return f"[//]: # (computed: {name})\n\n{inner}\n\n[//]: # (end)\n" if inner else f"[//]: # (computed: {name})\n\n[//]: # (end)\n"
+    return (
+        f"[//]: # (computed: {name})\n\n{inner}\n\n[//]: # (end)\n"
+        if inner
+        else f"[//]: # (computed: {name})\n\n[//]: # (end)\n"
+    )
 
 
 def filled(card: str, contents: Mapping[str, str]) -> str:
@@ -38,9 +42,10 @@ def filled(card: str, contents: Mapping[str, str]) -> str:
     there = [match[1] for match in PLACE.finditer(card)]
     if sorted(there) != sorted(contents) or len(MARK.findall(card)) != 2 * len(there):
         raise InputError(
-            f"The card has the places {', '.join(there) or 'none'}.", f"It has each of {', '.join(sorted(contents))} once, opened and closed.",
+            f"The card has the places {', '.join(there) or 'none'}.",
+            f"It has each of {', '.join(sorted(contents))} once, opened and closed.",
             "Put the missing lines in, as in the card of another model.",
-        )  # fmt: skip
+        )
     return PLACE.sub(lambda match: place(match[1], contents[match[1]]), card)
 
 

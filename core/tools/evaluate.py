@@ -43,7 +43,11 @@ def evaluate(model: Any, data: Path | str | None = None, limit: int | None = Non
     files.check_limit(limit)
     begun = time.perf_counter()
     metrics = _drawn(model, limit) if data is None else _on_file(model, Path(data), limit)
-    return {"items": metrics.pop("items"), "seconds": round(time.perf_counter() - begun, 2), **_rounded(metrics)}
+    return {
+        "items": metrics.pop("items"),
+        "seconds": round(time.perf_counter() - begun, 2),
+        **_rounded(metrics),
+    }
 
 
 def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
@@ -55,7 +59,10 @@ def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
 def _drawn(model: Any, limit: int | None) -> Metrics:
     recipe = recipes().get(history.base(model.name))
     if recipe is None or recipe.measure is None or recipe.family != model.family:
-        scoring, own = scoring_of(model.family), [name for name, made in sorted(recipes().items()) if made.measure]
+        scoring, own = (
+            scoring_of(model.family),
+            [name for name, made in sorted(recipes().items()) if made.measure],
+        )
         raise InputError(
             f"There is nothing to measure {model.name} on.",
             f"A {scoring.kind} is measured on {scoring.suffix}: {scoring.content}. Only {', '.join(own)} draw their own items.",
@@ -72,14 +79,30 @@ def _rounded(value: Any) -> Any:
 
 def main(argv: list[str] | None = None) -> int:
     ask = argparse.ArgumentParser(
-        prog="python -m core.tools.evaluate", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m core.tools.evaluate",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     ask.add_argument("name", help="a shipped model, or a folder")
-    ask.add_argument("--data", type=Path, help="the test set: .txt .tsv .jsonl .npz, each also .xz; models of toy tasks need none")
-    ask.add_argument("--step", type=int, help="measure the weights after so many steps of the training, where they were kept")
-    ask.add_argument("--limit", type=int, help="only the first so many lines or sources; of drawn items, of each task or length")
+    ask.add_argument(
+        "--data",
+        type=Path,
+        help="the test set: .txt .tsv .jsonl .npz, each also .xz; models of toy tasks need none",
+    )
+    ask.add_argument(
+        "--step",
+        type=int,
+        help="measure the weights after so many steps of the training, where they were kept",
+    )
+    ask.add_argument(
+        "--limit",
+        type=int,
+        help="only the first so many lines or sources; of drawn items, of each task or length",
+    )
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    ask.add_argument("--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model")
+    ask.add_argument(
+        "--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model"
+    )
     opts = ask.parse_args(argv)
     if opts.record and opts.limit:
         ask.error("--record writes down a whole split; leave --limit out")
@@ -88,12 +111,19 @@ def main(argv: list[str] | None = None) -> int:
         model.network.to(torch.device(opts.device))
         found = evaluate(model, opts.data, opts.limit)
         if opts.record:
-            scores.record(store.shipped_folder() / history.base(model.name), opts.record, found, of=model.name)
+            scores.record(
+                store.shipped_folder() / history.base(model.name), opts.record, found, of=model.name
+            )
             store.write_manifest(store.shipped_folder())
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps({"model": model.name, "data": opts.data.name if opts.data else "drawn", **found}, ensure_ascii=False))
+    print(
+        json.dumps(
+            {"model": model.name, "data": opts.data.name if opts.data else "drawn", **found},
+            ensure_ascii=False,
+        )
+    )
     return 0
 
 

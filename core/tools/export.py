@@ -38,9 +38,14 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     """
     form, said = _form(model)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InputError(f"'{shown(out.name)}' exists and is not empty.", "Nothing is written over.", "Name a new folder.")
+        raise InputError(
+            f"'{shown(out.name)}' exists and is not empty.", "Nothing is written over.", "Name a new folder."
+        )
     ours = model.network.state_dict()
-    stored = {form.full(take.name): fitting(take.name, take.from_parts(ours), DTYPES[dtype]) for take in form.takes(model.config)}
+    stored = {
+        form.full(take.name): fitting(take.name, take.from_parts(ours), DTYPES[dtype])
+        for take in form.takes(model.config)
+    }
     backend = tokenizers.Tokenizer.from_str(model.tokenizer.to_json())
     marks = _marks(model, backend)
     if model.spec.framed:
@@ -52,7 +57,9 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         write_json(new / RULES, {**marks, "tokenizer_class": "PreTrainedTokenizerFast", **_reading(model)})
         write_json(new / SPECIAL, marks)
         if model.card:
-            (new / "README.md").write_text(without(model.card, "curve"), encoding="utf-8")  # the picture stays behind
+            (new / "README.md").write_text(
+                without(model.card, "curve"), encoding="utf-8"
+            )  # the picture stays behind
     return out
 
 
@@ -65,10 +72,14 @@ def _form(model: Model) -> tuple[Format, dict[str, Any]]:
             return form, {**head, **values, "tie_word_embeddings": True}
     known = ", ".join(sorted({form.family for form in formats().values()}))
     if any(form.family == model.family for form in formats().values()):
-        wrong = f"No Hugging Face format holds a {model.family} of this shape: {shown(repr(model.config), 300)}."
+        wrong = (
+            f"No Hugging Face format holds a {model.family} of this shape: {shown(repr(model.config), 300)}."
+        )
     else:
         wrong = f"{model.name} is a {model.family}, which has no Hugging Face format."
-    raise InputError(wrong, f"Families that are written: {known}.", "Use the folder as it is, with core.open_model.")
+    raise InputError(
+        wrong, f"Families that are written: {known}.", "Use the folder as it is, with core.open_model."
+    )
 
 
 def _ids(model: Model) -> dict[str, int | None]:
@@ -81,15 +92,23 @@ def _ids(model: Model) -> dict[str, int | None]:
 def _marks(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
     """The special tokens by the library's names for them."""
     names = {"start": "cls", "end": "sep"} if model.spec.framed else {"start": "bos", "end": "eos"}
-    ids = {name: getattr(model.tokenizer, mark) for mark, name in {**names, "pad": "pad", "mask": "mask"}.items()}
-    marks = {f"{name}_token": str(backend.id_to_token(index)) for name, index in ids.items() if index is not None}
+    ids = {
+        name: getattr(model.tokenizer, mark) for mark, name in {**names, "pad": "pad", "mask": "mask"}.items()
+    }
+    marks = {
+        f"{name}_token": str(backend.id_to_token(index)) for name, index in ids.items() if index is not None
+    }
     return marks | ({"unk_token": "[UNK]"} if "[UNK]" in model.tokenizer.special_tokens else {})
 
 
 def _reading(model: Model) -> dict[str, Any]:
     segments = ["token_type_ids"] if model.spec.framed else []
     inputs = ["input_ids", *segments, "attention_mask"]
-    return {"model_max_length": model.config.n_ctx, "model_input_names": inputs, "clean_up_tokenization_spaces": False}
+    return {
+        "model_max_length": model.config.n_ctx,
+        "model_input_names": inputs,
+        "clean_up_tokenization_spaces": False,
+    }
 
 
 def main(argv: list[str] | None = None) -> int:

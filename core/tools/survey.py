@@ -30,7 +30,9 @@ def untrained(model: Model, seed: int = SEED) -> Model:
 def survey(name: str) -> Surveyed | None:
     """Measure a shipped model and write its heads.json; None for one that has no attention."""
     folder = store.shipped_folder() / name
-    model = store.load_model(folder, name, shipped=True)  # no manifest asked: it is brought up to date when all is written
+    model = store.load_model(
+        folder, name, shipped=True
+    )  # no manifest asked: it is brought up to date when all is written
     if not model.spec.kinds_of(model.config):
         return None
     recipe = recipes().get(model.name)
@@ -46,7 +48,9 @@ def current(name: str) -> Surveyed | None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m core.tools.survey", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    ask = argparse.ArgumentParser(
+        prog="python -m core.tools.survey", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     ask.add_argument("name", help="a shipped model")
     name = ask.parse_args(argv).name
     try:
@@ -56,7 +60,10 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     store.write_manifest(store.shipped_folder())
     for kind, heads in found.trained.items() if found else ():
-        best = (f"{heads.word(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}" for place in heads.best().values())
+        best = (
+            f"{heads.word(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}"
+            for place in heads.best().values()
+        )
         print(f"{kind:10} {'; '.join(best)}")
     return 0
 

@@ -23,17 +23,30 @@ def main(argv: list[str] | None = None) -> int:
     ask = argparse.ArgumentParser(prog="python -m core.tools.train", description=__doc__)
     ask.add_argument("name", choices=sorted(recipes()), help="the model")
     ask.add_argument("--data", type=Path, required=True, help="the folder of training sets")
-    ask.add_argument("--out", type=Path, default=store.shipped_folder(), help="where finished models go (assets/models)")
-    ask.add_argument("--work", type=Path, default=Path("runs"), help="where checkpoints and logs are kept while training")
+    ask.add_argument(
+        "--out", type=Path, default=store.shipped_folder(), help="where finished models go (assets/models)"
+    )
+    ask.add_argument(
+        "--work", type=Path, default=Path("runs"), help="where checkpoints and logs are kept while training"
+    )
     length = ask.add_mutually_exclusive_group()
     length.add_argument("--steps", type=int, help="optimiser steps (default: the recipe's)")
     length.add_argument("--minutes", type=float, help="wall-clock minutes instead of steps")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --work")
     start = ask.add_mutually_exclusive_group()
-    start.add_argument("--then", action="store_true", help="the second stage of the recipe, from the shipped weights of its first")
-    start.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh; "
-                       "of NAME itself, go on with the steps and the record")  # fmt: skip
+    start.add_argument(
+        "--then",
+        action="store_true",
+        help="the second stage of the recipe, from the shipped weights of its first",
+    )
+    start.add_argument(
+        "--from",
+        dest="start",
+        metavar="NAME",
+        help="begin with a shipped model's weights, optimiser and schedule fresh; "
+        "of NAME itself, go on with the steps and the record",
+    )
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     ask.add_argument("--threads", type=int, help="CPU threads (default: all)")
     opts = ask.parse_args(argv)
@@ -51,10 +64,21 @@ def main(argv: list[str] | None = None) -> int:
         weights = store.load_weights(opts.out / opts.start) if opts.start else None
         before = read_training(opts.out / opts.name) if opts.start == opts.name else None
         done = before.steps if before else 0
-        plan = Plan(work=work, seed=opts.seed, steps=opts.steps, minutes=opts.minutes, resume=opts.resume, weights=weights, done=done)
+        plan = Plan(
+            work=work,
+            seed=opts.seed,
+            steps=opts.steps,
+            minutes=opts.minutes,
+            resume=opts.resume,
+            weights=weights,
+            done=done,
+        )
         outcome = train(recipe, task, plan, device)
         if outcome.stopped:
-            print(f"stopped after {outcome.steps} steps; the checkpoint is in {work}: --resume goes on", file=sys.stderr)
+            print(
+                f"stopped after {outcome.steps} steps; the checkpoint is in {work}: --resume goes on",
+                file=sys.stderr,
+            )
             return 130
         save(outcome, recipe, work, opts.out, opts.seed, argv if argv is not None else sys.argv[1:], before)
     except InputError as error:
@@ -63,9 +87,21 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, argv: list[str], before: Training | None = None) -> None:
+def save(
+    outcome: Outcome,
+    recipe: Recipe,
+    work: Path,
+    out: Path,
+    seed: int,
+    argv: list[str],
+    before: Training | None = None,
+) -> None:
     """Write the model folder: float16 weights, config, tokenizer, and the record of how they came about, from its first step."""
-    machine = torch.cuda.get_device_name() if next(outcome.network.parameters()).is_cuda else f"{(n := torch.get_num_threads())} CPU thread{'s' * (n > 1)}"
+    machine = (
+        torch.cuda.get_device_name()
+        if next(outcome.network.parameters()).is_cuda
+        else f"{(n := torch.get_num_threads())} CPU thread{'s' * (n > 1)}"
+    )
     record = {
         "command": shlex.join(["python", "-m", "core.tools.train", *_shown(argv)]),
         "seed": seed,
@@ -94,11 +130,26 @@ def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, arg
 
 def joined(before: Training, record: dict[str, Any]) -> dict[str, Any]:
     """The record of a model that went on from its own weights: both commands, what was read and how long it took in all."""
-    log = [row | {"tokens": row["tokens"] + before.tokens, "minutes": round(row["minutes"] + before.minutes, 2)} for row in record["log"]]
+    log = [
+        row | {"tokens": row["tokens"] + before.tokens, "minutes": round(row["minutes"] + before.minutes, 2)}
+        for row in record["log"]
+    ]
     machine = " and ".join(dict.fromkeys((before.machine, record["machine"])))
-    sums = {"tokens": before.tokens + record["tokens"], "minutes": round(before.minutes + record["minutes"], 1)}
+    sums = {
+        "tokens": before.tokens + record["tokens"],
+        "minutes": round(before.minutes + record["minutes"], 1),
+    }
     command = f"{before.command} && {record['command']}"
-    return record | sums | {"command": command, "machine": machine, "log": [*before.log, *log], **({"note": before.note} if before.note else {})}
+    return (
+        record
+        | sums
+        | {
+            "command": command,
+            "machine": machine,
+            "log": [*before.log, *log],
+            **({"note": before.note} if before.note else {}),
+        }
+    )
 
 
 def _shown(argv: list[str]) -> list[str]:

@@ -54,7 +54,11 @@ class Beside:
 
     def loss(self, network: nn.Module, batch: tuple[Inputs, Inputs]) -> Tensor:
         sentences, bare = batch
-        kept = distance(network, self.teacher, *sentences) if self.teacher else self.sentences.loss(network, sentences)
+        kept = (
+            distance(network, self.teacher, *sentences)
+            if self.teacher
+            else self.sentences.loss(network, sentences)
+        )
         return (1 - SHARE) * kept + SHARE * self.bare.loss(network, bare)
 
     def check(self, network: nn.Module) -> Mapping[str, float]:
@@ -78,7 +82,9 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Beside:
     sentences = pairs.prepare(data, work, seed, device, SENTENCES)
     rows = bare_pairs(read(find(data / "translation_tatoeba", "en-es.train.tsv")), pairs.phrasebook(data))
     ids = pairs.encoded(sentences.tokenizer, rows)
-    return Beside(sentences, Pairs(ids, ids[:: max(1, len(ids) // 1024)], sentences.tokenizer, seed, device, BARE))
+    return Beside(
+        sentences, Pairs(ids, ids[:: max(1, len(ids) // 1024)], sentences.tokenizer, seed, device, BARE)
+    )
 
 
 def bare_pairs(train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -90,4 +96,11 @@ def bare_pairs(train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]
     cut = fragments(train)
     capital = [(s[:1].upper() + s[1:], t[:1].upper() + t[1:]) for s, t in cut]
     single = [pair for pair in cut if " " not in pair[0]]
-    return single * WORDS + single[:COMMON] * OFTEN + cut + capital + short(train, TWO) + short(book, PHRASEBOOK) * pairs.PHRASES
+    return (
+        single * WORDS
+        + single[:COMMON] * OFTEN
+        + cut
+        + capital
+        + short(train, TWO)
+        + short(book, PHRASEBOOK) * pairs.PHRASES
+    )

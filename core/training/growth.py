@@ -63,7 +63,9 @@ class Growth:
             curve = self.curve(habit, self.best(habit))
             return float(curve[-1] - curve[0])
 
-        return max((habit for habit in TELLING if habit in self.scores), key=risen, default=next(iter(self.scores)))
+        return max(
+            (habit for habit in TELLING if habit in self.scores), key=risen, default=next(iter(self.scores))
+        )
 
 
 def leap(curve: Sequence[float]) -> int:
@@ -87,7 +89,11 @@ def nats(model: Model, own: Sequence[Example]) -> float:
     for example in own or texts("heads_en"):
         run = model.run(example.text, keep=("logits",))
         logits, ids = run.logits.astype(float), run.ids
-        logs = logits - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True)) - logits.max(-1, keepdims=True)
+        logs = (
+            logits
+            - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True))
+            - logits.max(-1, keepdims=True)
+        )
         lost += [-logs[i, ids[i + 1]] for i in range(len(ids) - 1) if not own or ids[i] in ids[:i]]
     return float(np.mean(lost))
 
@@ -97,20 +103,36 @@ def measured(name: str) -> Growth:
     folder = store.shipped_folder() / name
     kept = history.steps(folder)
     if not kept:
-        raise InputError(f"{name} has no weights of earlier steps.", f"They are in {history.FILE}.", "Choose a model that has them.")
+        raise InputError(
+            f"{name} has no weights of earlier steps.",
+            f"They are in {history.FILE}.",
+            "Choose a model that has them.",
+        )
     model, recipe = store.load_model(folder, name, shipped=True), recipes().get(name)
     own = recipe.examples() if recipe else ()
     found = []
     for step in kept:
         found.append(at_moment(history.at(model, folder, step), own))
         print(f"step {step}: {found[-1][0]:.3f} nats", file=sys.stderr)
-    scores = {habit: np.stack([each[habit] for _, each in found]).astype(float).round(DIGITS) for habit in found[0][1]}
-    return Growth(kept, tuple(round(loss, DIGITS) for loss, _ in found), scores, File.of(folder / history.FILE).sha256)
+    scores = {
+        habit: np.stack([each[habit] for _, each in found]).astype(float).round(DIGITS)
+        for habit in found[0][1]
+    }
+    return Growth(
+        kept, tuple(round(loss, DIGITS) for loss, _ in found), scores, File.of(folder / history.FILE).sha256
+    )
 
 
 def write(folder: Path, growth: Growth) -> None:
-    held = {"weights": growth.weights, "steps": growth.steps, "nats": growth.nats, "scores": {name: score.tolist() for name, score in growth.scores.items()}}
-    (folder / FILE).write_text(json.dumps(held, separators=(",", ":")).replace('],"', '],\n"') + "\n", encoding="utf-8")
+    held = {
+        "weights": growth.weights,
+        "steps": growth.steps,
+        "nats": growth.nats,
+        "scores": {name: score.tolist() for name, score in growth.scores.items()},
+    }
+    (folder / FILE).write_text(
+        json.dumps(held, separators=(",", ":")).replace('],"', '],\n"') + "\n", encoding="utf-8"
+    )
 
 
 def read(folder: Path) -> Growth | None:
@@ -119,12 +141,23 @@ def read(folder: Path) -> Growth | None:
         return None
     held: dict[str, Any] = json_object(folder, FILE)
     try:
-        steps, nats = tuple(int(step) for step in held["steps"]), tuple(float(value) for value in held["nats"])
+        steps, nats = (
+            tuple(int(step) for step in held["steps"]),
+            tuple(float(value) for value in held["nats"]),
+        )
         scores = {str(name): np.array(score, dtype=float) for name, score in held["scores"].items()}
-        if not scores or any(score.ndim != 3 or len(score) != len(steps) for score in scores.values()) or len(nats) != len(steps):
+        if (
+            not scores
+            or any(score.ndim != 3 or len(score) != len(steps) for score in scores.values())
+            or len(nats) != len(steps)
+        ):
             raise ValueError("lengths differ")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{FILE} of {folder.name} is not understood ({error}).", "It has steps, nats and scores.", "Fetch it again (git checkout -- assets).") from None
+        raise InputError(
+            f"{FILE} of {folder.name} is not understood ({error}).",
+            "It has steps, nats and scores.",
+            "Fetch it again (git checkout -- assets).",
+        ) from None
     return Growth(steps, nats, scores, str(held.get("weights", "")))
 
 
@@ -132,11 +165,15 @@ def grown() -> tuple[str, ...]:
     """The shipped models whose growth is known, the smallest first."""
     models = store.shipped_folder()
     found = [path.parent for path in models.glob(f"*/{FILE}") if (path.parent / history.FILE).is_file()]
-    return tuple(folder.name for folder in sorted(found, key=lambda folder: (folder / history.FILE).stat().st_size))
+    return tuple(
+        folder.name for folder in sorted(found, key=lambda folder: (folder / history.FILE).stat().st_size)
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m core.training.growth", description="Measure every kept moment of a shipped model.")
+    ask = argparse.ArgumentParser(
+        prog="python -m core.training.growth", description="Measure every kept moment of a shipped model."
+    )
     ask.add_argument("name")
     name = ask.parse_args(argv).name
     try:

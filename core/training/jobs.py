@@ -20,10 +20,14 @@ Job = Task | Tuning | GPTTuning
 JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS, **gpt_tuning.TUNINGS})
 
 
-def training(job: Job, seed: int, *, steps: int | None, longest: float | None, every: float) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+def training(
+    job: Job, seed: int, *, steps: int | None, longest: float | None, every: float
+) -> Iterator[tuple[Report, dict[str, Tensor]]]:
     """Its reports, each with the weights of that moment; `longest` in seconds, default what its kind has."""
     kind = _kind(job)
-    return kind.training(job, seed, steps=steps, longest=kind.LONGEST if longest is None else longest, every=every)
+    return kind.training(
+        job, seed, steps=steps, longest=kind.LONGEST if longest is None else longest, every=every
+    )
 
 
 def _kind(job: Job) -> Any:
@@ -62,4 +66,6 @@ def kept(name: str) -> tuple[int, ...]:
 
 
 def _run(name: str) -> Any:
-    return (tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else toy_training).Recorded.read(name)
+    return (
+        tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else toy_training
+    ).Recorded.read(name)

@@ -31,7 +31,15 @@ Ids = tuple[list[int], list[int]]
 class Pairs:
     """Sentence pairs in batches of about equal length, each of at most `budget` tokens of both sides with their padding."""
 
-    def __init__(self, train: list[Ids], valid: list[Ids], tokenizer: Tokenizer, seed: int, device: torch.device, budget: int | None = None) -> None:
+    def __init__(
+        self,
+        train: list[Ids],
+        valid: list[Ids],
+        tokenizer: Tokenizer,
+        seed: int,
+        device: torch.device,
+        budget: int | None = None,
+    ) -> None:
         self.train, self.tokenizer, self.seed, self.budget = train, tokenizer, seed, budget or BATCH_TOKENS
         self.valid = [on(_collated(valid[i : i + 64]), device) for i in range(0, min(len(valid), 1024), 64)]
         self._epoch, self._batches, self._first = -1, [], 0
@@ -84,7 +92,9 @@ def _collated(rows: list[Ids]) -> tuple[Batch, Tensor]:
     source = _padded([s for s, _ in rows])
     written = _padded([[IDS["start"], *t] for _, t in rows])
     wanted = _padded([[*t, IDS["end"]] for _, t in rows])
-    return Batch(ids=written, real=written != IDS["pad"], source=source, source_real=source != IDS["pad"]), wanted
+    return Batch(
+        ids=written, real=written != IDS["pad"], source=source, source_real=source != IDS["pad"]
+    ), wanted
 
 
 def _padded(rows: list[list[int]]) -> Tensor:
@@ -108,7 +118,14 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int
         sides = (side for pair in train + phrases for side in pair)
         byte_level_bpe(sides, N_VOCAB, SPECIAL, prefix_space=True).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
-    return Pairs(encoded(tokenizer, train + phrases * PHRASES), encoded(tokenizer, valid), tokenizer, seed, device, budget)
+    return Pairs(
+        encoded(tokenizer, train + phrases * PHRASES),
+        encoded(tokenizer, valid),
+        tokenizer,
+        seed,
+        device,
+        budget,
+    )
 
 
 def phrasebook(data: Path) -> list[tuple[str, str]]:

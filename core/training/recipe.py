@@ -79,7 +79,9 @@ class Recipe:
     then: Recipe | None = None
 
 
-def drawn(family: Family, config: Any, seed: int, begin: Callable[[nn.Module], None], device: torch.device = CPU) -> Any:
+def drawn(
+    family: Family, config: Any, seed: int, begin: Callable[[nn.Module], None], device: torch.device = CPU
+) -> Any:
     """A network before its first step: weights drawn with this seed, then what a recipe does to them."""
     torch.manual_seed(seed)
     network = family.network(replace(config)).to(device)
@@ -101,7 +103,10 @@ def spaced(n: int, last: int, first: int = 1) -> tuple[int, ...]:
 def recipes() -> Mapping[str, Recipe]:
     """Every recipe by the name of the model it trains: of each module its `RECIPE`, or all of its `RECIPES`."""
     package = import_module("core.training.recipes")
-    found = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
+    found = (
+        import_module(f"{package.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(package.__path__)
+    )
     return {recipe.name: recipe for module in found for recipe in _of(module)}
 
 

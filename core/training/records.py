@@ -47,7 +47,14 @@ class Report:
     def read(cls, row: Mapping[str, Any]) -> Report:
         """From JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
         looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
-        return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]), None if row.get("text") is None else float(row["text"]))
+        return cls(
+            int(row["step"]),
+            float(row["loss"]),
+            float(row["right"]),
+            looks,
+            float(row["seconds"]),
+            None if row.get("text") is None else float(row["text"]),
+        )
 
 
 Moments = Sequence[tuple[Report, Mapping[str, Tensor]]]
@@ -87,33 +94,61 @@ class Recorded(ABC, Generic[Job]):
         """The recorded run of a job. Raises InputError where there is none, or its files cannot be read."""
         folder = RUNS / name if folder is None else folder
         if name not in cls.jobs or not (folder / LOG).is_file():
-            raise InputError(f"There is no recorded run of '{name}'.", f"Recorded: {', '.join(cls.names()) or 'none'}.", "Choose one of them, or train it.")
+            raise InputError(
+                f"There is no recorded run of '{name}'.",
+                f"Recorded: {', '.join(cls.names()) or 'none'}.",
+                "Choose one of them, or train it.",
+            )
         try:
             held = json_object(folder, LOG)
-            reports, *again = (tuple(Report.read(row) for row in rows) for rows in (held["reports"], *held.get("again", ())))
-            found = cls(cls.jobs[name], str(held["machine"]), int(held["seed"]), reports, tuple(again), folder)
+            reports, *again = (
+                tuple(Report.read(row) for row in rows) for rows in (held["reports"], *held.get("again", ()))
+            )
+            found = cls(
+                cls.jobs[name], str(held["machine"]), int(held["seed"]), reports, tuple(again), folder
+            )
             found.check()
             return found
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", f"It is written by {cls.module}.", "Write it again.") from None
+            raise InputError(
+                f"The recorded run of {name} cannot be read ({type(error).__name__}).",
+                f"It is written by {cls.module}.",
+                "Write it again.",
+            ) from None
 
     def check(self) -> None:
         """Raises ValueError where reports and files do not belong together."""
 
     @classmethod
-    def record(cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0) -> Self:
+    def record(
+        cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0
+    ) -> Self:
         """Train it and write what a page opens with, and the reports of `again` other seeds; its seconds are those of the processor."""
-        first, *others = (list(cls.training(job, seed + more, steps=steps, longest=float("inf"), clock=time.process_time)) for more in range(1 + again))
+        first, *others = (
+            list(cls.training(job, seed + more, steps=steps, longest=float("inf"), clock=time.process_time))
+            for more in range(1 + again)
+        )
         with whole_folder(folder) as new:
             reports = cls.keep(new, job, seed, first)
-            log = {"command": f"python -m {cls.module} {job.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread", "reports": [*map(vars, reports)]}
-            write_json(new / LOG, log | ({"again": [[vars(report) for report, _ in other] for other in others]} if others else {}))
+            log = {
+                "command": f"python -m {cls.module} {job.name} --seed {seed}",
+                "seed": seed,
+                "machine": "1 CPU thread",
+                "reports": [*map(vars, reports)],
+            }
+            write_json(
+                new / LOG,
+                log
+                | ({"again": [[vars(report) for report, _ in other] for other in others]} if others else {}),
+            )
         return cls.read(job.name, folder)
 
     @classmethod
     def main(cls, argv: list[str] | None = None) -> int:
         """The command that records one of the jobs, on one thread."""
-        ask = argparse.ArgumentParser(prog=f"python -m {cls.module}", description="Record a training in assets/runs.")
+        ask = argparse.ArgumentParser(
+            prog=f"python -m {cls.module}", description="Record a training in assets/runs."
+        )
         ask.add_argument("name", choices=sorted(cls.jobs))
         ask.add_argument("--steps", type=int)
         ask.add_argument("--seed", type=int, default=0)

@@ -20,9 +20,16 @@ from core.models.gpt import GPTConfig
 from core.text.learn import byte_level_bpe
 
 CONFIG = {
-    "model_type": "gpt2", "n_layer": 2, "n_head": 3, "n_embd": 33, "n_inner": 13, "n_positions": 17,
-    "vocab_size": 277, "eos_token_id": 0, "activation_function": "gelu_new",
-}  # fmt: skip
+    "model_type": "gpt2",
+    "n_layer": 2,
+    "n_head": 3,
+    "n_embd": 33,
+    "n_inner": 13,
+    "n_positions": 17,
+    "vocab_size": 277,
+    "eos_token_id": 0,
+    "activation_function": "gelu_new",
+}
 SHAPE = GPTConfig(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=277, n_ctx=17)
 
 
@@ -43,7 +50,9 @@ def good_folder(folder: Path, *, weights: bool = True, config: Any = CONFIG, tok
 
 
 def good_tokenizer():
-    return byte_level_bpe(["the animal did not cross the street", "because it was too tired"] * 3, 277, ["<|endoftext|>"])
+    return byte_level_bpe(
+        ["the animal did not cross the street", "because it was too tired"] * 3, 277, ["<|endoftext|>"]
+    )
 
 
 def packed(header: Any, data: bytes = b"", *, length: int | None = None) -> bytes:
@@ -71,7 +80,9 @@ class Refusal:
         taken = time.perf_counter() - begun
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
         error = caught.value
-        assert all(part.rstrip()[-1] in ".?" and len(part) > 5 for part in (error.wrong, error.rule, error.remedy)), error
+        assert all(
+            part.rstrip()[-1] in ".?" and len(part) > 5 for part in (error.wrong, error.rule, error.remedy)
+        ), error
         assert all(word in error.wrong for word in words), f"{words} not in: {error}"
         assert str(self._place) not in str(error), "a path of this machine is no business of a visitor"
         assert str(error).isprintable()

@@ -14,9 +14,15 @@ from core.models.bert import BERTConfig
 
 MB = 2**20
 CONFIG = {
-    "model_type": "bert", "num_hidden_layers": 2, "num_attention_heads": 3, "hidden_size": 33, "intermediate_size": 13,
-    "vocab_size": 12, "max_position_embeddings": 17, "type_vocab_size": 2,
-}  # fmt: skip
+    "model_type": "bert",
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "hidden_size": 33,
+    "intermediate_size": 13,
+    "vocab_size": 12,
+    "max_position_embeddings": 17,
+    "type_vocab_size": 2,
+}
 SHAPE = BERTConfig(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=12, n_ctx=17)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "A", "sat", "."]
 
@@ -25,12 +31,17 @@ def bert_folder(folder, *, config=CONFIG, words=WORDS, said=None):
     """A BERT with a vocab.txt that opens, or a damaged one; `words` and `said` may be bytes as they are."""
     folder.mkdir()
     draw = torch.Generator().manual_seed(0)
-    save_file({FORMAT.full(take.name): torch.randn(take.shape, generator=draw) for take in takes(SHAPE)}, folder / "model.safetensors")
+    save_file(
+        {FORMAT.full(take.name): torch.randn(take.shape, generator=draw) for take in takes(SHAPE)},
+        folder / "model.safetensors",
+    )
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if words is not None:
         (folder / "vocab.txt").write_bytes(words if isinstance(words, bytes) else "\n".join(words).encode())
     if said is not None:
-        (folder / "tokenizer_config.json").write_bytes(said if isinstance(said, bytes) else json.dumps(said).encode())
+        (folder / "tokenizer_config.json").write_bytes(
+            said if isinstance(said, bytes) else json.dumps(said).encode()
+        )
     return folder
 
 
@@ -53,13 +64,16 @@ FIELDS = {
     "fewer layers than stored": ({"num_hidden_layers": 1}, "left over", "encoder.layer.1."),
     "eps NaN in words": ({"layer_norm_eps": "NaN"}, "layer_norm_eps is 'NaN'"),
     "unknown activation": ({"hidden_act": "swish"}, "hidden_act is 'swish'"),
-    "relative positions": ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
+    "relative positions": (
+        {"position_embedding_type": "relative_key"},
+        "position_embedding_type is 'relative_key'",
+    ),
     "a decoder": ({"is_decoder": True}, "is_decoder is True"),
     "a decoder, oddly": ({"is_decoder": 1}, "is_decoder is 1"),
     "cross-attention": ({"add_cross_attention": True}, "add_cross_attention"),
     "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
     "untied": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", FIELDS)
@@ -89,7 +103,10 @@ def test_a_crafted_vocabulary_is_refused(refused, tmp_path, case):
 RULES = {
     "a switch that is text": ({"do_lower_case": "no"}, "tokenizer_config.json: do_lower_case is 'no'"),
     "a switch that is a number": ({"strip_accents": 1}, "tokenizer_config.json: strip_accents is 1"),
-    "a switch that is a list": ({"tokenize_chinese_chars": [True]}, "tokenizer_config.json: tokenize_chinese_chars"),
+    "a switch that is a list": (
+        {"tokenize_chinese_chars": [True]},
+        "tokenizer_config.json: tokenize_chinese_chars",
+    ),
     "not JSON": (b"{do_lower_case: true}", "tokenizer_config.json cannot be read"),
     "a list": (b"[]", "tokenizer_config.json holds no JSON object"),
     "a key twice": (b'{"do_lower_case": true, "do_lower_case": false}', "tokenizer_config.json", "twice"),
@@ -103,10 +120,16 @@ def test_crafted_rules_are_refused(refused, tmp_path, case):
     refused(bert_folder(tmp_path / "model", said=said), *words)
 
 
-@pytest.mark.parametrize("words", [[*WORDS[:7], "the", *WORDS[8:]], [*WORDS[:7], "", *WORDS[8:]], [*WORDS[:7], "x" * MB, *WORDS[8:]]],
-                         ids=["a word twice", "an empty line", "a word of 1 MB"])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [[*WORDS[:7], "the", *WORDS[8:]], [*WORDS[:7], "", *WORDS[8:]], [*WORDS[:7], "x" * MB, *WORDS[8:]]],
+    ids=["a word twice", "an empty line", "a word of 1 MB"],
+)
 def test_odd_lines_are_no_harm(tmp_path, words):
-    assert open_model(bert_folder(tmp_path / "model", words=words)).tokenizer.encode("The cat").tokens == ("the", "cat")
+    assert open_model(bert_folder(tmp_path / "model", words=words)).tokenizer.encode("The cat").tokens == (
+        "the",
+        "cat",
+    )
 
 
 def test_links_out_of_the_folder_are_refused(refused, tmp_path):

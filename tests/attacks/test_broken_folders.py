@@ -28,7 +28,11 @@ def shelved(tmp_path, monkeypatch):
 
 def local():
     """What is listed of the operator's folders."""
-    return {entry.name: entry for entry in listing() if entry.name not in find._shipped(find.manifest.shipped_folder())}
+    return {
+        entry.name: entry
+        for entry in listing()
+        if entry.name not in find._shipped(find.manifest.shipped_folder())
+    }
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "README.md"])
@@ -58,7 +62,9 @@ def test_a_circle_in_the_place_of_a_folder_or_a_config_is_no_model(shelved):
     assert set(local()) == {"good", "~nobody-of-this-name/models".rpartition("/")[2]}
 
 
-@pytest.mark.parametrize("error", [PermissionError("/home/me"), OSError("/home/me: stale handle"), RuntimeError("/home/me: loop")])
+@pytest.mark.parametrize(
+    "error", [PermissionError("/home/me"), OSError("/home/me: stale handle"), RuntimeError("/home/me: loop")]
+)
 def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, error):
     inspect = find.inspect
 
@@ -75,13 +81,27 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     assert "/home" not in found["broken"].problem
 
 
-@pytest.mark.parametrize(("change", "why"), [({"config": CONFIG | {"model_type": "llama"}}, "model_type is 'llama'. Kinds read here: bert, gpt2, openai-gpt"), ({"tokenizer": False}, "tokenizer.json")], ids=["another kind", "no tokenizer"])
-def test_a_link_to_a_model_that_cannot_be_opened_says_why_and_offers_others(shelved, monkeypatch, change, why):
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"config": CONFIG | {"model_type": "llama"}},
+            "model_type is 'llama'. Kinds read here: bert, gpt2, openai-gpt",
+        ),
+        ({"tokenizer": False}, "tokenizer.json"),
+    ],
+    ids=["another kind", "no tokenizer"],
+)
+def test_a_link_to_a_model_that_cannot_be_opened_says_why_and_offers_others(
+    shelved, monkeypatch, change, why
+):
     good_folder(shelved, **change) if "config" in change else (shelved / "tokenizer.json").unlink()
     with Engine() as served:
         monkeypatch.setattr(engine, "_default", served)
         test = drawn("look", model="broken")
     assert not test.exception
-    told = " ".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption)).replace("\\", "")
+    told = " ".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption)).replace(
+        "\\", ""
+    )
     assert why in told and "one of:" not in told
     assert test.text_input and len(test.button_group) == 1, "a text can be typed, another model taken"

@@ -47,7 +47,10 @@ FIELDS = {
     "reordered": ({"reorder_and_upcast_attn": True}, "reorder_and_upcast_attn"),
     "cross-attention": ({"add_cross_attention": True}, "add_cross_attention"),
     "encoder-decoder": ({"is_encoder_decoder": True}, "is_encoder_decoder"),
-    "relative positions": ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
+    "relative positions": (
+        {"position_embedding_type": "relative_key"},
+        "position_embedding_type is 'relative_key'",
+    ),
     "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config"),
     "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
     "untied without a head": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
@@ -64,7 +67,7 @@ FIELDS = {
     "our family, 900 lists deep": ({"family": DEEP}, "family [[["),
     "layers, 900 lists deep": ({"n_layer": DEEP}, "n_layer is [[["),
     "activation, 900 lists deep": ({"activation_function": DEEP}, "activation_function is [[["),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", FIELDS)
@@ -105,7 +108,10 @@ def test_a_missing_config_is_named(refused, tmp_path):
 OWN = {"family": "gpt", "n_layers": 2, "n_heads": 3, "d_model": 33, "d_ff": 13, "n_vocab": 277, "n_ctx": 17}
 OWN_FIELDS = {
     "0 heads": ({"n_heads": 0}, "n_heads is 0"),
-    "a table of 512 GB": ({"family": "transformer", "n_ctx": 2**20, "d_model": 2**16, "n_heads": 4}, "positions"),
+    "a table of 512 GB": (
+        {"family": "transformer", "n_ctx": 2**20, "d_model": 2**16, "n_heads": 4},
+        "positions",
+    ),
     "order": ({"order": "sideways"}, "order='sideways'"),
     "activation": ({"activation": []}, "config.json"),
     "dropout": ({"dropout": "lots"}, "config.json"),
@@ -140,7 +146,12 @@ def test_our_own_format_is_no_way_around(refused, tmp_path, case):
 def test_code_that_a_config_names_never_runs(tmp_path):
     folder = good_folder(
         tmp_path / "model",
-        config=CONFIG | {"auto_map": {"AutoModelForCausalLM": "evil.Evil"}, "_attn_implementation": "evil/kernel", "torch_dtype": "os"},
+        config=CONFIG
+        | {
+            "auto_map": {"AutoModelForCausalLM": "evil.Evil"},
+            "_attn_implementation": "evil/kernel",
+            "torch_dtype": "os",
+        },
     )
     (folder / "evil.py").write_text("import os; os.mkdir('canary')\nclass Evil: pass\n")
     (folder / "__init__.py").write_text("import os; os.mkdir('canary')\n")

@@ -10,9 +10,42 @@ from core.edits.serialize import NAMES
 from core.edits.validate import shapes
 from viz.workspace.what_if import data as what_if
 
-TEXT = {"gpt-mini": "The cat sat on the mat.", "bert-mini": "The [MASK] sat on the mat.", "translator-en-es": "The cat sat."}
-NUMBERS = ["0", "-1", "1", "5", "99999", "-99999", "1e30", "-1e38", "1e39", "1e300", "1e-320", "nan", "inf", "0x1", "1_0", "", "x" * 500, "1,0", "0,0,0", "1e38,1e38",
-           ",".join(["0.1"] * 256), ",".join(["1e38"] * 256), "11,10", "0" * 4000, "The%20cat", "%ED%A0%80", "%00", "our%20sentences", "lines%20of%20its%20task"]  # fmt: skip
+TEXT = {
+    "gpt-mini": "The cat sat on the mat.",
+    "bert-mini": "The [MASK] sat on the mat.",
+    "translator-en-es": "The cat sat.",
+}
+NUMBERS = [
+    "0",
+    "-1",
+    "1",
+    "5",
+    "99999",
+    "-99999",
+    "1e30",
+    "-1e38",
+    "1e39",
+    "1e300",
+    "1e-320",
+    "nan",
+    "inf",
+    "0x1",
+    "1_0",
+    "",
+    "x" * 500,
+    "1,0",
+    "0,0,0",
+    "1e38,1e38",
+    ",".join(["0.1"] * 256),
+    ",".join(["1e38"] * 256),
+    "11,10",
+    "0" * 4000,
+    "The%20cat",
+    "%ED%A0%80",
+    "%00",
+    "our%20sentences",
+    "lines%20of%20its%20task",
+]
 
 
 @pytest.fixture(scope="module", params=TEXT)
@@ -51,7 +84,7 @@ CASES = {
     "positions of everything": "swap:*:0:9",
     "a pattern of stars": "zero:" + "*?" * 400 + "x:0",
     "a class of letters backwards": "zero:[z-a]:0",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -77,6 +110,14 @@ def test_thousands_of_edits_end_in_words(before):
     for _ in range(600):
         parts = []
         for _ in range(draw.randint(1, 2)):
-            parts.append(":".join([draw.choice(list(NAMES)), draw.choice(paths), *draw.choices(NUMBERS, k=draw.randint(0, 4))]))
+            parts.append(
+                ":".join(
+                    [
+                        draw.choice(list(NAMES)),
+                        draw.choice(paths),
+                        *draw.choices(NUMBERS, k=draw.randint(0, 4)),
+                    ]
+                )
+            )
         seen.add(outcome(";".join(parts), before))
     assert seen == {"made", "refused"}

@@ -10,7 +10,21 @@ from crafting import good_folder
 from core.checkpoints import open_model
 from core.errors import InputError
 
-NAMES = ["", ".", "..", "../..", "/", "no-such-model", "no/such/folder", "gpt\0mini", "x" * 5000, "<b>gpt</b>", "~", "C:\\models", "\ud800"]
+NAMES = [
+    "",
+    ".",
+    "..",
+    "../..",
+    "/",
+    "no-such-model",
+    "no/such/folder",
+    "gpt\0mini",
+    "x" * 5000,
+    "<b>gpt</b>",
+    "~",
+    "C:\\models",
+    "\ud800",
+]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
@@ -30,11 +44,32 @@ def test_a_file_is_no_model_folder(refused, tmp_path, monkeypatch):
 
 
 HUB_IDS = [
-    "hf:", "hf:gpt2", "hf:/gpt2", "hf:owner/", "hf:a/b/c", "hf:../gpt2", "hf:owner/..", "hf:owner/a..b", "hf:owner/a--b",
-    "hf:https://huggingface.co/gpt2", "hf://owner/name", "hf:owner/na me", "hf:owner/name@main", "hf:owner\\name",
-    "hf:owner/name?x=1", "hf:owner/name#x", "hf:-owner/name", "hf:owner/.name", "hf:owner/name\n", "hf:ow\0ner/name",
-    "hf:owner/" + "n" * 200, "hf:òwner/name", "hf:hf:owner/name", "hf: owner/name", "hf:file:///etc/passwd",
-]  # fmt: skip
+    "hf:",
+    "hf:gpt2",
+    "hf:/gpt2",
+    "hf:owner/",
+    "hf:a/b/c",
+    "hf:../gpt2",
+    "hf:owner/..",
+    "hf:owner/a..b",
+    "hf:owner/a--b",
+    "hf:https://huggingface.co/gpt2",
+    "hf://owner/name",
+    "hf:owner/na me",
+    "hf:owner/name@main",
+    "hf:owner\\name",
+    "hf:owner/name?x=1",
+    "hf:owner/name#x",
+    "hf:-owner/name",
+    "hf:owner/.name",
+    "hf:owner/name\n",
+    "hf:ow\0ner/name",
+    "hf:owner/" + "n" * 200,
+    "hf:òwner/name",
+    "hf:hf:owner/name",
+    "hf: owner/name",
+    "hf:file:///etc/passwd",
+]
 
 
 @pytest.fixture
@@ -68,15 +103,29 @@ def test_an_address_that_is_no_id_never_reaches_the_hub(hub, address):
 def test_only_safe_files_of_one_revision_are_fetched(hub, tmp_path):
     hub.folder = good_folder(tmp_path / "fetched")
     hub.files = {
-        "model.safetensors": 10**6, "model-00001-of-00002.safetensors": 10, "pytorch_model.bin": 10**6, "config.json": 100,
-        "tokenizer.json": 100, "README.md": 10, "modeling_evil.py": 10, "onnx/model.safetensors": 10, "tf_model.h5": 10,
-        "merges.txt": 10, "training_args.bin": 10,
-    }  # fmt: skip
+        "model.safetensors": 10**6,
+        "model-00001-of-00002.safetensors": 10,
+        "pytorch_model.bin": 10**6,
+        "config.json": 100,
+        "tokenizer.json": 100,
+        "README.md": 10,
+        "modeling_evil.py": 10,
+        "onnx/model.safetensors": 10,
+        "tf_model.h5": 10,
+        "merges.txt": 10,
+        "training_args.bin": 10,
+    }
     model = open_model("hf:owner/name")
     assert model.name == "owner/name"
     [(name, options)] = hub.downloads
     assert (name, options["revision"]) == ("owner/name", "0123abc")
-    assert sorted(options["allow_patterns"]) == ["README.md", "config.json", "merges.txt", "model.safetensors", "tokenizer.json"]
+    assert sorted(options["allow_patterns"]) == [
+        "README.md",
+        "config.json",
+        "merges.txt",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
 
 
 def test_shards_are_fetched_when_there_is_no_single_file(hub, tmp_path):
@@ -102,7 +151,9 @@ def test_what_must_not_be_fetched_is_refused_first(hub, files, words):
     assert not hub.downloads
 
 
-@pytest.mark.parametrize("error", [OSError("/home/me/.cache: no route"), RuntimeError("offline"), TimeoutError()])
+@pytest.mark.parametrize(
+    "error", [OSError("/home/me/.cache: no route"), RuntimeError("offline"), TimeoutError()]
+)
 def test_without_a_network_it_says_so(hub, error):
     hub.error = error
     with pytest.raises(InputError, match="needs the network") as caught:

@@ -30,8 +30,15 @@ def crafted(tmp_path, change):
 
 
 def added(index, content, special=False):
-    return {"id": index, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
-            "normalized": False, "special": special}  # fmt: skip
+    return {
+        "id": index,
+        "content": content,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": special,
+    }
 
 
 def replace(text, content):
@@ -61,28 +68,75 @@ BAD = {
     "a negative id": (lambda held: held["model"]["vocab"].update({"ab": -1}), "whole number"),
     "an id that is text": (lambda held: held["model"]["vocab"].update({"ab": "7"}), "whole number"),
     "one id twice": (lambda held: held["model"]["vocab"].update({"zzz": 5}), "same id"),
-    "an added id of a billion": (lambda held: held["added_tokens"].append(added(10**9, "<far>")), "1,000,000,000"),
-    "200,000 added tokens": (part("added_tokens", [added(300 + i, f"<{i}>") for i in range(20_000)]), "adds more"),
-    "an added token without a name": (lambda held: held["added_tokens"].append(added(276, "")), "without a name"),
+    "an added id of a billion": (
+        lambda held: held["added_tokens"].append(added(10**9, "<far>")),
+        "1,000,000,000",
+    ),
+    "200,000 added tokens": (
+        part("added_tokens", [added(300 + i, f"<{i}>") for i in range(20_000)]),
+        "adds more",
+    ),
+    "an added token without a name": (
+        lambda held: held["added_tokens"].append(added(276, "")),
+        "without a name",
+    ),
     "26 doublings": (part("normalizer", sequence(*[replace("a", "aa")] * 26)), "16 steps"),
-    "40 nested doublings": (part("normalizer", sequence(*[sequence(*[replace("a", "aa")] * 10)] * 4)), "16 steps"),
+    "40 nested doublings": (
+        part("normalizer", sequence(*[sequence(*[replace("a", "aa")] * 10)] * 4)),
+        "16 steps",
+    ),
     "16 doublings": (part("normalizer", sequence(*[replace("a", "aa")] * 16)), "65,536 times longer"),
     "one replacement of a megabyte": (part("normalizer", replace("e", "e" * MB)), "times longer"),
     "a prefix of a megabyte": (part("normalizer", {"type": "Prepend", "prepend": "e" * MB}), "long text"),
-    "a sequence 200 deep": (part("normalizer", json.loads('{"type":"Sequence","normalizers":[' * 200 + "]}" * 200)), "not understood"),
-    "an unknown normalizer": (part("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "Precompiled"),
+    "a sequence 200 deep": (
+        part("normalizer", json.loads('{"type":"Sequence","normalizers":[' * 200 + "]}" * 200)),
+        "not understood",
+    ),
+    "an unknown normalizer": (
+        part("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}),
+        "Precompiled",
+    ),
     "a normalizer that is a list": (part("normalizer", [1]), "not understood"),
     "a backtracking regex": (
-        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a|a)+$(?!a)x?\\d"}, "behavior": "Isolated", "invert": False}), "refused"),
+        part(
+            "pre_tokenizer",
+            {
+                "type": "Split",
+                "pattern": {"Regex": "(a|a)+$(?!a)x?\\d"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+        ),
+        "refused",
+    ),
     "another backtracking regex": (
-        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$(?!a)x"}, "behavior": "Isolated", "invert": False}), "refused"),
+        part(
+            "pre_tokenizer",
+            {"type": "Split", "pattern": {"Regex": "(a+)+$(?!a)x"}, "behavior": "Isolated", "invert": False},
+        ),
+        "refused",
+    ),
     "a broken regex": (
-        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(("}, "behavior": "Isolated", "invert": False}), "refused"),
+        part(
+            "pre_tokenizer",
+            {"type": "Split", "pattern": {"Regex": "(("}, "behavior": "Isolated", "invert": False},
+        ),
+        "refused",
+    ),
     "an unknown pre-tokenizer": (part("pre_tokenizer", {"type": "Shell", "command": "ls"}), "Shell"),
     "an unknown decoder": (part("decoder", {"type": "Exec"}), "Exec"),
     "a template with an unknown token": (
-        part("post_processor", {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}],
-                                "pair": [], "special_tokens": {}}), "refused"),
+        part(
+            "post_processor",
+            {
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}],
+                "pair": [],
+                "special_tokens": {},
+            },
+        ),
+        "refused",
+    ),
     "an unknown model": (part("model", {"type": "Neural", "vocab": {"a": 0}}), "model"),
     "a model that is text": (part("model", "BPE"), "model"),
     "dropout": (in_model(dropout=0.5), "dropout"),
@@ -95,7 +149,7 @@ BAD = {
     "deep": (lambda held: b"[" * 300_000, "JSON"),
     "empty": (lambda held: b"", "JSON"),
     "33 MB": (lambda held: b" " * (33 * MB), "bytes"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -105,8 +159,14 @@ def test_a_crafted_tokenizer_is_refused(refused, tmp_path, case):
 
 
 def padding(length):
-    return {"strategy": {"Fixed": length}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
-            "pad_type_id": 0, "pad_token": "<|endoftext|>"}  # fmt: skip
+    return {
+        "strategy": {"Fixed": length},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "<|endoftext|>",
+    }
 
 
 @pytest.mark.parametrize(
@@ -149,7 +209,11 @@ def hostile(tmp_path, monkeypatch, code):
     source = tmp_path / "child.py"
     import core.checkpoints.tokenizer as face
 
-    source.write_text(face.CHILD.read_text().replace("def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"))
+    source.write_text(
+        face.CHILD.read_text().replace(
+            "def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"
+        )
+    )
     monkeypatch.setattr(face, "CHILD", source)
     return good_folder(tmp_path / "model") / "tokenizer.json"
 
@@ -180,7 +244,9 @@ def test_an_abort_is_survived(tmp_path, monkeypatch):
 
 def test_nothing_can_be_written(tmp_path, monkeypatch):
     canary = tmp_path / "canary"
-    path = hostile(tmp_path, monkeypatch, f"out = open({str(canary)!r}, 'w'); out.write('x' * 10); out.close()")
+    path = hostile(
+        tmp_path, monkeypatch, f"out = open({str(canary)!r}, 'w'); out.write('x' * 10); out.close()"
+    )
     with pytest.raises(InputError, match="File too large"):
         try_in_child([path], "tokenizer.json")
     assert canary.stat().st_size == 0
@@ -211,10 +277,16 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 
 
 def split(regex):
-    return part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [
-        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False},
-        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-    ]})  # fmt: skip
+    return part(
+        "pre_tokenizer",
+        {
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False},
+                {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+            ],
+        },
+    )
 
 
 KILLERS = {
@@ -233,30 +305,54 @@ def test_a_regular_expression_of_its_own_is_refused(refused, tmp_path, case):
 
 
 def test_it_is_refused_wherever_it_stands(refused, tmp_path):
-    for number, (name, value) in enumerate({
-        "normalizer": {"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"},
-        "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"}]},
-    }.items()):  # fmt: skip
+    for number, (name, value) in enumerate(
+        {
+            "normalizer": {"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"},
+            "decoder": {
+                "type": "Sequence",
+                "decoders": [{"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"}],
+            },
+        }.items()
+    ):
         (tmp_path / str(number)).mkdir()
         refused(crafted(tmp_path / str(number), part(name, value)), f"its {name} has the regular expression")
 
 
-@pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es", "prompt-tiny", "induction-tiny", "vectors-mini"])
+@pytest.mark.parametrize(
+    "name", ["gpt-mini", "bert-mini", "translator-en-es", "prompt-tiny", "induction-tiny", "vectors-mini"]
+)
 def test_our_own_are_among_the_known_ones(name):
     folder = shipped_folder() / name
     assert "tokenizer" in try_in_child([folder / "tokenizer.json"], "tokenizer.json")
 
 
-@pytest.mark.parametrize("given", [split(GPT2), part("normalizer", replace("``", '"')),
-                                   part("pre_tokenizer", {"type": "Split", "pattern": {"String": "(a+)+$"}, "behavior": "Isolated", "invert": False})],
-                         ids=["GPT-2's own", "a literal in a normalizer", "a literal that looks like an expression"])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        split(GPT2),
+        part("normalizer", replace("``", '"')),
+        part(
+            "pre_tokenizer",
+            {"type": "Split", "pattern": {"String": "(a+)+$"}, "behavior": "Isolated", "invert": False},
+        ),
+    ],
+    ids=["GPT-2's own", "a literal in a normalizer", "a literal that looks like an expression"],
+)
 def test_known_ones_and_literals_are_read(tmp_path, given):
     assert open_model(crafted(tmp_path, given)).tokenizer.encode("the street").ids
 
 
 def test_words_of_any_length_and_long_pieces_are_refused(refused, tmp_path):
-    word = {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 10**6, "vocab": {"a": 0}}
-    for number, changes in enumerate(({}, {"max_input_chars_per_word": 100, "continuing_subword_prefix": "#" * MB})):
+    word = {
+        "type": "WordPiece",
+        "unk_token": "a",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 10**6,
+        "vocab": {"a": 0},
+    }
+    for number, changes in enumerate(
+        ({}, {"max_input_chars_per_word": 100, "continuing_subword_prefix": "#" * MB})
+    ):
         (tmp_path / str(number)).mkdir()
         refused(crafted(tmp_path / str(number), part("model", word | changes)), "its model")
 

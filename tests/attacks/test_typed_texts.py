@@ -51,7 +51,10 @@ def test_what_a_page_reads_is_within_the_bound(name):
         n = bounds.most(reader, runs=runs, each=each)
         written = model.WRITES if reader.spec.has_source else 0
         assert 1 <= n <= reader.config.n_ctx
-        assert n == bounds.LEAST or (runs + each * n) * (n + written + bounds.FIXED) * reader.n_parameters <= bounds.WORK
+        assert (
+            n == bounds.LEAST
+            or (runs + each * n) * (n + written + bounds.FIXED) * reader.n_parameters <= bounds.WORK
+        )
 
 
 def test_a_translator_that_does_not_end_is_stopped(monkeypatch):
@@ -80,9 +83,13 @@ def fresh(monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
 @pytest.mark.parametrize("case", PAGES)
-def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fresh, monkeypatch, caplog, case, name):
+def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(
+    fresh, monkeypatch, caplog, case, name
+):
     slug, text = case.partition(",")[0], "\U00010400x \u0301" * 250_000
-    drawn(slug, model=name, text="The cat sat on a mat.", **PAGES[case])  # what is measured once a model is none of this text's work
+    drawn(
+        slug, model=name, text="The cat sat on a mat.", **PAGES[case]
+    )  # what is measured once a model is none of this text's work
     work = Work(monkeypatch)
     test = drawn(slug, model=name, text=text, **PAGES[case])
     assert not test.exception
@@ -91,9 +98,15 @@ def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fres
     told = [caption.value for caption in test.caption]
     assert "This text has 1,000,000 letters. The first 20,000 are read." in told
     named = [slider.label for slider in test.slider if slider.label.startswith("The text has ")]
-    said = [line.value for line in test.text if " reads the last " in line.value or " reads at most " in line.value]
+    said = [
+        line.value
+        for line in test.text
+        if " reads the last " in line.value or " reads at most " in line.value
+    ]
     assert named or said
-    assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()], "a computation touches no session"
+    assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()], (
+        "a computation touches no session"
+    )
 
 
 WORDLESS = {**PAGES, "bert_input": {"bert_input.step": "1"}, "spans_and_tags": {"spans_and_tags.step": "3"}}
@@ -148,7 +161,9 @@ def test_an_edit_of_the_scores_meets_all_rows():
     text = "Once upon a time"
     row = len(reader.tokenizer.encode(text).ids) - 1
     edit = ScaleRow(row)
-    assert next(decode(reader, text, edits=[edit])).id == int(reader.run(text, edits=[edit]).logits[-1].argmax())
+    assert next(decode(reader, text, edits=[edit])).id == int(
+        reader.run(text, edits=[edit]).logits[-1].argmax()
+    )
 
 
 @dataclass(frozen=True)

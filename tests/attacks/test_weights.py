@@ -61,14 +61,20 @@ FILES = {
     "not UTF-8": (packed(b'{"\xff\xfe": 1}'), "UTF-8"),
     "nested 100,000 deep": (packed(b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}"), "nested"),
     "nested 1,000,000 deep": (packed(b'{"a":' + b"[" * 1_000_000), "too many"),
-    "the same key twice": (packed(b'{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":1}', b"\0" * 4), "twice"),
+    "the same key twice": (
+        packed(b'{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":1}', b"\0" * 4),
+        "twice",
+    ),
     "not a number": (packed(b'{"a":NaN}'), "NaN"),
     "a number of 5,000 digits": (packed(b'{"a":' + b"9" * 5000 + b"}"), "digits"),
     "metadata that is no text": (packed({"__metadata__": {"x": 1}}), "metadata"),
     "description missing": (packed({"a": {"dtype": "F32"}}), "described"),
     "description is a number": (packed({"a": 7}), "described"),
     "unknown number format": (packed({"a": tensor([1], 0, 1, "F8_E4M3")}, b"\0"), "F8_E4M3"),
-    "format is a list": (packed({"a": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}}, b"\0" * 4), "stored as"),
+    "format is a list": (
+        packed({"a": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}}, b"\0" * 4),
+        "stored as",
+    ),
     "negative size": (packed({"a": tensor([-1, 4], 0, 16)}, b"\0" * 16), "shape"),
     "fractional size": (packed({"a": tensor([2.0, 2], 0, 16)}, b"\0" * 16), "shape"),
     "size true": (packed({"a": tensor([True, 4], 0, 16)}, b"\0" * 16), "shape"),
@@ -89,7 +95,10 @@ FILES = {
     "a name of 1 MB": (packed({"n" * 2**20: tensor([4], 0, 16)}, b"\0" * 16), "named", "…"),
     "a name of markup": (packed({"<script>\u202e": tensor([4], 0, 16)}, b"\0" * 16), "named"),
     "50,000 empty tensors": (packed({f"t{i}": tensor([0], 0, 0) for i in range(50_000)}), "too many"),
-    "20,001 numbers": (packed({f"t{i}": tensor([], i, i + 1, "I8") for i in range(20_001)}, b"\0" * 20_001), "20,001"),
+    "20,001 numbers": (
+        packed({f"t{i}": tensor([], i, i + 1, "I8") for i in range(20_001)}, b"\0" * 20_001),
+        "20,001",
+    ),
     "100,000 small entries": (packed({f"{i}": {} for i in range(100_000)}), "too many"),
 }
 
@@ -118,7 +127,12 @@ def saved(folder, weights):
 
 def test_weights_with_wrong_names_are_never_replaced_by_random_ones(refused, tmp_path):
     folder = good_folder(tmp_path / "model")
-    error = refused(saved(folder, {f"x.{name}": value for name, value in good_weights().items()}), "missing", "wte.weight", "more")
+    error = refused(
+        saved(folder, {f"x.{name}": value for name, value in good_weights().items()}),
+        "missing",
+        "wte.weight",
+        "more",
+    )
     assert error.wrong.count(",") == 4  # the first five
 
 
@@ -135,7 +149,13 @@ def test_one_weight_too_many_is_named(refused, tmp_path):
 
 def test_a_weight_stored_twice_is_refused(refused, tmp_path):
     weights = good_weights()
-    refused(saved(good_folder(tmp_path / "model"), weights | {"wte.weight": weights["transformer.wte.weight"].clone()}), "twice")
+    refused(
+        saved(
+            good_folder(tmp_path / "model"),
+            weights | {"wte.weight": weights["transformer.wte.weight"].clone()},
+        ),
+        "twice",
+    )
 
 
 def test_another_shape_is_named(refused, tmp_path):
@@ -152,7 +172,12 @@ def test_whole_numbers_are_no_weights(refused, tmp_path):
 def test_weights_that_are_no_numbers_are_refused(refused, tmp_path, value):
     weights = good_weights()
     weights["transformer.h.1.attn.c_proj.weight"][3, 4] = value
-    refused(saved(good_folder(tmp_path / "model"), weights), "h.1.attn.c_proj.weight", "1 numbers", before_reading=False)
+    refused(
+        saved(good_folder(tmp_path / "model"), weights),
+        "h.1.attn.c_proj.weight",
+        "1 numbers",
+        before_reading=False,
+    )
 
 
 def test_a_double_that_overflows_is_refused(refused, tmp_path):

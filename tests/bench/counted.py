@@ -20,4 +20,10 @@ async def forwards(_: Request) -> PlainTextResponse:
     return PlainTextResponse(str(engine.default().forwards))
 
 
-app = st.App(FRAME, lifespan=whole.lifespan, middleware=whole.between, on_script_error=errors.show, routes=[Route("/forwards", forwards)])
+app = st.App(
+    FRAME,
+    lifespan=whole.lifespan,
+    middleware=whole.between,
+    on_script_error=errors.show,
+    routes=[Route("/forwards", forwards)],
+)

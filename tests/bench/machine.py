@@ -29,5 +29,8 @@ def read(pid: int) -> Reading:
     home = Path("/proc") / str(pid)
     after_name = home.joinpath("stat").read_text().rpartition(")")[2].split()
     return Reading(
-        cpu=(int(after_name[11]) + int(after_name[12])) / TICKS, rss=int(home.joinpath("statm").read_text().split()[1]) * PAGE / 1e6,
-        threads=int(after_name[17]), files=len(list(home.joinpath("fd").iterdir())))
+        cpu=(int(after_name[11]) + int(after_name[12])) / TICKS,
+        rss=int(home.joinpath("statm").read_text().split()[1]) * PAGE / 1e6,
+        threads=int(after_name[17]),
+        files=len(list(home.joinpath("fd").iterdir())),
+    )

@@ -28,7 +28,18 @@ class PlainChromium:
     def started(cls, program: str, flags: list[str], folder: Path) -> Iterator[Self]:
         """A browser that ends with the block; its profile lies in `folder`."""
         told = folder / "DevToolsActivePort"
-        with subprocess.Popen([program, "--headless", "--remote-debugging-port=0", f"--user-data-dir={folder}", "--no-first-run", *flags, "about:blank"], stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            [
+                program,
+                "--headless",
+                "--remote-debugging-port=0",
+                f"--user-data-dir={folder}",
+                "--no-first-run",
+                *flags,
+                "about:blank",
+            ],
+            stderr=subprocess.DEVNULL,
+        ) as process:
             try:
                 for _ in range(300):
                     if told.exists() and len(told.read_text().split()) == 2:
@@ -40,14 +51,22 @@ class PlainChromium:
             finally:
                 process.terminate()
 
-    def seconds(self, address: str, painted: str, *, width: int = 1280, height: int = 900, longest: float = 60.0) -> float:
+    def seconds(
+        self, address: str, painted: str, *, width: int = 1280, height: int = 900, longest: float = 60.0
+    ) -> float:
         """From the address to the moment when `painted` (a JavaScript function) is true, in a profile that knows nothing yet."""
         context = self._call("Target.createBrowserContext")["browserContextId"]
-        target = self._call("Target.createTarget", url="about:blank", browserContextId=context, width=width, height=height)["targetId"]
+        target = self._call(
+            "Target.createTarget", url="about:blank", browserContextId=context, width=width, height=height
+        )["targetId"]
         page = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         begun = time.perf_counter()
         self._call("Page.navigate", page, url=address)
-        while not self._call("Runtime.evaluate", page, expression=f"({painted})()", returnByValue=True).get("result", {}).get("value"):
+        while (
+            not self._call("Runtime.evaluate", page, expression=f"({painted})()", returnByValue=True)
+            .get("result", {})
+            .get("value")
+        ):
             if time.perf_counter() - begun > longest:
                 raise TimeoutError(f"{address} was not painted within {longest} s")
             time.sleep(0.02)
@@ -57,7 +76,12 @@ class PlainChromium:
 
     def _call(self, method: str, session: str | None = None, /, **params: Any) -> dict[str, Any]:
         self._asked += 1
-        self._socket.send(json.dumps({"id": self._asked, "method": method, "params": params} | ({"sessionId": session} if session else {})))
+        self._socket.send(
+            json.dumps(
+                {"id": self._asked, "method": method, "params": params}
+                | ({"sessionId": session} if session else {})
+            )
+        )
         while True:
             said = json.loads(self._socket.recv(timeout=60))
             if said.get("id") == self._asked:

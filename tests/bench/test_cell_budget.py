@@ -38,7 +38,9 @@ def run() -> core.Run:
 def both(run: core.Run, layer: int, head: int, query: int, key: int):
     path = f"layer.{layer}.self_attn.pattern"
     code = source_of(run, "causal", layer)
-    return arithmetic_packet(lines_of(run, "causal", layer, head, query, key)), source_packet(code, selected=path, card=tensor_card(run, path))
+    return arithmetic_packet(lines_of(run, "causal", layer, head, query, key)), source_packet(
+        code, selected=path, card=tensor_card(run, path)
+    )
 
 
 def test_further_cells_in_bytes(run):
@@ -46,10 +48,12 @@ def test_further_cells_in_bytes(run):
     known: set[str] = set()
     n = len(run.tokens)
     walks = {
-        "the first cell": [(2, 3, n - 1, 5)], "another key of the query": [(2, 3, n - 1, key) for key in range(6, 16)],
-        "another query of the head": [(2, 3, n - i, 5) for i in range(2, 12)], "another head of the layer": [(2, head, n - 1, 5) for head in range(4, 8)],
+        "the first cell": [(2, 3, n - 1, 5)],
+        "another key of the query": [(2, 3, n - 1, key) for key in range(6, 16)],
+        "another query of the head": [(2, 3, n - i, 5) for i in range(2, 12)],
+        "another head of the layer": [(2, head, n - 1, 5) for head in range(4, 8)],
         "another layer": [(layer, 3, n - 1, 5) for layer in (0, 1, 3, 4, 5)],
-    }  # fmt: skip
+    }
     for name, cells in walks.items():
         sizes = []
         for cell in cells:
@@ -62,7 +66,11 @@ def test_further_cells_in_bytes(run):
 
 
 def test_a_head_that_nobody_looks_at_below_the_pictures_in_bytes(run):
-    size = len(light_packet(Cell((2, 3, 90, 5), 0.8124271035194397, (" water", " net"), json.dumps(["gpt-mini"]))).to_bytes())
+    size = len(
+        light_packet(
+            Cell((2, 3, 90, 5), 0.8124271035194397, (" water", " net"), json.dumps(["gpt-mini"]))
+        ).to_bytes()
+    )
     print(f"\na cell out of view: {size} bytes of {LIGHT}; for 144 heads {144 * size / 1000:.0f} KB")
     assert size <= LIGHT
 
@@ -76,5 +84,7 @@ def test_a_cell_in_milliseconds(run):
             start = time.thread_time()
             both(run, layer, head, len(run.tokens) - 1 - head, 4 + layer)
             took.append((time.thread_time() - start) * 1e3)
-    print(f"\nanother head, arithmetic and source with their packets: {statistics.median(took):.2f} ms in the median, at least {min(took):.2f}, of {MILLISECONDS}")
+    print(
+        f"\nanother head, arithmetic and source with their packets: {statistics.median(took):.2f} ms in the median, at least {min(took):.2f}, of {MILLISECONDS}"
+    )
     assert statistics.median(took) <= MILLISECONDS

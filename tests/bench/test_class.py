@@ -40,7 +40,11 @@ def test_a_lesson(tmp_path):
         figures = asyncio.run(Lesson(server.url, people(100), SIZE * 300).held(server.process.pid))
     print(f"\n{people(100)} visitors, a lesson\n{figures.table()}\n{figures.line()}")
     assert not figures.wrong and not figures.lost
-    assert percentile(figures.actions, 0.5) <= 40 and percentile(figures.actions, 0.95) <= 150 and percentile(figures.actions, 0.99) <= 500
+    assert (
+        percentile(figures.actions, 0.5) <= 40
+        and percentile(figures.actions, 0.95) <= 150
+        and percentile(figures.actions, 0.99) <= 500
+    )
     assert percentile(figures.wave, 0.95) <= 150 and percentile(figures.later, 0.95) <= 150
     assert figures.server is not None and figures.server[1].rss <= 1200
 
@@ -76,10 +80,16 @@ def test_one_button_pressed_by_all(tmp_path):
     with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py")) as server:
         asyncio.run(rehearse(server.url))
         same, computed, own, long = asyncio.run(_pressed(server.url, people(50)))
-    last, took, told = max(answer.milliseconds for answer in same), _last(own), [answer.heard[PLACE] for answer in long if PLACE in answer.heard]
-    print(f"\n{len(same)} press the same button within a second: {computed} forward, p50 {percentile([answer.milliseconds for answer in same], 0.5):.0f}, the last {last:.0f} ms (at most 1500)"
-          f"\n{len(own)} bring sentences of their own: the last answer {took:.2f} s after the first press (at most 3)"
-          f"\n{len(long)} bring long ones: the last answer after {_last(long):.1f} s; {len(told)} were told their place, the first after {min(told, default=0):.0f} ms")
+    last, took, told = (
+        max(answer.milliseconds for answer in same),
+        _last(own),
+        [answer.heard[PLACE] for answer in long if PLACE in answer.heard],
+    )
+    print(
+        f"\n{len(same)} press the same button within a second: {computed} forward, p50 {percentile([answer.milliseconds for answer in same], 0.5):.0f}, the last {last:.0f} ms (at most 1500)"
+        f"\n{len(own)} bring sentences of their own: the last answer {took:.2f} s after the first press (at most 3)"
+        f"\n{len(long)} bring long ones: the last answer after {_last(long):.1f} s; {len(told)} were told their place, the first after {min(told, default=0):.0f} ms"
+    )
     assert not [answer.wrong for answer in same + own + long if answer.wrong]
     assert computed == 1 and last <= 1500 and took <= 3
     assert 500 <= min(told) <= 1000
@@ -87,7 +97,9 @@ def test_one_button_pressed_by_all(tmp_path):
 
 async def _pressed(url: str, number: int) -> tuple[list[Answer], int, list[Answer], list[Answer]]:
     rng = random.Random(0)
-    visits = [await _come(url, ("", {"model": MODEL, "text": common(0)}), listens=(PLACE,)) for _ in range(number)]
+    visits = [
+        await _come(url, ("", {"model": MODEL, "text": common(0)}), listens=(PLACE,)) for _ in range(number)
+    ]
 
     async def press(texts: Iterable[str]) -> list[Answer]:
         async def one(visit: Visit, text: str) -> Answer:
@@ -108,7 +120,9 @@ async def _pressed(url: str, number: int) -> tuple[list[Answer], int, list[Answe
 
 def _last(answers: list[Answer]) -> float:
     """Seconds from the first press to the last answer."""
-    return max(answer.begun + answer.milliseconds / 1e3 for answer in answers) - min(answer.begun for answer in answers)
+    return max(answer.begun + answer.milliseconds / 1e3 for answer in answers) - min(
+        answer.begun for answer in answers
+    )
 
 
 async def _forwards(url: str) -> int:
@@ -121,7 +135,9 @@ def test_one_who_drags(tmp_path):
     with started_app(tmp_path) as server:
         asyncio.run(rehearse(server.url))
         calm, beside, last = asyncio.run(_dragged(server.url, people(30), max(10.0, SIZE * 60)))
-    print(f"\n{people(30)} visitors, nobody drags\n{calm.table()}\none drags, his last value after {1e3 * last:.0f} ms (at most 300)\n{beside.table()}")
+    print(
+        f"\n{people(30)} visitors, nobody drags\n{calm.table()}\none drags, his last value after {1e3 * last:.0f} ms (at most 300)\n{beside.table()}"
+    )
     assert not calm.wrong + calm.lost + beside.wrong + beside.lost
     assert percentile(beside.actions, 0.95) <= 2 * percentile(calm.actions, 0.95)
     assert last <= 0.3
@@ -130,19 +146,27 @@ def test_one_who_drags(tmp_path):
 async def _dragged(url: str, number: int, seconds: float) -> tuple[Figures, Figures, float]:
     lesson = Lesson(url, number, seconds, join=5.0)
     calm = await lesson.held()
-    beside, last = await asyncio.gather(Lesson(url, number, seconds, join=5.0, seed=1).held(), _drag(url, seconds + 5))
+    beside, last = await asyncio.gather(
+        Lesson(url, number, seconds, join=5.0, seed=1).held(), _drag(url, seconds + 5)
+    )
     return calm, beside, last
 
 
 async def _drag(url: str, seconds: float) -> float:
     """Seconds from the last of his values to its answer."""
-    values, end, released = {"model": MODEL, "text": "Once upon a time"}, time.perf_counter() + seconds, asyncio.Event()
+    values, end, released = (
+        {"model": MODEL, "text": "Once upon a time"},
+        time.perf_counter() + seconds,
+        asyncio.Event(),
+    )
     visit = await _come(url, ("decode", values))
     settled = asyncio.create_task(visit.settled(released))
     sent = 0.0
     for step in takewhile(lambda _: time.perf_counter() < end, cycle([*range(5, 195), *range(195, 5, -1)])):
         sent = time.perf_counter()
-        await visit.send("decode", values | {"decode.temperature": f"{step / 100:g}", "decode.seed": str(step)})
+        await visit.send(
+            "decode", values | {"decode.temperature": f"{step / 100:g}", "decode.seed": str(step)}
+        )
         await asyncio.sleep(0.05)
     released.set()
     last = await settled
@@ -156,8 +180,14 @@ def test_the_settings_of_before(tmp_path):
     for name, flags in (("the app's settings", ()), ("Streamlit's settings", OLD)):
         with started_app(tmp_path, *flags) as server:
             asyncio.run(rehearse(server.url))
-            rows[name] = asyncio.run(Lesson(server.url, people(100), max(20.0, SIZE * 60), pages=("",), limit=120).held(server.process.pid))
+            rows[name] = asyncio.run(
+                Lesson(server.url, people(100), max(20.0, SIZE * 60), pages=("",), limit=120).held(
+                    server.process.pid
+                )
+            )
         print(f"\n{people(100)} visitors on Look, {name}\n{rows[name].table()}\n{rows[name].line()}")
     new, old = (percentile(figures.actions, 0.5) for figures in rows.values())
-    print(f"\nthe median of an action: {old:.0f} ms before, {new:.1f} ms now, {old / new:.0f} times faster (at least 100)")
+    print(
+        f"\nthe median of an action: {old:.0f} ms before, {new:.1f} ms now, {old / new:.0f} times faster (at least 100)"
+    )
     assert old >= 100 * new

@@ -66,7 +66,9 @@ def told(times: list[float]) -> str:
 def test_a_step_is_painted(page, app_url):
     opened(page, app_url, **{"decode.n": 3})
     new, back = waits(page, "Next token", 30)[2:], waits(page, "Back", 20)[2:]
-    print(f"\na new token of gpt-mini is painted after {told(new)}; a step back after {told(back)} (budget {PAINTED:.0f} ms p50)")
+    print(
+        f"\na new token of gpt-mini is painted after {told(new)}; a step back after {told(back)} (budget {PAINTED:.0f} ms p50)"
+    )
     assert statistics.median(new) <= PAINTED and statistics.median(back) <= PAINTED
 
 
@@ -83,14 +85,18 @@ def test_play_at_8_steps_a_second(page, app_url):
     late = [at - stopped for at, _ in seen if at > stopped]
     rate = 1e3 * (playing[-1][1] - playing[0][1]) / (playing[-1][0] - playing[0][0])
     skipped = sum(b[1] - a[1] > 1 for a, b in itertools.pairwise(playing))
-    print(f"\nplay: {rate:.1f} steps a second of 8, a new picture every {told(gaps)}, at most {max(gaps):.0f}; {skipped} pictures skipped; after Stop {len(late)} more, the last {max(late, default=0):.0f} ms later")
+    print(
+        f"\nplay: {rate:.1f} steps a second of 8, a new picture every {told(gaps)}, at most {max(gaps):.0f}; {skipped} pictures skipped; after Stop {len(late)} more, the last {max(late, default=0):.0f} ms later"
+    )
     assert rate >= 7.2 and sorted(gaps)[int(0.95 * len(gaps))] <= 250 and all(wait <= 400 for wait in late)
 
 
 def test_many_steps(page, app_url):
     opened(page, app_url, **{"decode.n": MANY, "decode.temperature": 0.8})
     times = waits(page, "Back", 12)[2:]
-    print(f"\n{page.evaluate('window.painted.at(-1)[1]')} steps: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)")
+    print(
+        f"\n{page.evaluate('window.painted.at(-1)[1]')} steps: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)"
+    )
     assert page.evaluate("window.painted.at(-1)[1]") > MANY - 20
     assert statistics.median(times) <= RESPONSIVE
 
@@ -99,6 +105,8 @@ def test_a_tall_tree(page, app_url):
     opened(page, app_url, "tree", **{"decode.beam": 16, "decode.n": 34})
     nodes = page.evaluate("window.painted.at(-1)[1]")
     times = waits(page, "Back", 10)[2:]
-    print(f"\na tree of {nodes} nodes: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)")
+    print(
+        f"\na tree of {nodes} nodes: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)"
+    )
     assert nodes >= NODES
     assert statistics.median(times) <= RESPONSIVE

@@ -33,7 +33,11 @@ def seconds_a_step(steps: Iterator[Step], n: int) -> list[float]:
     return times
 
 
-@pytest.mark.parametrize("strategy", [core.Greedy(), Sample(0.8, 40, 0.95, 1, 0.01, 1.2), Beam(4)], ids=["greedy", "all filters", "beam of 4"])
+@pytest.mark.parametrize(
+    "strategy",
+    [core.Greedy(), Sample(0.8, 40, 0.95, 1, 0.01, 1.2), Beam(4)],
+    ids=["greedy", "all filters", "beam of 4"],
+)
 def test_a_step_at_64_tokens(strategy):
     model = core.open_model("gpt-mini")
     text = model.tokenizer.encode(TEXT * 8)
@@ -42,11 +46,15 @@ def test_a_step_at_64_tokens(strategy):
     for _ in range(4):
         times += seconds_a_step(decode(model, text, strategy, max_new_tokens=30), 29)  # from 51 to 80 tokens
     p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(times))]
-    print(f"\na step of gpt-mini at 64 tokens, {strategy}: {1e3 * p50:.1f} ms p50, {1e3 * p95:.1f} p95 (budget {STEP:.0f})")
+    print(
+        f"\na step of gpt-mini at 64 tokens, {strategy}: {1e3 * p50:.1f} ms p50, {1e3 * p95:.1f} p95 (budget {STEP:.0f})"
+    )
     assert 1e3 * p50 <= STEP
 
 
-@pytest.mark.parametrize(("shape", "budget", "n"), [(MINI, 0.6, 40), (SMALL, 1.05, 12)], ids=["gpt-mini size", "gpt2-small size"])
+@pytest.mark.parametrize(
+    ("shape", "budget", "n"), [(MINI, 0.6, 40), (SMALL, 1.05, 12)], ids=["gpt-mini size", "gpt2-small size"]
+)
 def test_against_generate_with_attentions(shape, budget, n, tmp_path: Path):
     """A token of ours against one of `generate(output_attentions=True)`, the same weights, prompt and number of tokens."""
     theirs, _network = pair(tmp_path, shape)
@@ -61,12 +69,23 @@ def test_against_generate_with_attentions(shape, budget, n, tmp_path: Path):
 
     def other() -> float:
         begun = time.perf_counter()
-        out = theirs.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, min_new_tokens=n, max_new_tokens=n,
-                              pad_token_id=0, output_attentions=True, output_scores=True, return_dict_in_generate=True)  # fmt: skip
+        out = theirs.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            min_new_tokens=n,
+            max_new_tokens=n,
+            pad_token_id=0,
+            output_attentions=True,
+            output_scores=True,
+            return_dict_in_generate=True,
+        )
         return (time.perf_counter() - begun) / (out.sequences.shape[1] - ids.shape[1])
 
     ours(), other()
     pairs = [(ours(), other()) for _ in range(5)]
     a, b = (1e3 * statistics.median(each) for each in zip(*pairs, strict=True))
-    print(f"\ndecoding with attention kept / generate with output_attentions, a token: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})")
+    print(
+        f"\ndecoding with attention kept / generate with output_attentions, a token: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})"
+    )
     assert a / b <= budget

@@ -33,10 +33,15 @@ def test_nothing_is_left_of_who_has_gone(tmp_path):
     with started_app(tmp_path) as server:
         asyncio.run(rehearse(server.url))
         base, day, after, waited, wrong = asyncio.run(_day(server.url, server.process.pid))
-    quarters = [statistics.median(found.rss for found in day[i * len(day) // 4 : (i + 1) * len(day) // 4]) for i in range(4)]
-    print(f"\n{VISITS} visits, {VISITS * RERUNS} reruns; MB in each quarter: {', '.join(f'{rss:.0f}' for rss in quarters)} (the last at most 1.05 of the first: {quarters[3] / quarters[0]:.3f})"
-          f"\nat work: at most {max(found.threads for found in day)} threads, {max(found.files for found in day)} open files"
-          f"\nbefore {base}\nafter  {after}, {waited:.0f} s after the last visitor (at most {2 * LIFE:.0f})")
+    quarters = [
+        statistics.median(found.rss for found in day[i * len(day) // 4 : (i + 1) * len(day) // 4])
+        for i in range(4)
+    ]
+    print(
+        f"\n{VISITS} visits, {VISITS * RERUNS} reruns; MB in each quarter: {', '.join(f'{rss:.0f}' for rss in quarters)} (the last at most 1.05 of the first: {quarters[3] / quarters[0]:.3f})"
+        f"\nat work: at most {max(found.threads for found in day)} threads, {max(found.files for found in day)} open files"
+        f"\nbefore {base}\nafter  {after}, {waited:.0f} s after the last visitor (at most {2 * LIFE:.0f})"
+    )
     assert wrong == []
     assert quarters[3] <= 1.05 * quarters[0]
     assert after.threads <= base.threads and after.files <= base.files

@@ -49,7 +49,9 @@ def cost(test: Any, typed: str) -> tuple[float, float, str]:
     before, begun = memory("VmRSS"), time.process_time()
     test.run()
     took, more = time.process_time() - begun, memory("VmHWM") - before
-    wrong = [error.value for error in test.exception] + [text.value for text in test.text if text.value.startswith("Something went wrong")]
+    wrong = [error.value for error in test.exception] + [
+        text.value for text in test.text if text.value.startswith("Something went wrong")
+    ]
     return took, more, "; ".join(wrong)
 
 

@@ -35,7 +35,9 @@ PAINTED = """() => {
 
 @pytest.fixture(scope="module")
 def visitor(tmp_path_factory) -> Iterator[PlainChromium]:
-    with PlainChromium.started(str(CHROMIUM), CHROMIUM_FLAGS, Path(tmp_path_factory.mktemp("profile"))) as browser:
+    with PlainChromium.started(
+        str(CHROMIUM), CHROMIUM_FLAGS, Path(tmp_path_factory.mktemp("profile"))
+    ) as browser:
         yield browser
 
 
@@ -48,11 +50,18 @@ def warm(visitor: PlainChromium, app_url: str) -> str:
 
 
 def test_every_exhibit_is_there_in_time(visitor: PlainChromium, warm: str) -> None:
-    times = {entry.slug: sorted(visitor.seconds(f"{warm}/{entry.slug}", PAINTED) for _ in range(VISITS)) for entry in pages.exhibits()}
-    print(f"\nload average {os.getloadavg()[0]:.1f}; seconds from the address to the last picture, best and median of {VISITS} (budget {BUDGET})")
+    times = {
+        entry.slug: sorted(visitor.seconds(f"{warm}/{entry.slug}", PAINTED) for _ in range(VISITS))
+        for entry in pages.exhibits()
+    }
+    print(
+        f"\nload average {os.getloadavg()[0]:.1f}; seconds from the address to the last picture, best and median of {VISITS} (budget {BUDGET})"
+    )
     for slug, found in times.items():
         print(f"{slug:24} {found[0]:5.2f} {statistics.median(found):5.2f}")
-    assert {slug: statistics.median(found) for slug, found in times.items() if statistics.median(found) > BUDGET} == {}
+    assert {
+        slug: statistics.median(found) for slug, found in times.items() if statistics.median(found) > BUDGET
+    } == {}
 
 
 def test_files_do_not_wait_for_an_acknowledgement(warm: str) -> None:

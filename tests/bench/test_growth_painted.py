@@ -57,7 +57,9 @@ def test_a_step_is_painted(page, app_url, of):
         page.wait_for_function("n => window.painted.length > n", arg=before, polling=20, timeout=30_000)
         times.append(page.evaluate("window.painted.at(-1)[0] - window.asked"))
         page.wait_for_timeout(600)
-    print(f"\n{of}: a moment seen for the first time is painted after {statistics.median(times):.0f} ms p50, {max(times):.0f} at most (budget {PAINTED:.0f} ms p50)")
+    print(
+        f"\n{of}: a moment seen for the first time is painted after {statistics.median(times):.0f} ms p50, {max(times):.0f} at most (budget {PAINTED:.0f} ms p50)"
+    )
     assert statistics.median(times) <= PAINTED
 
 

@@ -68,8 +68,10 @@ def test_killed_in_the_midst_of_a_lesson(tmp_path):
     before = _changed_files()
     took, visitors = asyncio.run(_lesson(tmp_path))
     returns = [visitor.returns for visitor in visitors]
-    print(f"\nkilled {len(took)} times before {len(visitors)} visitors: serving again after {min(took):.1f} to {max(took):.1f} s (at most {BACK:.0f}); "
-          f"{sum(returns)} returns, {min(returns)} to {max(returns)} a visitor")
+    print(
+        f"\nkilled {len(took)} times before {len(visitors)} visitors: serving again after {min(took):.1f} to {max(took):.1f} s (at most {BACK:.0f}); "
+        f"{sum(returns)} returns, {min(returns)} to {max(returns)} a visitor"
+    )
     assert [found for visitor in visitors for found in visitor.wrong] == []
     assert returns == [len(took)] * len(visitors)
     assert max(took) <= BACK
@@ -112,4 +114,6 @@ async def _until(holds) -> None:
 
 
 def _changed_files() -> str:
-    return subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout

@@ -54,14 +54,22 @@ def test_all_is_usable_with_1024_tokens(chromium, address, tmp_path):
     page.close()
     page, drawn = opened(chromium, address, text)  # the run is known now: what is left is the drawing
     page.wait_for_timeout(5_000)
-    grid, heatmap, lines = page.locator(".heads [tabindex='0']").first, page.locator(".atlas.heatmap"), page.locator(".atlas.lines")
+    grid, heatmap, lines = (
+        page.locator(".heads [tabindex='0']").first,
+        page.locator(".atlas.heatmap"),
+        page.locator(".atlas.lines"),
+    )
     grid.focus()
     page.keyboard.press("Home")
     others = []
     for head in range(1, 7):
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        others.append(seconds(lambda name=f"L0.H{head}": heatmap.locator(".title").first.inner_text().startswith(name), page))
+        others.append(
+            seconds(
+                lambda name=f"L0.H{head}": heatmap.locator(".title").first.inner_text().startswith(name), page
+            )
+        )
         page.wait_for_timeout(1_500)
 
     brush, was = heatmap.locator(".brush"), heatmap.get_attribute("data-window")

@@ -46,5 +46,7 @@ def test_the_grid_is_ready_soon_after_the_forward(shape, n):
     attention = run.attention("causal", by="word")
     packet = grid_packet(attention.weights, measures=_measures(attention), allowed=attention.allowed[0, 0])
     took, size = time.thread_time() - begun, len(packet.to_bytes())
-    print(f"\n{shape}, {n} tokens: grid ready {took:.2f} s of the processor after the forward (budget {BUDGET}), {size / 1024:.0f} KB; the run holds {run.nbytes / 2**20:.0f} MB")
+    print(
+        f"\n{shape}, {n} tokens: grid ready {took:.2f} s of the processor after the forward (budget {BUDGET}), {size / 1024:.0f} KB; the run holds {run.nbytes / 2**20:.0f} MB"
+    )
     assert took <= BUDGET and size <= 210 * 1024

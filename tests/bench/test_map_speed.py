@@ -28,7 +28,11 @@ def test_the_map_of_all_heads(monkeypatch):
             rows = heads.gathered(found, engine.submit, steps.append)
             read = time.perf_counter()
             bits = engine.submit(("map", found, own), lambda rows=rows: similar.between(rows.of(own)), 1.0)
-            plane = engine.submit(("plane", found, own), lambda bits=bits: head_embedding.scaled(head_embedding.distances(bits)), 1.0)
+            plane = engine.submit(
+                ("plane", found, own),
+                lambda bits=bits: head_embedding.scaled(head_embedding.distances(bits)),
+                1.0,
+            )
             took.append((read - start, time.perf_counter() - start))
         start = time.perf_counter()
         similar.between(rows)

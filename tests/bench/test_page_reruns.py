@@ -25,7 +25,9 @@ TURNS = 9
 def test_every_page_is_there_at_once(tmp_path):
     with started_app(tmp_path) as server:
         found = asyncio.run(_visited(server.url))
-    print(f"\nload average {os.getloadavg()[0]:.1f}; milliseconds of the first visit (at most {FIRST:.0f}), and the median of {TURNS} more draws (at most {AGAIN:.0f})")
+    print(
+        f"\nload average {os.getloadavg()[0]:.1f}; milliseconds of the first visit (at most {FIRST:.0f}), and the median of {TURNS} more draws (at most {AGAIN:.0f})"
+    )
     for slug, (first, again) in sorted(found.items(), key=lambda row: -row[1][1]):
         print(f"{slug:24} {first:7.1f} {again:7.1f}")
     assert {slug: times for slug, times in found.items() if times[0] > FIRST or times[1] > AGAIN} == {}
@@ -33,7 +35,10 @@ def test_every_page_is_there_at_once(tmp_path):
 
 async def _visited(url: str) -> dict[str, tuple[float, float]]:
     await all_loaded(url)
-    return {entry.slug: await _one(url, "" if entry.slug == pages.HOME else entry.slug) for entry in pages.discover()}
+    return {
+        entry.slug: await _one(url, "" if entry.slug == pages.HOME else entry.slug)
+        for entry in pages.discover()
+    }
 
 
 async def _one(url: str, page: str) -> tuple[float, float]:

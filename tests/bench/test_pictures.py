@@ -67,7 +67,14 @@ def head(rng: np.random.Generator, n: int) -> np.ndarray:
 @pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
 def test_one_head_in_bytes(n, most):
     words, may = [f"word{i % 97}" for i in range(n)], np.tri(n, dtype=bool)
-    packet = heatmap_packet(head(np.random.default_rng(0), n), words, words, allowed=may, title="L2.H5, previous word", group="look")
+    packet = heatmap_packet(
+        head(np.random.default_rng(0), n),
+        words,
+        words,
+        allowed=may,
+        title="L2.H5, previous word",
+        group="look",
+    )
     size = len(packet.to_bytes()) + LOADER
     print(f"\none head of {n} tokens: {size / KB:.1f} KB of {most}")
     assert size <= most * KB
@@ -75,7 +82,12 @@ def test_one_head_in_bytes(n, most):
 
 def test_all_heads_in_bytes():
     stack = np.random.default_rng(0).random((12, 12, 64, 64)).astype(np.float32)
-    size = len(grid_packet(stack, kinds=[["previous word"] * 12] * 12, allowed=np.tri(64, dtype=bool)).to_bytes()) + LOADER
+    size = (
+        len(
+            grid_packet(stack, kinds=[["previous word"] * 12] * 12, allowed=np.tri(64, dtype=bool)).to_bytes()
+        )
+        + LOADER
+    )
     print(f"\ngrid of 144 heads: {size / KB:.1f} KB of 210")
     assert size <= 210 * KB
 
@@ -101,9 +113,28 @@ def test_a_visit_to_144_heads_of_64_tokens():
         among = Among(stack, place, f"1763760000000.{place[0]}")
         title = f"L{place[0]}.H{place[1]}, previous word: choose a cell"
         send(GRID, replace(tiles, header=tiles.header | {"selected": place, "echo": among.turn}))
-        send(HEATMAP, heatmap_packet(weights[place], words, words, allowed=may, title=title, group="look", python=CODE, among=among))
-        send(HEAD_VIEW, head_view_packet(weights[place][None], words, words, heads=[place[1]], allowed=may, group="look", python=CODE, among=among))
-    print(f"\n144 heads of 64 tokens, grid, heatmap and lines: {wire / 1e6:.2f} MB on the wire ({plain / 1e6:.2f} unpacked); a fortieth of BertViz's page is {BERTVIZ / 40 / 1e6:.2f} MB")
+        send(
+            HEATMAP,
+            heatmap_packet(
+                weights[place], words, words, allowed=may, title=title, group="look", python=CODE, among=among
+            ),
+        )
+        send(
+            HEAD_VIEW,
+            head_view_packet(
+                weights[place][None],
+                words,
+                words,
+                heads=[place[1]],
+                allowed=may,
+                group="look",
+                python=CODE,
+                among=among,
+            ),
+        )
+    print(
+        f"\n144 heads of 64 tokens, grid, heatmap and lines: {wire / 1e6:.2f} MB on the wire ({plain / 1e6:.2f} unpacked); a fortieth of BertViz's page is {BERTVIZ / 40 / 1e6:.2f} MB"
+    )
     assert wire <= BERTVIZ / 40
 
 

@@ -32,6 +32,7 @@ def test_another_head(by, monkeypatch):
                 return function(*given)
             finally:
                 spent[name].append(1e3 * (time.thread_time() - start))
+
         return call
 
     for name, home in PARTS.items():
@@ -44,6 +45,10 @@ def test_another_head(by, monkeypatch):
         test.run()
         assert not test.exception
     rerun = [sum(each) for each in zip(*(times[8:] for times in spent.values()), strict=True)]
-    parts = ", ".join(f"{name.strip('_')} {statistics.median(times[8:]):.1f}" for name, times in spent.items())
-    print(f"\nanother head, by {by}: {statistics.median(rerun):.1f} ms of {MILLISECONDS:.0f} ({parts}), nine in ten within {sorted(rerun)[28]:.1f}")
+    parts = ", ".join(
+        f"{name.strip('_')} {statistics.median(times[8:]):.1f}" for name, times in spent.items()
+    )
+    print(
+        f"\nanother head, by {by}: {statistics.median(rerun):.1f} ms of {MILLISECONDS:.0f} ({parts}), nine in ten within {sorted(rerun)[28]:.1f}"
+    )
     assert statistics.median(rerun) <= MILLISECONDS

@@ -24,7 +24,10 @@ from tests.bench.machine import Reading, read
 from tests.bench.visitors import Figures, Lesson, fetched, percentile, rehearse
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-pytestmark = [pytest.mark.bench, pytest.mark.skipif(NGINX is None, reason="no nginx on this machine: install the system's package")]
+pytestmark = [
+    pytest.mark.bench,
+    pytest.mark.skipif(NGINX is None, reason="no nginx on this machine: install the system's package"),
+]
 SIZE = float(os.environ.get("CLASS_SIZE", "1"))
 VISITORS, SECONDS = max(20, round(200 * SIZE)), max(20.0, 120 * SIZE)
 FREE = 1 / 3
@@ -35,11 +38,16 @@ FREE = 1 / 3
 def balanced(folder: Path, *copies: str) -> Iterator[str]:
     """The address of nginx with the file that ships, its three ports changed for free ones."""
     port, text = free_port(), (ROOT / "examples" / "nginx.conf").read_text("utf-8")
-    for shipped, ours in (("listen 8080;", f"listen 127.0.0.1:{port};"), *zip(("127.0.0.1:8501", "127.0.0.1:8502"), copies, strict=True)):
+    for shipped, ours in (
+        ("listen 8080;", f"listen 127.0.0.1:{port};"),
+        *zip(("127.0.0.1:8501", "127.0.0.1:8502"), copies, strict=True),
+    ):
         assert text.count(shipped) == 1, f"{shipped} does not stand once in examples/nginx.conf"
         text = text.replace(shipped, ours)
     (folder / "nginx.conf").write_text(text, "utf-8")
-    nginx = subprocess.Popen([str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"])
+    nginx = subprocess.Popen(
+        [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+    )
     try:
         for _ in range(100):
             assert nginx.poll() is None, "nginx ended: see what it said above"
@@ -60,7 +68,9 @@ def test_two_copies_behind_one_address(tmp_path):
     with started_app(tmp_path / "one") as one, started_app(tmp_path / "two") as two:
         for server in (one, two):
             asyncio.run(rehearse(server.url))
-        with balanced(tmp_path / "nginx", *(server.url.removeprefix("http://") for server in (one, two))) as url:
+        with balanced(
+            tmp_path / "nginx", *(server.url.removeprefix("http://") for server in (one, two))
+        ) as url:
             pids = (one.process.pid, two.process.pid)
             before = [read(pid) for pid in pids]
             figures = asyncio.run(Lesson(url, VISITORS, SECONDS, by_page=True).held())
@@ -71,7 +81,9 @@ def test_two_copies_behind_one_address(tmp_path):
             left = {_status(url, visitor), *(_status(url, fetched(url)) for _ in range(10))}
     homes = _homes((tmp_path / "nginx" / "access.log").read_text("utf-8"))
     shares = Counter(copy for copies in homes.values() for copy in copies)
-    print(f"\n{VISITORS} visitors at two copies behind nginx, a lesson of {SECONDS:.0f} s\n{figures.table()}\nvisitors of each copy: {dict(shares)}\n{_advice(figures, before, after)}")
+    print(
+        f"\n{VISITORS} visitors at two copies behind nginx, a lesson of {SECONDS:.0f} s\n{figures.table()}\nvisitors of each copy: {dict(shares)}\n{_advice(figures, before, after)}"
+    )
     assert not figures.wrong and not figures.lost
     assert len(homes) >= VISITORS and all(len(copies) == 1 for copies in homes.values())
     assert all(0.35 <= share / len(homes) <= 0.65 for share in shares.values()) and len(shares) == 2
@@ -100,9 +112,14 @@ def _status(url: str, headers: dict[str, str] | None = None) -> int:
 
 def _advice(figures: Figures, before: list[Reading], after: list[Reading]) -> str:
     """The rows of examples/school.md."""
-    cpu = sum(now.cpu - then.cpu for then, now in zip(before, after, strict=True)) / figures.seconds / VISITORS
-    return "\n".join((
-        f"| memory a copy | {max(now.rss for now in after) / 1000:.1f} GB |",
-        f"| processor a visitor | {cpu:.1%} of a core |",
-        f"| visitors a core carries, a third of it left free | {(1 - FREE) / cpu:.0f} |",
-        f"| a visitor waits | {percentile(figures.actions, 0.5):.0f} ms, nineteen times of twenty at most {percentile(figures.actions, 0.95):.0f} ms |"))
+    cpu = (
+        sum(now.cpu - then.cpu for then, now in zip(before, after, strict=True)) / figures.seconds / VISITORS
+    )
+    return "\n".join(
+        (
+            f"| memory a copy | {max(now.rss for now in after) / 1000:.1f} GB |",
+            f"| processor a visitor | {cpu:.1%} of a core |",
+            f"| visitors a core carries, a third of it left free | {(1 - FREE) / cpu:.0f} |",
+            f"| a visitor waits | {percentile(figures.actions, 0.5):.0f} ms, nineteen times of twenty at most {percentile(figures.actions, 0.95):.0f} ms |",
+        )
+    )

@@ -93,7 +93,9 @@ def test_keeping_every_pattern_costs_next_to_nothing(mini, n):
         tap.close()
 
     off, on = alternate(lambda: ours(batch, tap=OFF), traced, rounds=200)
-    print(f"\npatterns kept / untraced, gpt-mini size, {n} tokens: {on:.2f} / {off:.2f} ms = {on / off:.3f} (budget 1.05 or + 0.3 ms)")
+    print(
+        f"\npatterns kept / untraced, gpt-mini size, {n} tokens: {on:.2f} / {off:.2f} ms = {on / off:.3f} (budget 1.05 or + 0.3 ms)"
+    )
     assert on <= 1.05 * off or on - off <= 0.3
 
 
@@ -102,7 +104,9 @@ def test_watched_forward_against_transformers_at_mini_size(mini, n, budget):
     theirs, ours = mini
     batch = batch_of(n, 4096)
     a, b = alternate(lambda: watched(ours, batch), lambda: theirs_watched(theirs, batch), rounds=150)
-    print(f"\npatterns + residuals + logits / transformers eager, gpt-mini size, {n} tokens: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})")
+    print(
+        f"\npatterns + residuals + logits / transformers eager, gpt-mini size, {n} tokens: {a:.2f} / {b:.2f} ms = {a / b:.3f} (budget {budget})"
+    )
     assert a / b <= budget
 
 
@@ -110,7 +114,12 @@ def test_watched_forward_against_transformers_at_gpt2_small_size(small):
     theirs, ours = small
     batch = batch_of(24, 50257)
     a, without, b = alternate(
-        lambda: watched(ours, batch), lambda: watched(ours, batch, logits=False), lambda: theirs_watched(theirs, batch), rounds=25
+        lambda: watched(ours, batch),
+        lambda: watched(ours, batch, logits=False),
+        lambda: theirs_watched(theirs, batch),
+        rounds=25,
     )
-    print(f"\nthe same, gpt2-small size, 24 tokens: {a:.1f} / {b:.1f} ms = {a / b:.3f} (budget 1.05); without logits {without / b:.3f} (budget 0.75)")
+    print(
+        f"\nthe same, gpt2-small size, 24 tokens: {a:.1f} / {b:.1f} ms = {a / b:.3f} (budget 1.05); without logits {without / b:.3f} (budget 0.75)"
+    )
     assert a / b <= 1.05 and without / b <= 0.75

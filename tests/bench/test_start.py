@@ -35,7 +35,9 @@ def test_the_first_picture(tmp_path):
             imports.append(between - begun)
             pictures.append(drawn - between)
     base, took = statistics.median(imports), statistics.median(pictures)
-    print(f"\nimporting torch, streamlit and altair {base:.2f} s; the first picture after {took:.2f} s (at most {1.6 * base + 1:.2f})")
+    print(
+        f"\nimporting torch, streamlit and altair {base:.2f} s; the first picture after {took:.2f} s (at most {1.6 * base + 1:.2f})"
+    )
     assert took <= 1.6 * base + 1
 
 

@@ -48,7 +48,10 @@ def learning() -> Iterator[Trainer]:
     trainer.start("another", TUNING)
     try:
         end = time.monotonic() + 90
-        while not (reports := (trainer.progress("another") or pytest.fail("it is gone")).reports) or reports[-1].step < 1:
+        while (
+            not (reports := (trainer.progress("another") or pytest.fail("it is gone")).reports)
+            or reports[-1].step < 1
+        ):
             assert time.monotonic() < end
             time.sleep(0.2)
         yield trainer
@@ -59,22 +62,36 @@ def learning() -> Iterator[Trainer]:
 def test_a_training_does_not_slow_the_others():
     torch.set_num_threads(1)
     kinds = {
-        "another head": {"layer": [str(turn // 8) for turn in range(40)], "head": [str(turn % 8) for turn in range(40)]},
+        "another head": {
+            "layer": [str(turn // 8) for turn in range(40)],
+            "head": [str(turn % 8) for turn in range(40)],
+        },
         "another sentence": {"text": [f"{TEXT} {number}" for number in range(400)]},
     }
     before = {name: switches(TURNS, choose) for name, choose in kinds.items()}
     beside = {}
     with learning() as trainer:
         for name, choose in kinds.items():
-            beside[name] = switches(TURNS, {field: values[len(values) // 2 :] + values[: len(values) // 2] for field, values in choose.items()})
+            beside[name] = switches(
+                TURNS,
+                {
+                    field: values[len(values) // 2 :] + values[: len(values) // 2]
+                    for field, values in choose.items()
+                },
+            )
             now = trainer.progress("another")
             assert now is not None and now.state == "running", "the training ended while it was measured"
     time.sleep(1)
-    after = {name: switches(TURNS, {field: values[::-1] for field, values in choose.items()}) for name, choose in kinds.items()}
+    after = {
+        name: switches(TURNS, {field: values[::-1] for field, values in choose.items()})
+        for name, choose in kinds.items()
+    }
     ratios = {}
     for name in kinds:
         alone = statistics.median(before[name] + after[name])
         with_it = statistics.median(beside[name])
         ratios[name] = with_it / alone
-        print(f"\n{name}: {alone:.1f} ms alone, {with_it:.1f} ms beside a training (x {ratios[name]:.2f}, at most {MOST}); nine in ten within {sorted(before[name] + after[name])[int(1.8 * TURNS)]:.1f} and {sorted(beside[name])[int(0.9 * TURNS)]:.1f}")
+        print(
+            f"\n{name}: {alone:.1f} ms alone, {with_it:.1f} ms beside a training (x {ratios[name]:.2f}, at most {MOST}); nine in ten within {sorted(before[name] + after[name])[int(1.8 * TURNS)]:.1f} and {sorted(beside[name])[int(0.9 * TURNS)]:.1f}"
+        )
     assert max(ratios.values()) <= MOST, ratios

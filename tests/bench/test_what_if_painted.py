@@ -42,7 +42,12 @@ def wait(page, act, part: int) -> float:
     """Milliseconds from the last click or key of `act` to the last picture that it changed; `part` 1: what is said, 2: the head in view."""
     before = page.evaluate("window.painted.at(-1)")[part]
     act()
-    page.wait_for_function("([part, before]) => window.painted.at(-1)[part] !== before", arg=[part, before], polling=20, timeout=30_000)
+    page.wait_for_function(
+        "([part, before]) => window.painted.at(-1)[part] !== before",
+        arg=[part, before],
+        polling=20,
+        timeout=30_000,
+    )
     page.wait_for_timeout(700)  # pictures that follow the words
     return page.evaluate("window.painted.at(-1)[0] - window.asked")
 
@@ -52,7 +57,10 @@ def told(times: list[float]) -> str:
 
 
 def test_a_tile_and_the_switch_are_answered_within_the_budget(page, app_url):
-    page.goto(f"{app_url}/what_if?" + urlencode({"model": "gpt-mini", "text": TEXT, "layer": 1, "head": 0, "what_if.edits": "none"}))
+    page.goto(
+        f"{app_url}/what_if?"
+        + urlencode({"model": "gpt-mini", "text": TEXT, "layer": 1, "head": 0, "what_if.edits": "none"})
+    )
     page.wait_for_selector(".heads[data-heads]", timeout=90_000)
     page.wait_for_timeout(4_000)
     page.evaluate(WATCH)
@@ -65,6 +73,10 @@ def test_a_tile_and_the_switch_are_answered_within_the_budget(page, app_url):
         page.keyboard.press("ArrowDown" if turn % 8 == 7 else "ArrowLeft" if turn // 8 % 2 else "ArrowRight")
         tiles.append(wait(page, lambda: page.keyboard.press("Enter"), 2))
         for mode in ("Zero-ablate", "As it is"):
-            switches.append(wait(page, lambda mode=mode: page.get_by_role("radio", name=mode, exact=True).click(), 1))
-    print(f"\na tile is answered after {told(tiles[2:])}; a head switched off or on after {told(switches[2:])} (budget {PAINTED:.0f} ms p50)")
+            switches.append(
+                wait(page, lambda mode=mode: page.get_by_role("radio", name=mode, exact=True).click(), 1)
+            )
+    print(
+        f"\na tile is answered after {told(tiles[2:])}; a head switched off or on after {told(switches[2:])} (budget {PAINTED:.0f} ms p50)"
+    )
     assert statistics.median(tiles[2:]) <= PAINTED and statistics.median(switches[2:]) <= PAINTED

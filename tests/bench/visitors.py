@@ -30,8 +30,10 @@ from tests.app_server import started_app
 from tests.bench.machine import Reading, read
 from tests.bench.wire import Answer, Visit
 
-KNOWN = ("the old man woman dog cat saw found took carried gave a little white red house tree river bread apple to his her and then because "
-         "was were tired hungry happy very quickly slowly under over near with without many some")
+KNOWN = (
+    "the old man woman dog cat saw found took carried gave a little white red house tree river bread apple to his her and then because "
+    "was were tired hungry happy very quickly slowly under over near with without many some"
+)
 COMMON = 20
 MODEL = "gpt-mini"
 LEAVES, NEW_TEXT, OWN_TEXT = 0.1, 0.3, 0.1
@@ -87,7 +89,9 @@ def actions(seed: int, pages: Sequence[str] = tuple(PAGES)) -> Iterator[Link]:
             values = {"model": MODEL, "text": values["text"]}
         if rng.random() < NEW_TEXT:
             text = sentence(rng) if rng.random() < OWN_TEXT / NEW_TEXT else common(rng.randrange(COMMON))
-            values = {name: value for name, value in values.items() if "." not in name} | {"text": text}  # what was chosen about the old one is gone
+            values = {name: value for name, value in values.items() if "." not in name} | {
+                "text": text
+            }  # what was chosen about the old one is gone
         else:
             values = values | PAGES[page][1](rng)
 
@@ -133,23 +137,56 @@ class Figures:
     def table(self) -> str:
         """The figures for a reader."""
         lines = [f"{'':18}{'number':>8}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}  ms"]
-        for name, values in (("first joins", self.wave), ("later joins", self.later), ("actions", self.actions), *(("  " + (page or "look"), values) for page, values in sorted(self.pages.items()))):
-            lines.append(f"{name:18}{len(values):8}" + "".join(f"{percentile(values, share):9.1f}" for share in (0.5, 0.95, 0.99, 1)))
-        lines.append(f"wrong {len(self.wrong)}, lost {len(self.lost)}, late {self.late}; {len(self.actions) / max(self.seconds, 1e-9):.1f} actions/s in {self.seconds:.0f} s; "
-                     f"the driver took {1e3 * self.driver / max(self.answers, 1):.2f} ms of processor an answer")
+        for name, values in (
+            ("first joins", self.wave),
+            ("later joins", self.later),
+            ("actions", self.actions),
+            *(("  " + (page or "look"), values) for page, values in sorted(self.pages.items())),
+        ):
+            lines.append(
+                f"{name:18}{len(values):8}"
+                + "".join(f"{percentile(values, share):9.1f}" for share in (0.5, 0.95, 0.99, 1))
+            )
+        lines.append(
+            f"wrong {len(self.wrong)}, lost {len(self.lost)}, late {self.late}; {len(self.actions) / max(self.seconds, 1e-9):.1f} actions/s in {self.seconds:.0f} s; "
+            f"the driver took {1e3 * self.driver / max(self.answers, 1):.2f} ms of processor an answer"
+        )
         if self.server:
             before, after = self.server
             cpu = after.cpu - before.cpu
-            lines.append(f"server: {cpu:.1f} s of processor ({cpu / max(self.seconds, 1e-9):.0%} of a core), {before.rss:.0f} to {after.rss:.0f} MB, "
-                         f"threads {before.threads} to {after.threads}, open files {before.files} to {after.files}")
+            lines.append(
+                f"server: {cpu:.1f} s of processor ({cpu / max(self.seconds, 1e-9):.0%} of a core), {before.rss:.0f} to {after.rss:.0f} MB, "
+                f"threads {before.threads} to {after.threads}, open files {before.files} to {after.files}"
+            )
         return "\n".join(lines + [f"  {each}" for each in sorted({*self.wrong[:5], *self.lost[:5]})])
 
     def line(self) -> str:
         """The same for a program."""
-        times = {name: {"number": len(values), **{f"p{share:g}": round(percentile(values, share / 100), 1) for share in (50, 95, 99, 100) if values}}
-                 for name, values in (("wave", self.wave), ("later", self.later), ("actions", self.actions))}
-        server = dict(zip(("before", "after"), map(asdict, self.server), strict=True)) if self.server else None
-        return json.dumps({**times, "wrong": len(self.wrong), "lost": len(self.lost), "late": self.late, "seconds": round(self.seconds, 1), "driver_cpu": round(self.driver, 2), "server": server})
+        times = {
+            name: {
+                "number": len(values),
+                **{
+                    f"p{share:g}": round(percentile(values, share / 100), 1)
+                    for share in (50, 95, 99, 100)
+                    if values
+                },
+            }
+            for name, values in (("wave", self.wave), ("later", self.later), ("actions", self.actions))
+        }
+        server = (
+            dict(zip(("before", "after"), map(asdict, self.server), strict=True)) if self.server else None
+        )
+        return json.dumps(
+            {
+                **times,
+                "wrong": len(self.wrong),
+                "lost": len(self.lost),
+                "late": self.late,
+                "seconds": round(self.seconds, 1),
+                "driver_cpu": round(self.driver, 2),
+                "server": server,
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -176,8 +213,15 @@ class Lesson:
         figures, begun, cpu = Figures(), time.perf_counter(), time.process_time()
         before, rng, end = pid and read(pid), random.Random(self.seed), begun + self.join + self.seconds
         comers = [(begun + rng.random() * self.join, end, figures.wave) for _ in range(self.sessions)]
-        comers += [(at, min(end, at + STAY), figures.later) for i in range(int(self.seconds / self.newcomer)) for at in [begun + self.join + i * self.newcomer]]
-        tasks = [asyncio.create_task(self._attend(self.seed * 10_000 + i, *comer, figures)) for i, comer in enumerate(comers)]
+        comers += [
+            (at, min(end, at + STAY), figures.later)
+            for i in range(int(self.seconds / self.newcomer))
+            for at in [begun + self.join + i * self.newcomer]
+        ]
+        tasks = [
+            asyncio.create_task(self._attend(self.seed * 10_000 + i, *comer, figures))
+            for i, comer in enumerate(comers)
+        ]
         await asyncio.sleep(end - time.perf_counter())
         if pid and before:
             figures.server = before, read(pid)
@@ -185,7 +229,9 @@ class Lesson:
         figures.seconds, figures.driver = time.perf_counter() - begun, time.process_time() - cpu
         return figures
 
-    async def _attend(self, seed: int, comes: float, leaves: float, joins: list[float], figures: Figures) -> None:
+    async def _attend(
+        self, seed: int, comes: float, leaves: float, joins: list[float], figures: Figures
+    ) -> None:
         links, first = actions(seed, self.pages), random.Random(seed).random() * self.every
         await asyncio.sleep(comes - time.perf_counter())
         while time.perf_counter() < leaves:
@@ -195,9 +241,15 @@ class Lesson:
                 figures.lost.append(repr(problem))
                 await asyncio.sleep(1)
 
-    async def _stay(self, links: Iterator[Link], first: float, leaves: float, joins: list[float], figures: Figures) -> None:
+    async def _stay(
+        self, links: Iterator[Link], first: float, leaves: float, joins: list[float], figures: Figures
+    ) -> None:
         begun = time.perf_counter()
-        visit = await Visit.opened(self.url, compressed=self.compressed, headers=await asyncio.to_thread(fetched, self.url) if self.by_page else None)
+        visit = await Visit.opened(
+            self.url,
+            compressed=self.compressed,
+            headers=await asyncio.to_thread(fetched, self.url) if self.by_page else None,
+        )
         try:
             answer = await asyncio.wait_for(visit.ask(*next(links)), self.limit)
             answer.milliseconds = 1e3 * (time.perf_counter() - begun)  # the connection's opening too
@@ -218,7 +270,9 @@ class Lesson:
 def fetched(url: str) -> dict[str, str]:
     """The page and one of its files, as a browser begins; what it sends from then on."""
     with urlopen(url, timeout=60) as page:
-        headers = {"Cookie": "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_all("Set-Cookie", ()))}
+        headers = {
+            "Cookie": "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_all("Set-Cookie", ()))
+        }
     urlopen(Request(f"{url}/app/static/favicon.svg", headers=headers), timeout=60).close()
     return headers
 
@@ -243,17 +297,39 @@ async def rehearse(url: str, pages: Sequence[str] = tuple(PAGES)) -> None:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--url", help="a running app; without it one is started")
-    parser.add_argument("--flag", action="append", default=[], help="a flag for the app that is started, such as --flag=--runner.postScriptGC=true")
-    parser.add_argument("--pages", default=",".join(PAGES), help='names of pages with commas between them, "" for Look')
+    parser.add_argument(
+        "--flag",
+        action="append",
+        default=[],
+        help="a flag for the app that is started, such as --flag=--runner.postScriptGC=true",
+    )
+    parser.add_argument(
+        "--pages", default=",".join(PAGES), help='names of pages with commas between them, "" for Look'
+    )
     parser.add_argument("--compressed", action="store_true", help="messages come compressed, as to a browser")
-    for name, default in (("sessions", 100), ("seconds", 300.0), ("every", 5.0), ("join", 10.0), ("newcomer", 3.0), ("seed", 0)):
+    for name, default in (
+        ("sessions", 100),
+        ("seconds", 300.0),
+        ("every", 5.0),
+        ("join", 10.0),
+        ("newcomer", 3.0),
+        ("seed", 0),
+    ):
         parser.add_argument(f"--{name}", type=type(default), default=default)
     given = vars(parser.parse_args())
     url, flags, pages = given.pop("url"), given.pop("flag"), tuple(given.pop("pages").split(","))
     with ExitStack() as stack:
-        server = None if url else stack.enter_context(started_app(Path(stack.enter_context(tempfile.TemporaryDirectory())), *flags))
+        server = (
+            None
+            if url
+            else stack.enter_context(
+                started_app(Path(stack.enter_context(tempfile.TemporaryDirectory())), *flags)
+            )
+        )
         lesson = Lesson(url or server.url, pages=pages, **given)  # type: ignore[union-attr]
         asyncio.run(rehearse(lesson.url, pages))
         figures = asyncio.run(lesson.held(server.process.pid if server else None))

@@ -39,16 +39,30 @@ class Answer:
 class Visit:
     """A browser's tab on the app; `address` is what stands in it behind the question mark. `listens` are words to be noticed; with `keeps_view` an answer says what is seen."""
 
-    def __init__(self, socket: ClientConnection, listens: Collection[bytes] = (), keeps_view: bool = False) -> None:
+    def __init__(
+        self, socket: ClientConnection, listens: Collection[bytes] = (), keeps_view: bool = False
+    ) -> None:
         self.socket, self.listens, self.keeps_view = socket, listens, keeps_view
         self.page = self.address = self._hash = ""
 
     @classmethod
-    async def opened(cls, url: str, *, compressed: bool = False, headers: Mapping[str, str] | None = None, **options: bool | Collection[bytes]) -> Self:
+    async def opened(
+        cls,
+        url: str,
+        *,
+        compressed: bool = False,
+        headers: Mapping[str, str] | None = None,
+        **options: bool | Collection[bytes],
+    ) -> Self:
         """A visit of the app at `url` (http://host:port), nothing asked yet."""
         socket = await connect(
-            f"{url.replace('http', 'ws', 1)}/_stcore/stream", subprotocols=["streamlit"], origin=url, max_size=None,
-            compression="deflate" if compressed else None, additional_headers=headers)  # type: ignore[arg-type]
+            f"{url.replace('http', 'ws', 1)}/_stcore/stream",
+            subprotocols=["streamlit"],
+            origin=url,
+            max_size=None,
+            compression="deflate" if compressed else None,
+            additional_headers=headers,
+        )  # type: ignore[arg-type]
         return cls(socket, **options)  # type: ignore[arg-type]
 
     async def ask(self, page: str, values: Mapping[str, str] | str) -> Answer:
@@ -60,7 +74,9 @@ class Visit:
     async def send(self, page: str, values: Mapping[str, str] | str) -> None:
         """Follows a link: a page's name ("" for the first screen) and what stands behind the question mark."""
         message = BackMsg()
-        self.address = message.rerun_script.query_string = values if isinstance(values, str) else urlencode(values)
+        self.address = message.rerun_script.query_string = (
+            values if isinstance(values, str) else urlencode(values)
+        )
         if page == self.page:
             message.rerun_script.page_script_hash = self._hash
         else:
@@ -110,7 +126,11 @@ class Visit:
             for words in self.listens:
                 if words in raw:
                     answer.heard.setdefault(words, 1e3 * (time.perf_counter() - answer.begun))
-        if self.keeps_view and message.delta.WhichOneof("type") == "new_element" and message.metadata.delta_path[0] != RootContainer.EVENT:  # a passing word
+        if (
+            self.keeps_view
+            and message.delta.WhichOneof("type") == "new_element"
+            and message.metadata.delta_path[0] != RootContainer.EVENT
+        ):  # a passing word
             answer.view[tuple(message.metadata.delta_path)] = shown(element)
 
 

@@ -88,7 +88,12 @@ def visitor(request: pytest.FixtureRequest, chromium: Any, app_url: str) -> Iter
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
+    page.on(
+        "console",
+        lambda m: (
+            wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None
+        ),
+    )
     page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in OWN else None)
     yield page
     assert wrong == []

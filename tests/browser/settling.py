@@ -22,12 +22,13 @@ def _number(message: Any, name: str) -> str:
 
 
 WIRE = (
-    (Path(__file__).parent / "settling.js").read_text("utf-8")
+    (Path(__file__).parent / "settling.js")
+    .read_text("utf-8")
     .replace("RERUN_SCRIPT", _number(BackMsg, "rerun_script"))
     .replace("NEW_SESSION", _number(ForwardMsg, "new_session"))
     .replace("SCRIPT_FINISHED", _number(ForwardMsg, "script_finished"))
     .replace("FOR_ANOTHER_RUN", str(ForwardMsg.FINISHED_EARLY_FOR_RERUN))
-)  # fmt: skip
+)
 
 
 def settle(page: Any) -> None:
@@ -47,7 +48,9 @@ def apart(page: Any) -> None:
 
 def still(page: Any) -> None:
     """Wait until a page changes no more, whoever made it."""
-    page.evaluate("() => new Promise((done) => { const look = () => (wire.still() ? done() : requestAnimationFrame(look)); look(); })")  # its policy forbids a condition in words
+    page.evaluate(
+        "() => new Promise((done) => { const look = () => (wire.still() ? done() : requestAnimationFrame(look)); look(); })"
+    )  # its policy forbids a condition in words
 
 
 def until(page: Any, holds: Callable[[], bool]) -> None:

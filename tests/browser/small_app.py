@@ -18,9 +18,12 @@ from settling import settle
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {
-    "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
-    "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-}  # fmt: skip
+    "server.address": "127.0.0.1",
+    "server.headless": "true",
+    "server.fileWatcherType": "none",
+    "browser.gatherUsageStats": "false",
+    "client.toolbarMode": "minimal",
+}
 
 
 EVERY = """
@@ -40,9 +43,19 @@ def served(app: str, folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *(f"--{k}={v}" for k, v in OPTIONS.items())]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        f"--server.port={port}",
+        *(f"--{k}={v}" for k, v in OPTIONS.items()),
+    ]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=log
+        )
         address = f"http://127.0.0.1:{port}"
         for _ in range(300):
             try:
@@ -104,11 +117,17 @@ class Visitor:
     def __init__(self, browser: Any, address: str, make: type[Visit] = Visit) -> None:
         self.browser, self.address, self.make, self.open = browser, address, make, []
 
-    def __call__(self, show: str, width: int = 1280, height: int | None = None, scheme: str = "light", **more: Any) -> Any:
-        context = self.browser.new_context(viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more)
+    def __call__(
+        self, show: str, width: int = 1280, height: int | None = None, scheme: str = "light", **more: Any
+    ) -> Any:
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more
+        )
         seen = self.make(context.new_page())
         own = ours(self.address)
-        seen.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
+        seen.page.on(
+            "websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame))
+        )
         seen.page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
         seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
         seen.page.on("request", lambda r: None if r.url.startswith(own) else seen.outside.append(r.url))
@@ -123,4 +142,3 @@ class Visitor:
             assert seen.errors == []
             assert seen.outside == []
             context.close()
-

@@ -15,7 +15,10 @@ from viz import theme
 from viz.shell import pages
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
-SCHEMES = {"light": "axe.run(document, {iframes: false, resultTypes: ['violations']})", "dark": "axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})"}
+SCHEMES = {
+    "light": "axe.run(document, {iframes: false, resultTypes: ['violations']})",
+    "dark": "axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
+}
 TABS = 3
 """Pages that load while one is judged."""
 DRAWN = """() => {
@@ -55,10 +58,19 @@ def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, sche
     found: dict[str, list[str]] = {}
     for slug, page in walk(chromium, app_url, scheme):
         page.evaluate(AXE)
-        wrong = [f"{rule['id']}: {node['html'][:160]}" for rule in page.evaluate(SCHEMES[scheme])["violations"] if rule["impact"] in ("serious", "critical") for node in rule["nodes"]]
+        wrong = [
+            f"{rule['id']}: {node['html'][:160]}"
+            for rule in page.evaluate(SCHEMES[scheme])["violations"]
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"]
+        ]
         told = page.evaluate(OUTLINE)
         levels = told["headings"]
-        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in pairwise(levels)):
+        if (
+            levels.count(1) != 1
+            or levels[0] != 1
+            or any(after > before + 1 for before, after in pairwise(levels))
+        ):
             wrong.append(f"headings {levels}")
         wrong += [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
         if wrong:
@@ -105,7 +117,9 @@ def test_a_question_names_its_choices_and_the_verdict_is_read_out(visitor: Any, 
     asked.evaluate("(box) => { box.was = true; }")
     asked.get_by_role("radio").first.click()
     asked.locator('[class*="st-key-verdict-"]').wait_for()
-    assert asked.locator('[class*="st-key-verdict-"]').evaluate("(verdict) => verdict.closest('[aria-live=polite]').was"), "the verdict came into what is read out already"
+    assert asked.locator('[class*="st-key-verdict-"]').evaluate(
+        "(verdict) => verdict.closest('[aria-live=polite]').was"
+    ), "the verdict came into what is read out already"
 
 
 CHANGES = """() => {
@@ -131,7 +145,9 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
     visitor.evaluate(CHANGES)
     visitor.keyboard.press("ArrowDown")
     visitor.wait_for_function("changed.size > 0")
-    assert visitor.locator("[data-touched]").first.get_attribute("data-touched") != before, "the other view still follows"
+    assert visitor.locator("[data-touched]").first.get_attribute("data-touched") != before, (
+        "the other view still follows"
+    )
     assert visitor.evaluate("[...changed]") == ["tip"]
     tip = visitor.locator(".matrix .tip").text_content()
     assert "score: " in tip and "; entropy" in tip.replace("\xa0", " "), tip

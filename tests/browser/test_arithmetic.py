@@ -14,7 +14,7 @@ from small_app import ours
 
 from core.analysis.arithmetic import digits
 
-APP = '''
+APP = """
 import functools
 import streamlit as st
 import core
@@ -56,8 +56,13 @@ if show in ("both", "source"):
         st.session_state.shown = got.path
         st.rerun()
     st.text(f"line {got.path}")
-'''
-MODELS = [("translator-en-es", kind) for kind in ("self", "causal", "cross")] + [("gpt-mini", "causal"), ("induction-tiny", "causal"), ("prompt-tiny", "causal"), ("copy-gru-attention", "alignment")]
+"""
+MODELS = [("translator-en-es", kind) for kind in ("self", "causal", "cross")] + [
+    ("gpt-mini", "causal"),
+    ("induction-tiny", "causal"),
+    ("prompt-tiny", "causal"),
+    ("copy-gru-attention", "alignment"),
+]
 FITS = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')].every((box) => box.scrollWidth <= box.clientWidth)"""
 READ = """(root) => [...root.querySelectorAll('.step')].map((step) => ({
   name: step.dataset.name, title: step.querySelector('h5').innerText, put: step.querySelector('.put')?.innerText ?? '',
@@ -93,7 +98,13 @@ def visit(address: str, chromium: Any) -> Iterator[Any]:
         context.close()
 
 
-KNOWN = {"root": math.sqrt, "exp": math.exp, "tanh": math.tanh, "sigma": lambda x: 1 / (1 + math.exp(-x)), "abs": abs}
+KNOWN = {
+    "root": math.sqrt,
+    "exp": math.exp,
+    "tanh": math.tanh,
+    "sigma": lambda x: 1 / (1 + math.exp(-x)),
+    "abs": abs,
+}
 
 
 def calculate(text: str) -> float:
@@ -110,7 +121,10 @@ def places(text: str) -> int:
 
 
 def near(number: float, text: str) -> bool:
-    return number == digits.read(text) or abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+    return (
+        number == digits.read(text)
+        or abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+    )
 
 
 def check(steps: list[dict[str, Any]]) -> int:
@@ -150,7 +164,9 @@ def test_the_text_of_the_page_adds_up_folded_and_open(visit: Any, model: str, ki
     assert check(opened) >= 4
     assert not any(step["rest"] for step in opened) and len(page.sent) == before, "opening asks nobody"
     for short, long in zip(folded, opened, strict=True):
-        assert (short["sum"], short["put"]) == (long["sum"], long["put"]) and len(short["rows"]) <= len(long["rows"])
+        assert (short["sum"], short["put"]) == (long["sum"], long["put"]) and len(short["rows"]) <= len(
+            long["rows"]
+        )
     labels = [row["label"] for row in next(step for step in opened if step["name"] == "product")["rows"]]
     assert labels == [str(i) for i in range(len(labels))], "open, the terms stand in their own order"
 
@@ -166,14 +182,19 @@ def test_one_long_vector_opens_in_place_by_keyboard(visit: Any) -> None:
     focused = "(root) => root.getRootNode().activeElement.getAttribute('aria-expanded')"
     assert page.locator(".arith").evaluate(focused) == "true"
     page.keyboard.press("Enter")
-    assert page.locator(".arith").get_attribute("data-open") == "" and page.locator(".arith").evaluate(focused) == "false"
+    assert (
+        page.locator(".arith").get_attribute("data-open") == ""
+        and page.locator(".arith").evaluate(focused) == "false"
+    )
 
 
 def test_the_question_is_the_weight_and_bars_have_sides(visit: Any) -> None:
     page = visit("show=lines")
     weight = float(page.locator(".arith").get_attribute("data-weight"))
     assert page.locator(".arith .title").inner_text() == f"How is {round(weight * 100)} % computed?"
-    sides = page.locator(".arith").evaluate("""(root) => [...root.querySelectorAll('.step[data-name="product"] tbody tr:not(.more)')].map((row) => {
+    sides = page.locator(
+        ".arith"
+    ).evaluate("""(root) => [...root.querySelectorAll('.step[data-name="product"] tbody tr:not(.more)')].map((row) => {
         const bar = row.querySelector('.bar').getBoundingClientRect(), cell = row.querySelector('.value').getBoundingClientRect();
         return [row.querySelector('.value').innerText, bar.left + bar.width / 2 < cell.left + cell.width / 2, getComputedStyle(row.querySelector('.bar')).backgroundColor, bar.width]; })""")
     assert {value.startswith("−") for value, *_ in sides} == {True, False}
@@ -184,9 +205,13 @@ def test_the_question_is_the_weight_and_bars_have_sides(visit: Any) -> None:
 
 def test_an_edited_tensor_is_said(visit: Any) -> None:
     page = visit("edit=1")
-    assert page.locator(".arith .used").all_inner_texts() == ["An edit put another number here: the run goes on with 0.0000."]
+    assert page.locator(".arith .used").all_inner_texts() == [
+        "An edit put another number here: the run goes on with 0.0000."
+    ]
     assert page.locator('.step[data-name="output"] .used').count() == 1
-    assert page.locator(".source .badge").count() == 1 and page.locator(".source .edited .row").inner_text().strip().startswith("65")
+    assert page.locator(".source .badge").count() == 1 and page.locator(
+        ".source .edited .row"
+    ).inner_text().strip().startswith("65")
     assert "ZeroHead" in page.locator(".source .edited .row").get_attribute("aria-label")
 
 
@@ -208,14 +233,21 @@ def test_a_tap_line_clicked_reaches_python_and_shows_its_tensor(visit: Any) -> N
     says(page, "line layer.2.self_attn.pattern")
     page.locator(".source .card dd").first.wait_for()
     card = page.locator(".source .card").inner_text()
-    assert "layer.2.self_attn.pattern" in card and "head 8 × query" in card and "largest" in card and "1.000" in card
+    assert (
+        "layer.2.self_attn.pattern" in card
+        and "head 8 × query" in card
+        and "largest" in card
+        and "1.000" in card
+    )
     assert page.locator(".source").get_attribute("data-path") == "layer.2.self_attn.pattern"
 
 
 def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
     page = visit("show=source&model=copy-gru-attention&kind=alignment")
     taps = str(page.locator(".source").get_attribute("data-taps")).split()
-    assert taps == [f"decoder.attn.{leaf}" for leaf in ("k", "v", "allowed", "pattern", "q", "scores", "heads", "context")]
+    assert taps == [
+        f"decoder.attn.{leaf}" for leaf in ("k", "v", "allowed", "pattern", "q", "scores", "heads", "context")
+    ]
     assert page.locator(".source .tapped[tabindex='0']").count() == 1, "one stop for the Tab key"
     page.locator(".source .tapped").first.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "End", "ArrowUp", "ArrowUp"):
@@ -228,7 +260,9 @@ def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
 
 def test_the_code_on_the_page_is_the_code_in_the_file(visit: Any) -> None:
     page = visit("show=source")
-    rows = page.locator(".source").evaluate("(root) => [...root.querySelectorAll('.line')].map((line) => [Number(line.dataset.number), line.querySelector('.text').textContent])")
+    rows = page.locator(".source").evaluate(
+        "(root) => [...root.querySelectorAll('.line')].map((line) => [Number(line.dataset.number), line.querySelector('.text').textContent])"
+    )
     file = (Path(__file__).parents[2] / "core/layers/attention.py").read_text("utf-8").splitlines()
     assert len(rows) > 10 and all(file[number - 1] == text for number, text in rows)
 
@@ -236,20 +270,32 @@ def test_the_code_on_the_page_is_the_code_in_the_file(visit: Any) -> None:
 def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:
     page = visit("show=lines&evil=1", width=390)
     assert page.evaluate("window.owned") is None and page.locator(".arith img").count() == 0
-    assert "<img src=x onerror=window.owned=1>".replace(" ", "·") in page.locator(".arith .intro").inner_text()
+    assert (
+        "<img src=x onerror=window.owned=1>".replace(" ", "·") in page.locator(".arith .intro").inner_text()
+    )
     assert page.evaluate(FITS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits_and_can_be_read(visit: Any, width: int, scheme: str) -> None:
-    page = visit("show=both&model=translator-en-es&kind=cross", width=width, scheme=scheme, has_touch=width == 390)
-    assert page.locator(".arith").get_attribute("data-mode") == page.locator(".source").get_attribute("data-mode") == scheme
+    page = visit(
+        "show=both&model=translator-en-es&kind=cross", width=width, scheme=scheme, has_touch=width == 390
+    )
+    assert (
+        page.locator(".arith").get_attribute("data-mode")
+        == page.locator(".source").get_attribute("data-mode")
+        == scheme
+    )
     page.get_by_role("button", name="All terms").click()
     assert page.evaluate(FITS), "nothing sticks out"
-    inside = page.locator(".arith .terms").evaluate_all("(all) => all.map((t) => t.scrollWidth <= t.parentElement.clientWidth + 1)")
+    inside = page.locator(".arith .terms").evaluate_all(
+        "(all) => all.map((t) => t.scrollWidth <= t.parentElement.clientWidth + 1)"
+    )
     assert len(inside) >= 5 and all(inside)
-    heights = page.locator(".arith button:visible, .source .tapped").evaluate_all("(all) => all.map((b) => b.getBoundingClientRect().height)")
+    heights = page.locator(".arith button:visible, .source .tapped").evaluate_all(
+        "(all) => all.map((b) => b.getBoundingClientRect().height)"
+    )
     assert len(heights) > 15 and min(heights) >= 24, "a finger finds every button"
 
 
@@ -261,4 +307,7 @@ def test_a_saved_table_holds_what_is_shown(visit: Any, tmp_path: Path) -> None:
     download.value.save_as(tmp_path / "cell.csv")
     text = (tmp_path / "cell.csv").read_text("utf-8-sig")
     shown = next(step for step in page.locator(".arith").evaluate(READ) if step["name"] == "scale")
-    assert shown["put"].split(" = ")[0] in text and len([row for row in text.splitlines() if row.startswith("product")]) == 33
+    assert (
+        shown["put"].split(" = ")[0] in text
+        and len([row for row in text.splitlines() if row.startswith("product")]) == 33
+    )

@@ -49,7 +49,9 @@ def test_a_link_restores_the_state_in_a_fresh_session(visitor, app_url, slug):
     visitor.goto(f"{app_url}/{slug}?{query}")
     opening = seen(visitor)
     visitor.get_by_role(role, name=name, exact=True).first.click()
-    visitor.wait_for_function("query => location.search.length > 1 && location.search.slice(1) !== query", arg=query)
+    visitor.wait_for_function(
+        "query => location.search.length > 1 && location.search.slice(1) !== query", arg=query
+    )
     state, link = seen(visitor), visitor.url
     assert state != opening
     other = visitor.context.browser.new_context(viewport={"width": 1280, "height": 1000})

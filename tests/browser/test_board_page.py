@@ -44,7 +44,10 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     settle(visitor)
     assert [shown(visitor, "q", 0, i) for i in range(3)] == found.q[2].tolist()
     cell(visitor, "k", 0, 1).click()
-    assert visitor.locator(".board td.lit").count() == 8 and "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()
+    assert (
+        visitor.locator(".board td.lit").count() == 8
+        and "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()
+    )
     visitor.reload()
     visitor.wait_for_selector('.board[data-convention="rows"]')
     assert shown(visitor, "W_Q", 2, 0) == -3, "the link brings the weight back"

@@ -60,13 +60,19 @@ def test_it_waits_for_the_visitor_with_the_title_of_its_cell(visitor: Any) -> No
     assert waiting["cell"].startswith("2,0,") and waiting["title"].endswith("computed?")
     down(visitor)
     filled = when(visitor, lambda page: page["light"] == "false" and page["source"] == 1)
-    assert filled["steps"] == 13 and (filled["cell"], filled["weight"], filled["title"]) == (waiting["cell"], waiting["weight"], waiting["title"])
+    assert filled["steps"] == 13 and (filled["cell"], filled["weight"], filled["title"]) == (
+        waiting["cell"],
+        waiting["weight"],
+        waiting["title"],
+    )
     settle(visitor)
     frames = asked(visitor)
     for move in (up, down, up, down):
         move(visitor)
         settle(visitor)
-    assert asked(visitor) == frames and visitor.evaluate(READ)["steps"] == 13, "scrolling past what is true says nothing"
+    assert asked(visitor) == frames and visitor.evaluate(READ)["steps"] == 13, (
+        "scrolling past what is true says nothing"
+    )
 
 
 def test_figures_of_another_cell_never_stay(visitor: Any) -> None:
@@ -97,7 +103,9 @@ def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
 
     def both() -> tuple[str | None, str | None]:
         settle(visitor)
-        return visitor.locator(CELL).get_attribute("data-path"), visitor.locator(SOURCE).get_attribute("data-path")
+        return visitor.locator(CELL).get_attribute("data-path"), visitor.locator(SOURCE).get_attribute(
+            "data-path"
+        )
 
     path = "layer.2.self_attn."
     visitor.locator(f'{CELL} .path:text-is("{path}heads")').first.click()
@@ -114,7 +122,9 @@ def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
     assert both() == (f"{path}heads", f"{path}heads")
 
 
-def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(chromium: Any, app_url: str) -> None:
+def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(
+    chromium: Any, app_url: str
+) -> None:
     context = chromium.new_context(viewport={"width": 390, "height": 700})
     page = context.new_page()
     page.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")

@@ -36,7 +36,12 @@ def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: 
     for page_name, page in walk(chromium, app_url, "light"):
         page.wait_for_function(READY)
         for at, chart in enumerate(page.evaluate(CHARTS)[:MOST]):
-            others = {label for label in chart["labels"] if label.partition(":")[0].split(" ") != [""] and not any(label.startswith(known) for known in BUTTONS)}
+            others = {
+                label
+                for label in chart["labels"]
+                if label.partition(":")[0].split(" ") != [""]
+                and not any(label.startswith(known) for known in BUTTONS)
+            }
             if others or not chart["whose"] or "\n" in chart["name"]:
                 wrong.append((page_name, chart))
                 continue
@@ -47,17 +52,26 @@ def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: 
             with Image.open(path) as image:
                 above = np.asarray(image.convert("L"))[: round(40 * image.width / (chart["wide"] + 32))]
             heading = slug(f"{chart['whose'][0]} {chart['name']}")[:80].rstrip("-")
-            if not slug(Path(waiting.value.suggested_filename).stem).replace("_", "-").startswith(heading.replace("_", "-")[:60]) or above.max() - int(above.min()) < 100:
+            if (
+                not slug(Path(waiting.value.suggested_filename).stem)
+                .replace("_", "-")
+                .startswith(heading.replace("_", "-")[:60])
+                or above.max() - int(above.min()) < 100
+            ):
                 wrong.append((page_name, waiting.value.suggested_filename, heading))
             saved += 1
     assert wrong == [] and saved > 40
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_heading_is_on_the_paper_of_the_theme(chromium: Any, app_url: str, tmp_path: Path, scheme: str) -> None:
+def test_the_heading_is_on_the_paper_of_the_theme(
+    chromium: Any, app_url: str, tmp_path: Path, scheme: str
+) -> None:
     page = chromium.new_context(color_scheme=scheme).new_page()
     page.goto(f"{app_url}/inside?model=gpt-mini")
-    page.wait_for_function(f"({READY})() && document.querySelector('[data-testid=\"stVegaLiteChart\"][data-whose]')")
+    page.wait_for_function(
+        f"({READY})() && document.querySelector('[data-testid=\"stVegaLiteChart\"][data-whose]')"
+    )
     with page.expect_download() as waiting:
         page.evaluate(SAVE, 0)
     waiting.value.save_as(tmp_path / "chart.png")

@@ -32,7 +32,9 @@ def texts(page) -> list[str]:
     return page.locator('[data-testid="stText"]').all_inner_texts()
 
 
-def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_without_the_server(visitor, app_url):
+def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_without_the_server(
+    visitor, app_url
+):
     opened(visitor, app_url + PAIR)
     visitor.locator(f"{HEATS} .frame").first.focus()
     visitor.keyboard.press("ArrowDown")
@@ -96,24 +98,36 @@ def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
 
 def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
-    pills = visitor.locator('[data-testid="stButtonGroup"]').filter(has_text="Where they differ most").get_by_role("radio")
+    pills = (
+        visitor.locator('[data-testid="stButtonGroup"]')
+        .filter(has_text="Where they differ most")
+        .get_by_role("radio")
+    )
     pills.nth(1).click()
     settle(visitor)
     row = visitor.url.split("compare.row=")[1].split("&")[0]
-    rows = [cell.split(",")[0] for cell in visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")[:2]]
+    rows = [
+        cell.split(",")[0]
+        for cell in visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")[:2]
+    ]
     assert rows == [row, row]
     visitor.locator(f"{HEATS} .frame").nth(1).focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         visitor.keyboard.press(key)
     settle(visitor)
     cells = visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")
-    assert visitor.url.split("compare.row=")[1].split("&")[0] == cells[0].split(",")[0] == cells[1].split(",")[0]
+    assert (
+        visitor.url.split("compare.row=")[1].split("&")[0] == cells[0].split(",")[0] == cells[1].split(",")[0]
+    )
 
 
 def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
     pinned = ""
     for layer, head in ((3, 6), (2, 1)):
-        visitor.goto(app_url + f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}")
+        visitor.goto(
+            app_url
+            + f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}"
+        )
         visitor.wait_for_selector("[data-cell][data-scale]")
         settle(visitor)
         visitor.get_by_role("button", name="Pin", exact=True).click()

@@ -73,13 +73,24 @@ def test_bars_that_only_show_have_no_buttons(visit: Any) -> None:
 def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> None:
     bars = visit("ways").part("candidates")
     line, table = bars.locator(".way .line"), bars.locator(".way .stages")
-    assert line.inner_text() == "·the score 2.0 → e2.0 = 7.4" and line.locator("sup").inner_text() == "2.0" and not table.is_visible()
+    assert (
+        line.inner_text() == "·the score 2.0 → e2.0 = 7.4"
+        and line.locator("sup").inner_text() == "2.0"
+        and not table.is_visible()
+    )
     bars.locator(".row").nth(1).hover()
-    assert bars.get_attribute("data-way") == "7" and line.inner_text() == "<b> score 1.0 → cut by top-k 1: it is 2nd" and bars.locator(".way b b").count() == 0
+    assert (
+        bars.get_attribute("data-way") == "7"
+        and line.inner_text() == "<b> score 1.0 → cut by top-k 1: it is 2nd"
+        and bars.locator(".way b b").count() == 0
+    )
     line.hover()
     assert bars.get_attribute("data-way") == "5"
     line.click()
-    assert table.locator("tr").all_inner_texts()[1].split("\t") == ["e to the x", "e2.0", "7.4"] and line.get_attribute("aria-expanded") == "true"
+    assert (
+        table.locator("tr").all_inner_texts()[1].split("\t") == ["e to the x", "e2.0", "7.4"]
+        and line.get_attribute("aria-expanded") == "true"
+    )
 
 
 @pytest.mark.parametrize("show", ["ways", "told"])
@@ -100,10 +111,16 @@ def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
 def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
     seen = visit("ways")
     table = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
-    assert table[0][-3:] == ["logit", "top-k 1", "cut by the rule"] and table[2][-3:] == ["1", "", "top-k 1: it is 2nd"]
+    assert table[0][-3:] == ["logit", "top-k 1", "cut by the rule"] and table[2][-3:] == [
+        "1",
+        "",
+        "top-k 1: it is 2nd",
+    ]
     scores = np.load(seen.saved("npz", tmp_path))["scores"]
     assert scores.tolist() == [[2.0, 2.0], [1.0, -math.inf]]
-    assert "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]  # the line of the taken token
+    assert (
+        "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]
+    )  # the line of the taken token
 
 
 def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
@@ -112,7 +129,10 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
     line.locator(".token").nth(1).hover()
     assert line.get_attribute("data-hover") == "1"
-    assert "Step 2" in line.locator(".told").inner_text() and "surprisal 1.50 bits" in line.locator(".told").inner_text()
+    assert (
+        "Step 2" in line.locator(".told").inner_text()
+        and "surprisal 1.50 bits" in line.locator(".told").inner_text()
+    )
     assert len(seen.sent) == before
     line.locator(".token").nth(1).click()
     seen.says("gone 1")

@@ -42,12 +42,18 @@ class Hands:
 
     def has(self, *parts: str) -> None:
         """The focus is, or comes, where the visitor was."""
-        self.page.wait_for_function(f"(parts) => {{ const said = ({FOCUS})(); return parts.every((part) => said.includes(part)); }}", arg=list(parts), timeout=PATIENCE)
+        self.page.wait_for_function(
+            f"(parts) => {{ const said = ({FOCUS})(); return parts.every((part) => said.includes(part)); }}",
+            arg=list(parts),
+            timeout=PATIENCE,
+        )
 
     def sees(self, instrument: str, **data: str) -> None:
         """Until the instrument says this in its data attributes."""
         for name, value in data.items():
-            self.page.locator(f'.atlas.{instrument}[data-{name}="{value}"]').first.wait_for(state="attached", timeout=PATIENCE)
+            self.page.locator(f'.atlas.{instrument}[data-{name}="{value}"]').first.wait_for(
+                state="attached", timeout=PATIENCE
+            )
 
     def counts(self, instrument: str, name: str, least: int) -> None:
         """Until a number in the instrument's data attributes is so large."""
@@ -140,7 +146,9 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.press("p")
     hands.page.get_by_role("button", name="Play").wait_for(timeout=PATIENCE)
     hands.settled()
-    hands.tab_to("button", "Play", back=True)  # and by its button: the other stands in its place and has the focus
+    hands.tab_to(
+        "button", "Play", back=True
+    )  # and by its button: the other stands in its place and has the focus
     hands.press("Enter")
     hands.has("button", "Stop")
     hands.press("Enter")
@@ -175,7 +183,12 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
 def test_the_views_stand_in_one_row_on_a_phone_and_none_is_hidden(opened: Any) -> None:
     hands = opened(viewport={"width": 390, "height": 844})
     names = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "KV cache")
-    views = [hands.page.get_by_role("radio", name=name).or_(hands.page.get_by_role("button", name=name, exact=True)).first for name in names]
+    views = [
+        hands.page.get_by_role("radio", name=name)
+        .or_(hands.page.get_by_role("button", name=name, exact=True))
+        .first
+        for name in names
+    ]
     assert len({round(one.bounding_box()["y"]) for one in views}) == 1
     assert hands.page.evaluate("document.documentElement.scrollWidth") == 390
     hands.tab_to("Watch it write")

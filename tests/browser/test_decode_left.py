@@ -98,15 +98,21 @@ def visit(browser: Any, server: Server, query: str) -> Any:
     return context, page
 
 
-def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(chromium: Any, server: Server) -> None:
+def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(
+    chromium: Any, server: Server
+) -> None:
     context, _ = visit(chromium, server, f"decode.n={STEPS}")
     until(lambda: server.steps >= 5)
     context.close()
     computed = stays(server)
     assert 5 <= computed < STEPS - 30
 
-    context, page = visit(chromium, server, f"decode.n={computed + 2}")  # the engine serves the next one, and what was computed is not computed again
-    page.wait_for_selector(f'.atlas.timeline[data-steps="{computed + 2}"]', state="attached", timeout=PATIENCE * 1000)
+    context, page = visit(
+        chromium, server, f"decode.n={computed + 2}"
+    )  # the engine serves the next one, and what was computed is not computed again
+    page.wait_for_selector(
+        f'.atlas.timeline[data-steps="{computed + 2}"]', state="attached", timeout=PATIENCE * 1000
+    )
     assert computed + 2 <= server.steps <= computed + 4
     assert len(set(server.lines("step"))) >= server.steps - 1
     context.close()

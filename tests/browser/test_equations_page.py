@@ -37,8 +37,17 @@ def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(page: Any) -> No
     first, second = page.locator(".equation").nth(0), page.locator(".equation").nth(1)
     first.locator('[data-sign="a_ij"].sign').click()
     told = first.locator(".told").inner_text()
-    assert "attention weight" in told and "one number" in told and "Eq. (5)" in told and "row 2 of the matrix" in told
-    assert page.evaluate("globalThis.marked") == {"sign": "a_ij", "leaf": "attn.pattern", "words": "row 2 of the matrix"}
+    assert (
+        "attention weight" in told
+        and "one number" in told
+        and "Eq. (5)" in told
+        and "row 2 of the matrix" in told
+    )
+    assert page.evaluate("globalThis.marked") == {
+        "sign": "a_ij",
+        "leaf": "attn.pattern",
+        "words": "row 2 of the matrix",
+    }
     first.locator('[data-sign="h_j"].sign').focus()
     page.keyboard.press("Enter")
     assert "p × 1" in first.locator(".told").inner_text()

@@ -27,5 +27,8 @@ def test_every_step_fits_without_scrolling(visitor: Any, app_url: str, entry: pa
                 high[step, height] = [tall, window]
         if step < len(entry.steps):
             visitor.keyboard.press("ArrowRight")
-            visitor.wait_for_function("step => new URLSearchParams(location.search).get(step[0]) === step[1]", arg=[f"{entry.slug}.step", str(step + 1)])
+            visitor.wait_for_function(
+                "step => new URLSearchParams(location.search).get(step[0]) === step[1]",
+                arg=[f"{entry.slug}.step", str(step + 1)],
+            )
     assert high == {}, "higher than the window"

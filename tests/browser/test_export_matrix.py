@@ -78,7 +78,12 @@ elif show == "weighing":
 elif show == "words":
     words_view(look, english, english, allowed=may, layout="one", reading=True, **more)
 """
-FOUND = ((name, value) for _, name, _ in pkgutil.iter_modules(instruments.__path__) if name != "kit" for value in vars(importlib.import_module(f"viz.instruments.{name}.{name}")).values())
+FOUND = (
+    (name, value)
+    for _, name, _ in pkgutil.iter_modules(instruments.__path__)
+    if name != "kit"
+    for value in vars(importlib.import_module(f"viz.instruments.{name}.{name}")).values()
+)
 DECLARED = {name: value for name, value in FOUND if isinstance(value, Instrument)}
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -96,9 +101,16 @@ def check_table(path: Path, counted: bool) -> None:
     with path.open(encoding="utf-8-sig", newline="") as file:
         head, *rows = csv.reader(file)
     assert rows and {len(row) for row in rows} == {len(head)} and len(set(head)) == len(head)
-    columns = {name: [cell for cell in column if cell] for name, column in zip(head, zip(*rows, strict=True), strict=True)}
+    columns = {
+        name: [cell for cell in column if cell]
+        for name, column in zip(head, zip(*rows, strict=True), strict=True)
+    }
     numeric = {name: cells for name, cells in columns.items() if cells and all(map(number, cells))}
-    assert {name: cells for name, cells in numeric.items() if any(sign in cell for cell in cells for sign in "\u2212%")} == {}
+    assert {
+        name: cells
+        for name, cells in numeric.items()
+        if any(sign in cell for cell in cells for sign in "\u2212%")
+    } == {}
     assert numeric or not counted
 
 
@@ -106,33 +118,57 @@ def check_archive(path: Path, told: dict[str, Any]) -> None:
     """Whose numbers, exact numbers, and words."""
     with np.load(path, allow_pickle=False) as arrays:
         found = {name: arrays[name] for name in arrays}
-    assert {name: found[name].ravel()[-1].item() for name in told} == told  # several heads are named one after the other
+    assert {
+        name: found[name].ravel()[-1].item() for name in told
+    } == told  # several heads are named one after the other
     own = {name: array for name, array in found.items() if name not in TOLD and not name.endswith(".axes")}
-    assert any(array.dtype.kind == "f" or array.dtype == bool for array in own.values()) and any(array.dtype.kind == "U" and array.ndim for array in own.values()), list(own)
+    assert any(array.dtype.kind == "f" or array.dtype == bool for array in own.values()) and any(
+        array.dtype.kind == "U" and array.ndim for array in own.values()
+    ), list(own)
     assert "exactness" not in own and all(array.dtype != object for array in own.values())
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+def test_what_an_instrument_offers_to_save_is_complete(
+    name: str, visit: Visitor, chromium: Any, tmp_path: Path
+) -> None:
     seen = visit(name, permissions=["clipboard-read", "clipboard-write"])
     seen.page.locator(".save-open:not(.compare)").first.wait_for()
-    offered = seen.page.locator(".save-list").first.locator(".save-item").evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
+    offered = (
+        seen.page.locator(".save-list")
+        .first.locator(".save-item")
+        .evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
+    )
     assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "py", "copy"]
     files = {kind: seen.saved(kind, tmp_path) for kind in offered if kind != "copy"}
-    every = any(word in files["svg"].name for word in ("all-heads", "-steps"))  # such a picture is of no single layer and head
-    assert all(re.match("translator-en-es-cross-(l1-h(5|0)|all-heads|steps)", path.name) for path in files.values()), list(files.values())
+    every = any(
+        word in files["svg"].name for word in ("all-heads", "-steps")
+    )  # such a picture is of no single layer and head
+    assert all(
+        re.match("translator-en-es-cross-(l1-h(5|0)|all-heads|steps)", path.name) for path in files.values()
+    ), list(files.values())
     tree = ET.fromstring(files["svg"].read_text("utf-8"))
     said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
     above = " ".join(said[:4])
-    assert re.search("translator-en-es, cross-attention" + ("" if every else ", layer 1, heads? (5|0, 5)"), above) and "\u201cShe has a white car.\u201d" in above
+    assert (
+        re.search(
+            "translator-en-es, cross-attention" + ("" if every else ", layer 1, heads? (5|0, 5)"), above
+        )
+        and "\u201cShe has a white car.\u201d" in above
+    )
     assert len(said) > 4 and "this head" not in " ".join(said)
     with Image.open(files["png"]) as image:
-        assert [image.width / 2, image.height / 2] == pytest.approx([float(tree.get("width", 0)), float(tree.get("height", 0))], abs=1)
+        assert [image.width / 2, image.height / 2] == pytest.approx(
+            [float(tree.get("width", 0)), float(tree.get("height", 0))], abs=1
+        )
         assert len(set(image.convert("RGB").resize((200, 200)).get_flattened_data())) > 10
     assert ("npz" in files) == DECLARED[name].numbers
     check_table(files["csv"], DECLARED[name].numbers)
     if DECLARED[name].numbers:
-        check_archive(files["npz"], {key: value for key, value in TOLD.items() if not every or key not in ("layer", "head")})
+        check_archive(
+            files["npz"],
+            {key: value for key, value in TOLD.items() if not every or key not in ("layer", "head")},
+        )
     assert files["py"].read_text("utf-8") == LINES + "\n" and ast.parse(LINES)
     seen.page.locator(".save-open:not(.compare)").first.click()
     seen.page.locator('.save-item[data-kind="copy"]').first.click()
@@ -143,7 +179,9 @@ def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(files["html"].as_uri())
     page.locator(".atlas[data-mode]").wait_for(state="attached")
-    assert ("" if every else "layer 1") in (told := page.locator("header.told").inner_text()) and "She has a white car." in told
+    assert ("" if every else "layer 1") in (
+        told := page.locator("header.told").inner_text()
+    ) and "She has a white car." in told
     with Image.open(io.BytesIO(page.locator(".atlas").screenshot())) as image:
         assert len(set(image.convert("RGB").get_flattened_data())) > 20
     context.close()

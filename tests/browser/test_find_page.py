@@ -68,7 +68,9 @@ def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url)
     assert points.count() >= 48
     box = points.nth(20).bounding_box()
     visitor.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    visitor.wait_for_function("() => !(location.search.includes('layer=0') && location.search.includes('head=0'))")
+    visitor.wait_for_function(
+        "() => !(location.search.includes('layer=0') && location.search.includes('head=0'))"
+    )
     settle(visitor)
     name = f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}"
     assert visitor.get_by_text(name).count()
@@ -78,5 +80,10 @@ def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url)
 
 def test_the_card_of_a_head_names_the_sentences_behind_its_score(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=kinds&layer=3&head=6", "standard deviation")
-    assert "L3.H6" in visitor.locator('[data-testid="stHeading"], h2, h3, h4').filter(has_text="gpt-mini").first.inner_text()
+    assert (
+        "L3.H6"
+        in visitor.locator('[data-testid="stHeading"], h2, h3, h4')
+        .filter(has_text="gpt-mini")
+        .first.inner_text()
+    )
     assert visitor.get_by_text("Most, ").count() == visitor.get_by_text("Least, ").count() == 1

@@ -60,7 +60,9 @@ def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app
     assert not visitor.locator(KEYS).is_visible()
 
 
-def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shuts_only_the_list(visitor, app_url):
+def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shuts_only_the_list(
+    visitor, app_url
+):
     arrived(visitor, app_url + "/masks")
     visitor.get_by_role("button", name="The list of keys").click()
     visitor.locator(KEYS).get_by_role("button", name="Close").click()
@@ -81,10 +83,32 @@ def test_a_question_mark_in_a_box_is_a_letter(visitor, app_url):
 
 
 def test_every_key_that_is_bound_is_in_the_list():
-    listed = set(re.findall(r"<kbd>(.+?)</kbd>", (ROOT / "viz" / "shell" / "stage" / "keys.html").read_text("utf-8")))
-    written = {"Right": "→", "Left": "←", "ArrowRight": "→", "ArrowLeft": "←", "Escape": "Esc", " ": "Space", "f": "F", "r": "R"}
-    buttons = {key for file in (ROOT / "viz").rglob("*.py") for key in re.findall(r'shortcut="(\w+)"', file.read_text("utf-8"))}
-    ours = {key for name in ("stage/stage", "restore") for key in re.findall(r'(?<!\.)key [!=]== "(.+?)"', (ROOT / "viz" / "shell" / f"{name}.js").read_text("utf-8").replace("event.key", "key"))}
+    listed = set(
+        re.findall(r"<kbd>(.+?)</kbd>", (ROOT / "viz" / "shell" / "stage" / "keys.html").read_text("utf-8"))
+    )
+    written = {
+        "Right": "→",
+        "Left": "←",
+        "ArrowRight": "→",
+        "ArrowLeft": "←",
+        "Escape": "Esc",
+        " ": "Space",
+        "f": "F",
+        "r": "R",
+    }
+    buttons = {
+        key
+        for file in (ROOT / "viz").rglob("*.py")
+        for key in re.findall(r'shortcut="(\w+)"', file.read_text("utf-8"))
+    }
+    ours = {
+        key
+        for name in ("stage/stage", "restore")
+        for key in re.findall(
+            r'(?<!\.)key [!=]== "(.+?)"',
+            (ROOT / "viz" / "shell" / f"{name}.js").read_text("utf-8").replace("event.key", "key"),
+        )
+    }
     assert {"P", "Home", "End"} <= buttons and {"?", "r", "f", "Escape"} <= ours
     assert {written.get(key, key) for key in (buttons | ours) - {"Tab"}} <= listed
 

@@ -70,14 +70,33 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     before = len(seen.sent)
     assert (seen.attribute("order"), seen.attribute("colour")) == ("layers", "none")
     assert tiles(seen)[:5] == ["L0.H0", "L0.H1", "L0.H2", "L0.H3", "L1.H0"]
-    choose(seen, "Order", "what they do")  # kinds in the order that Python gave, the clearest head of each first
-    assert tiles(seen) == ["L1.H1", "L0.H1", "L2.H1", "L0.H0", "L2.H0", "L1.H0", "L2.H3", "L0.H3", "L1.H3", "L0.H2", "L1.H2", "L2.H2"]
+    choose(
+        seen, "Order", "what they do"
+    )  # kinds in the order that Python gave, the clearest head of each first
+    assert tiles(seen) == [
+        "L1.H1",
+        "L0.H1",
+        "L2.H1",
+        "L0.H0",
+        "L2.H0",
+        "L1.H0",
+        "L2.H3",
+        "L0.H3",
+        "L1.H3",
+        "L0.H2",
+        "L1.H2",
+        "L2.H2",
+    ]
     choose(seen, "Order", "entropy")
     assert tiles(seen)[:3] == ["L0.H3", "L1.H3", "L2.H3"]
     assert tiles(seen)[-1] == "L2.H2"  # not a number: last
     choose(seen, "Colour", "what they do")
     assert [text.split("\n") for text in seen.page.locator(".kinds .entry").all_inner_texts()] == [
-        ["P", "previous word (3)"], ["W", "the word itself (3)"], ["S", "spread out (3)"], ["M", "a mixture (3)"]]  # fmt: skip
+        ["P", "previous word (3)"],
+        ["W", "the word itself (3)"],
+        ["S", "spread out (3)"],
+        ["M", "a mixture (3)"],
+    ]
     choose(seen, "Colour", "<b>reach</b>")
     assert seen.text(".kinds").split("\n")[:3] == ["<b>reach</b>:", "0.00", "1.00"]
     assert walk(seen, "Home") == "L0.H3"
@@ -123,7 +142,9 @@ def test_the_pointer_shows_a_larger_head_and_a_finger_does_not(visit: Visitor) -
     assert (seen.attribute("hover"), seen.attribute("preview")) == ("L0.H0", "L0.H0 160")
     large = seen.page.locator(".tip canvas")
     assert (large.bounding_box()["width"], large.bounding_box()["height"]) == (160, 160)
-    inks = large.evaluate("""(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size""")
+    inks = large.evaluate(
+        """(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"""
+    )
     assert inks > 20
     tip, x = seen.page.locator(".tip").bounding_box(), frame.bounding_box()["x"] + 90
     assert not tip["x"] <= x <= tip["x"] + tip["width"]  # never on the tile itself
@@ -169,8 +190,23 @@ def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: V
 def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
     seen = visit("some&grid=m0.kind")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
-    assert rows[0] == ["layer", "head", "kind", "score", "entropy", "<b>reach</b>", "query position", "key position", "query", "key", "weight"]
-    assert sorted({f"L{row[0]}.H{row[1]}" for row in rows[1:]}) == sorted(tiles(seen)) and len(rows) == 1 + 12 * 100
+    assert rows[0] == [
+        "layer",
+        "head",
+        "kind",
+        "score",
+        "entropy",
+        "<b>reach</b>",
+        "query position",
+        "key position",
+        "query",
+        "key",
+        "weight",
+    ]
+    assert (
+        sorted({f"L{row[0]}.H{row[1]}" for row in rows[1:]}) == sorted(tiles(seen))
+        and len(rows) == 1 + 12 * 100
+    )
     assert any(row[4] in ("nan", "") for row in rows[1:])
     arrays = np.load(seen.saved("npz", tmp_path))
     assert arrays["weights"].shape == (3, 4, 10, 10)

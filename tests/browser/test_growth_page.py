@@ -32,7 +32,9 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
     slider.focus()
     at = chosen(visitor, "growth.step")
     visitor.keyboard.press("ArrowRight")
-    visitor.wait_for_function("at => new URLSearchParams(location.search).get('growth.step') !== at", arg=at or None)
+    visitor.wait_for_function(
+        "at => new URLSearchParams(location.search).get('growth.step') !== at", arg=at or None
+    )
     settle(visitor)
     step = int(chosen(visitor, "growth.step"))
     ends(visitor, f"At step {step:,}")
@@ -66,7 +68,11 @@ def test_a_training_is_started_seen_and_stopped(visitor, app_url):
     ends(visitor, "Yours is learning: step")
     visitor.wait_for_selector("[data-heads]", timeout=TALLEST)
     early = visitor.get_by_text("Yours is learning: step").first.inner_text()
-    visitor.wait_for_function("text => ![...document.querySelectorAll('[data-testid=stProgress]')].some(bar => bar.innerText.includes(text))", arg=early, timeout=TALLEST)
+    visitor.wait_for_function(
+        "text => ![...document.querySelectorAll('[data-testid=stProgress]')].some(bar => bar.innerText.includes(text))",
+        arg=early,
+        timeout=TALLEST,
+    )
     visitor.get_by_role("button", name="Stop").click()
     ends(visitor, "You stopped it.")
     visitor.get_by_role("button", name="Train it again").wait_for(timeout=TALLEST)

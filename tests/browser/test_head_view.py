@@ -243,7 +243,12 @@ def test_what_is_drawn_and_what_is_not_add_up_to_all_weight(visit: Any) -> None:
     seen, less = visit("known"), 0
     for at in range(1, 8):
         seen.page.locator(".field input").fill(str(at))
-        shares = [float(share) for share in re.findall(r"([\d.]+) % (?:of all weight|in )", seen.page.locator(".note").inner_text())]
+        shares = [
+            float(share)
+            for share in re.findall(
+                r"([\d.]+) % (?:of all weight|in )", seen.page.locator(".note").inner_text()
+            )
+        ]
         assert sum(shares) == pytest.approx(100, abs=0.01), shares
         less += len(shares) == 2 and min(shares) < 10
     assert less, "a share that is told with one digit beside one that is told with none would not"
@@ -307,9 +312,15 @@ def test_no_filter_without_what_it_filters(visit: Any) -> None:
 
 @pytest.mark.parametrize(
     ("query", "width", "layout"),
-    [("lines", 1280, "rows"), ("lines&n=30", 1280, "columns"), ("lines&n=12", 390, "columns"), ("chinese", 1280, "rows"),
-     ("chinese&times=4", 1280, "columns"), ("lines&layout=columns", 1280, "columns")],
-)  # fmt: skip
+    [
+        ("lines", 1280, "rows"),
+        ("lines&n=30", 1280, "columns"),
+        ("lines&n=12", 390, "columns"),
+        ("chinese", 1280, "rows"),
+        ("chinese&times=4", 1280, "columns"),
+        ("lines&layout=columns", 1280, "columns"),
+    ],
+)
 def test_the_layout_is_what_fits(visit: Any, query: str, width: int, layout: str) -> None:
     seen = visit(query, width=width)
     assert seen.get("layout") == layout
@@ -340,7 +351,9 @@ def test_texts_from_the_right(visit: Any) -> None:
     seen.page.keyboard.press("Tab")
     em = seen.page.locator(".sentence em").first
     assert (em.inner_text(), em.get_attribute("dir")) == ("في", "auto")
-    dressed = "(s) => { const d = getComputedStyle(s.querySelector('em')); return [d.unicodeBidi, d.direction]; }"
+    dressed = (
+        "(s) => { const d = getComputedStyle(s.querySelector('em')); return [d.unicodeBidi, d.direction]; }"
+    )
     assert seen.page.locator(".sentence").evaluate(dressed) == ["isolate", "rtl"]
     seen.page.locator(".lines .frame").focus()
     seen.page.keyboard.press("ArrowLeft")  # onwards in the text
@@ -368,7 +381,9 @@ def test_48_tokens_are_all_labelled(visit: Any) -> None:
 
 @pytest.mark.parametrize("layout", ["columns", "rows"])
 @pytest.mark.parametrize(("n", "heads"), [(120, 8), (512, 1)])
-def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(visit: Any, n: int, heads: int, layout: str) -> None:
+def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(
+    visit: Any, n: int, heads: int, layout: str
+) -> None:
     seen = visit(f"lines&n={n}&h={heads}&layout={layout}&causal")
     assert seen.get("scrolls") == "yes"
     assert float(seen.get("gap")) >= 0
@@ -378,7 +393,9 @@ def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(visit: An
         assert seen.get("touched") == f"query:{index}"
         assert float(seen.get("gap")) >= 0
         times.append(float(seen.get("touching")))
-    print(f"{n} tokens, {heads} heads, {layout}: all lines {drawn} ms, hover {sorted(times)[6]} ms (largest {max(times)})")
+    print(
+        f"{n} tokens, {heads} heads, {layout}: all lines {drawn} ms, hover {sorted(times)[6]} ms (largest {max(times)})"
+    )
     assert min(times) <= 16, "what it costs where nobody else needs the processor"
     seen.page.locator(".lines .frame").focus()
     seen.page.keyboard.press("End")
@@ -414,7 +431,9 @@ def test_the_keyboard_reaches_every_token(visit: Any) -> None:
     assert walked == ["query:0", "query:1", "key:1", "key:7", "query:7", "query:0", "query:0", ""]
     assert frame.evaluate("(f) => getComputedStyle(f).outlineStyle") == "solid"
     controls = seen.page.locator(".lines :is(button, select, input):visible")
-    assert controls.evaluate_all("(all) => Math.min(...all.map((c) => c.getBoundingClientRect().height))") >= 24
+    assert (
+        controls.evaluate_all("(all) => Math.min(...all.map((c) => c.getBoundingClientRect().height))") >= 24
+    )
 
 
 def test_a_link_restores_the_pinned_token(visit: Any) -> None:
@@ -480,7 +499,10 @@ def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
 def test_tokens_are_never_markup(visit: Any) -> None:
     seen = visit("odd", height=1800)
     seen.hover("query", 0)
-    assert seen.sentence() == "Reading <img src=x onerror=window.owned=1>, this head gives 100 % of its attention to <img src=x onerror=window.owned=1>."
+    assert (
+        seen.sentence()
+        == "Reading <img src=x onerror=window.owned=1>, this head gives 100 % of its attention to <img src=x onerror=window.owned=1>."
+    )
     seen.hover("query", 1)
     assert seen.sentence() == "The row of ·leading holds a number that is not finite."
     seen.hover("query", 2)
@@ -493,7 +515,9 @@ def test_tokens_are_never_markup(visit: Any) -> None:
     assert (seen.get("lines", 2), seen.get("shown", 2)) == ("1", "1.0000")
 
 
-@pytest.mark.parametrize("query", ["lines&h=8", "lines&n=30&h=12", "pair", "arabic", "chinese", "lines&n=120&h=8&layout=rows"])
+@pytest.mark.parametrize(
+    "query", ["lines&h=8", "lines&n=30&h=12", "pair", "arabic", "chinese", "lines&n=120&h=8&layout=rows"]
+)
 def test_a_phone_needs_no_sideways_scroll(visit: Any, query: str) -> None:
     seen = visit(query, width=390, height=700, has_touch=True, device_scale_factor=2)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390

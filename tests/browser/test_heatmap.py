@@ -79,7 +79,9 @@ class Seen(Visit):
     def __init__(self, page: Any, sent: list[Any] | None = None, which: int = 0) -> None:
         super().__init__(page, [] if sent is None else sent)
         self.atlas = page.locator(".atlas").nth(which)
-        self.frame, self.pane, self.tip = (self.atlas.locator(f".{name}") for name in ("frame", "pane", "tip"))
+        self.frame, self.pane, self.tip = (
+            self.atlas.locator(f".{name}") for name in ("frame", "pane", "tip")
+        )
         self.brush = self.atlas.locator(".brush")
 
     def other(self, which: int) -> Seen:
@@ -127,13 +129,24 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
     before = len(seen.sent)
     seen.hover(4, 2)
     assert seen.state("hover") == seen.state("emphasis") == "4,2"
-    for name, value in (("weight", weights[4, 2]), ("score", scores[4, 2]), ("contribution", weights[4, 2] * sizes[2])):
+    for name, value in (
+        ("weight", weights[4, 2]),
+        ("score", scores[4, 2]),
+        ("contribution", weights[4, 2] * sizes[2]),
+    ):
         assert float(seen.state(name)) == pytest.approx(value, rel=1e-5), name
     assert float(seen.state("entropy")) == pytest.approx(entropy(weights[4]), rel=1e-5)
     assert float(seen.state("received")) == pytest.approx(weights[:, 2].sum(), rel=1e-5)
     said = seen.tip.inner_text()
     assert said.startswith("car \u2192 a")
-    for words in ("weight", "score", "value-weighted", "entropy of this query", "of at most 2.32 bits", "received by this key"):
+    for words in (
+        "weight",
+        "score",
+        "value-weighted",
+        "entropy of this query",
+        "of at most 2.32 bits",
+        "received by this key",
+    ):
         assert words in said
     seen.hover(1, 5)
     assert seen.state("value") == "masked" and "masked" in seen.tip.inner_text()
@@ -170,7 +183,9 @@ def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
     assert seen.state("hover") == "3,-1" and seen.tip.inner_text().startswith("white query 3")
     seen.page.mouse.move(box["x"] + left + 12 * unit + 20, box["y"] + top + 7.5 * unit)  # its entropy
     assert seen.state("hover") == "7,-1" and "bits" in seen.tip.inner_text()
-    seen.page.mouse.move(box["x"] + left + 8.5 * unit, box["y"] + top + 12 * unit + 15)  # what the key receives
+    seen.page.mouse.move(
+        box["x"] + left + 8.5 * unit, box["y"] + top + 12 * unit + 15
+    )  # what the key receives
     assert seen.state("hover") == "-1,8" and "of all" in seen.tip.inner_text()
     assert seen.state("received") and not seen.state("entropy")
 
@@ -225,7 +240,11 @@ def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
 def test_only_lenses_with_numbers_are_offered(visit: Any) -> None:
     seen = visit("linked")
     assert seen.atlas.locator(".segment").count() == 0
-    assert visit("lenses").atlas.locator(".segment").all_inner_texts() == ["weight", "score", "value-weighted"]
+    assert visit("lenses").atlas.locator(".segment").all_inner_texts() == [
+        "weight",
+        "score",
+        "value-weighted",
+    ]
 
 
 @pytest.mark.parametrize("n", [6, 32])
@@ -352,7 +371,10 @@ def test_a_long_text_opens_a_window_that_is_announced(visit: Any) -> None:
     said = seen.atlas.locator(".said")
     assert said.get_attribute("role") == "status"
     assert said.inner_text() == "query 0\u201331, She to white; key 0\u201331, She to white"
-    assert seen.atlas.locator(".overview").is_visible() and "2 \u00d7 2 cells" in seen.atlas.locator(".overview").inner_text()
+    assert (
+        seen.atlas.locator(".overview").is_visible()
+        and "2 \u00d7 2 cells" in seen.atlas.locator(".overview").inner_text()
+    )
     assert not visit("lenses&n=128").atlas.locator(".overview").is_visible()
 
 
@@ -379,8 +401,12 @@ def test_the_brush_is_dragged_resized_and_steered(visit: Any) -> None:
     mouse.up()
     assert seen.window() == [[50, 101], [100, 181]]
     seen.brush.focus()
-    for key, window in (("ArrowDown", [[63, 114], [100, 181]]), ("Shift+ArrowLeft", [[63, 114], [100, 173]]),
-                        ("End", [[248, 299], [226, 299]]), ("Home", [[0, 51], [0, 73]])):  # fmt: skip
+    for key, window in (
+        ("ArrowDown", [[63, 114], [100, 181]]),
+        ("Shift+ArrowLeft", [[63, 114], [100, 173]]),
+        ("End", [[248, 299], [226, 299]]),
+        ("Home", [[0, 51], [0, 73]]),
+    ):
         seen.page.keyboard.press(key)
         assert seen.window() == window, key
     assert "query 0\u201351" in seen.brush.get_attribute("aria-label")
@@ -475,13 +501,28 @@ def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     seen = visit("lenses&causal", accept_downloads=True)
     seen.button("score").click()
     arrays = np.load(seen.saved("npz", tmp_path))
-    for name, values in (("weights", weights), ("scores", scores * allowed), ("contributions", weights * sizes)):
+    for name, values in (
+        ("weights", weights),
+        ("scores", scores * allowed),
+        ("contributions", weights * sizes),
+    ):
         assert np.allclose(arrays[name], values, rtol=1e-6), name
     assert np.array_equal(arrays["allowed"], allowed)
-    assert np.allclose(arrays["received"], weights.sum(0)) and np.allclose(arrays["entropy_bits"][3], entropy(weights[3]))
+    assert np.allclose(arrays["received"], weights.sum(0)) and np.allclose(
+        arrays["entropy_bits"][3], entropy(weights[3])
+    )
     with seen.saved("csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["query position", "key position", "query", "key", "weight", "score", "contribution", "allowed"]
+    assert rows[0] == [
+        "query position",
+        "key position",
+        "query",
+        "key",
+        "weight",
+        "score",
+        "contribution",
+        "allowed",
+    ]
     assert len(rows) == 37 and rows[2][4:] == ["", "", "", "0"] and rows[7][7] == "1"
     assert [float(v) for v in rows[7][4:6]] == pytest.approx([weights[1, 0], scores[1, 0]], rel=1e-6)
     drawn = seen.saved("svg", tmp_path).read_text("utf-8")
@@ -491,7 +532,9 @@ def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_page_that_stands_alone_opens_as_the_picture_is_now(visit: Any, chromium: Any, tmp_path: Path) -> None:
+def test_the_page_that_stands_alone_opens_as_the_picture_is_now(
+    visit: Any, chromium: Any, tmp_path: Path
+) -> None:
     seen = visit("lenses&n=300", accept_downloads=True)
     seen.brush.focus()
     seen.page.keyboard.press("End")
@@ -589,7 +632,10 @@ def test_a_word_without_a_counterpart_is_grey_and_called_so(visit: Any) -> None:
     assert seen.tip.inner_text().startswith("a \u2192 has no counterpart")
     left, top, unit = (float(value) for value in (seen.state("place") or "").split(","))
     spots = [(left + (c + 0.5) * unit, top + (r + 0.5) * unit) for r, c in ((2, 1), (2, 3), (0, 4), (5, 4))]
-    colours = seen.atlas.locator("canvas").first.evaluate("(canvas, spots) => spots.map(([x, y]) => [...canvas.getContext('2d').getImageData(x * canvas.width / canvas.offsetWidth, y * canvas.height / canvas.offsetHeight, 1, 1).data].join())", spots)
+    colours = seen.atlas.locator("canvas").first.evaluate(
+        "(canvas, spots) => spots.map(([x, y]) => [...canvas.getContext('2d').getImageData(x * canvas.width / canvas.offsetWidth, y * canvas.height / canvas.offsetHeight, 1, 1).data].join())",
+        spots,
+    )
     assert len(set(colours)) == 1, "one grey, no hatching"
     both = visit("lone&causal").atlas.locator(".legend .entry").evaluate_all(LEGEND)
     assert {"no counterpart", "masked"} <= set(both), "a mask still closes the others"
@@ -610,4 +656,6 @@ def test_the_label_of_a_marked_column_leaves_its_neighbours_readable(visit: Any)
     seen.hover(3, 6)
     seen.page.wait_for_function("grounds.length >= 2")
     turned = [height for height, slanted in seen.page.evaluate("grounds") if slanted]
-    assert turned and max(turned) <= unit * 0.7072 + 0.01, "no ground is wider than the lane between two slanted labels"
+    assert turned and max(turned) <= unit * 0.7072 + 0.01, (
+        "no ground is wider than the lane between two slanted labels"
+    )

@@ -17,7 +17,12 @@ def page(chromium, app_url: str) -> Iterator[object]:
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None)
+    page.on(
+        "request",
+        lambda request: (
+            wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
+        ),
+    )
     yield page
     assert wrong == []
     context.close()

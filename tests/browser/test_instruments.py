@@ -105,7 +105,11 @@ def test_draws_in_both_themes(visit: Any, show: str, scheme: str) -> None:
 
 def test_one_word_is_touched_and_the_sentence_is_true(visit: Any) -> None:
     seen = visit("words")
-    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == ("target", "4", "white:0.98")
+    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == (
+        "target",
+        "4",
+        "white:0.98",
+    )
     assert seen.sentence() == "Writing blanco, this head gives 98 % of its attention to white."
     assert seen.word("source", 3).inner_text().split() == ["white", "98", "%"]
 
@@ -116,10 +120,17 @@ def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
     pixels = "(c) => c.toDataURL()"
     picture = seen.page.locator(".atlas canvas").first.evaluate(pixels)
     seen.word("target", 3).hover()
-    assert (seen.attribute("selected"), seen.sentence()) == ("3", "Writing auto, this head gives 84 % of its attention to car.")
+    assert (seen.attribute("selected"), seen.sentence()) == (
+        "3",
+        "Writing auto, this head gives 84 % of its attention to car.",
+    )
     assert seen.page.locator(".atlas canvas").first.evaluate(pixels) != picture
     seen.word("source", 1).click()
-    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == ("source", "1", "tiene:0.90")
+    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == (
+        "source",
+        "1",
+        "tiene:0.90",
+    )
     assert seen.sentence() == "has gets most attention while writing tiene: 90 %."
     seen.word("target", 5).click()
     assert (
@@ -191,7 +202,9 @@ def test_a_tap_is_a_touch(visit: Any) -> None:
     seen.word("target", 1).tap()
     assert seen.sentence() == "Writing tiene, this head gives 90 % of its attention to has."
     assert seen.word("target", 1).evaluate("(w) => w.getBoundingClientRect().height") >= 30
-    tops = seen.page.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size")
+    tops = seen.page.locator(".upper .word").evaluate_all(
+        "(all) => new Set(all.map((w) => w.offsetTop)).size"
+    )
     assert tops == 1  # six words of large type fit one line
 
 

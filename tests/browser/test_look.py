@@ -43,7 +43,9 @@ def test_touching_a_word_changes_the_picture_without_the_server(visitor, app_url
     settle(visitor)
     car = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
     assert blanco != car and before[2]
-    assert blanco[2].startswith("white:") and car[2].startswith("car:"), "the aligner: blanco looks at white, coche or auto at car"
+    assert blanco[2].startswith("white:") and car[2].startswith("car:"), (
+        "the aligner: blanco looks at white, coche or auto at car"
+    )
     assert asked(visitor) == frames
 
 
@@ -72,7 +74,10 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.locator(".arith").scroll_into_view_if_needed()
     visitor.wait_for_selector(".arith[data-lines]")
     visitor.wait_for_selector(".source[data-taps]")
-    assert visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1 and visitor.get_by_text("The code that computed it").count() == 1
+    assert (
+        visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1
+        and visitor.get_by_text("The code that computed it").count() == 1
+    )
 
 
 def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):
@@ -110,7 +115,9 @@ def test_nonsense_in_the_link_is_told_and_the_page_works(visitor, app_url):
     assert data(visitor, "top")
     visitor.goto(app_url + "/?model=gpt-9")
     visitor.get_by_text("There is no model").first.wait_for()
-    visitor.get_by_role("button", name="Translate").or_(visitor.get_by_text("Translate", exact=True)).first.wait_for()  # the way on stands there
+    visitor.get_by_role("button", name="Translate").or_(
+        visitor.get_by_text("Translate", exact=True)
+    ).first.wait_for()  # the way on stands there
 
 
 def test_markup_in_the_sentence_stays_text(visitor, app_url):
@@ -132,7 +139,12 @@ def test_a_phone_needs_no_scrolling(chromium, app_url):
     page = context.new_page()
     opened(page, app_url + "/")
     box = page.locator(WORDS).bounding_box()
-    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 391 and box["y"] + box["height"] <= 700
+    assert (
+        box is not None
+        and box["x"] >= 0
+        and box["x"] + box["width"] <= 391
+        and box["y"] + box["height"] <= 700
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     context.close()
 
@@ -166,7 +178,10 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     visitor.get_by_text("The soup is cold because the window is open.").click()
     shows(visitor, "window", "sopa")
     assert visitor.get_by_test_id("stRadio").count() == 0, "the list closes with a choice"
-    assert "soup+is+cold" in visitor.url.replace("%20", "+") and visitor.get_by_text("fría carries the gender of sopa").count() == 1
+    assert (
+        "soup+is+cold" in visitor.url.replace("%20", "+")
+        and visitor.get_by_text("fría carries the gender of sopa").count() == 1
+    )
     assert box.input_value() == "The soup is cold because the window is open."
     sentences(visitor)
     apart(visitor)

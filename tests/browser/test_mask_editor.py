@@ -117,7 +117,11 @@ def test_shift_and_drag_is_a_rectangle_from_corner_to_corner(visit: Visitor) -> 
 def test_presets_are_buttons_and_can_be_undone(visit: Visitor) -> None:
     seen = visit("mask")
     group = seen.page.get_by_role("group", name="Masks by name")
-    assert [b.inner_text() for b in group.get_by_role("button").all()] == ["causal", "everything", "<b>window</b>"]
+    assert [b.inner_text() for b in group.get_by_role("button").all()] == [
+        "causal",
+        "everything",
+        "<b>window</b>",
+    ]
     assert group.get_by_role("button", name="causal").get_attribute("aria-pressed") == "true"
     group.get_by_role("button", name="everything").click()
     is_(seen, np.ones((6, 6)))
@@ -150,7 +154,12 @@ def test_everything_works_by_keyboard(visit: Visitor) -> None:
     is_(seen, changed(slice(0, 2), slice(2, 4), 1))
     assert seen.attribute("past") == "1"
     seen.page.keyboard.press("Shift+Tab")
-    assert seen.page.evaluate("() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.tagName; }") == "BUTTON"
+    assert (
+        seen.page.evaluate(
+            "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.tagName; }"
+        )
+        == "BUTTON"
+    )
 
 
 def test_a_stroke_leaves_no_holes_and_one_message(visit: Visitor) -> None:
@@ -173,7 +182,9 @@ def test_a_phone_and_a_finger(visit: Visitor, scheme: str) -> None:
     assert seen.attribute("allowed") == str(78 + 1)
     seen.page.touchscreen.tap(*place(seen, 1, -1))
     assert seen.attribute("allowed") == str(78 + 1 + 10)
-    buttons = seen.page.locator(".editor .tool:visible").evaluate_all("(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])")
+    buttons = seen.page.locator(".editor .tool:visible").evaluate_all(
+        "(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])"
+    )
     assert min(h for h, _ in buttons) >= 24 and max(right for _, right in buttons) <= 390
 
 

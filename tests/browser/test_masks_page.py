@@ -80,7 +80,8 @@ def test_an_emptied_row_is_told_in_words(page) -> None:
 def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
     n, row = opened(page)
     pattern, scores = (
-        page.locator(".matrix", has_text=title) for title in ("Pattern, after softmax", "Scores, before the mask")
+        page.locator(".matrix", has_text=title)
+        for title in ("Pattern, after softmax", "Scores, before the mask")
     )
     pattern.locator(".frame").focus()
     for step in ("ArrowUp", "ArrowUp", "Enter"):

@@ -19,9 +19,21 @@ TEXT = "The <b>old</b> man sat by the fire."
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a saved notebook is: each output's HTML, one under the other."""
     run = core.open_model("gpt-mini").run(TEXT)
-    pictures = [viz.words(run, 2, 5), viz.heatmap(run, 2, 5), viz.head_view(run, layer=2), viz.grid(run), viz.strip(run, 2, 5), viz.arithmetic(run, 2, 5), viz.source(run, 2)]
+    pictures = [
+        viz.words(run, 2, 5),
+        viz.heatmap(run, 2, 5),
+        viz.head_view(run, layer=2),
+        viz.grid(run),
+        viz.strip(run, 2, 5),
+        viz.arithmetic(run, 2, 5),
+        viz.source(run, 2),
+    ]
     path = tmp_path_factory.mktemp("notebook") / "explore.html"
-    path.write_text("<!doctype html><meta charset=utf-8>" + "".join(f"<div class=output>{p._repr_html_()}</div>" for p in pictures), "utf-8")
+    path.write_text(
+        "<!doctype html><meta charset=utf-8>"
+        + "".join(f"<div class=output>{p._repr_html_()}</div>" for p in pictures),
+        "utf-8",
+    )
     return path
 
 
@@ -31,7 +43,10 @@ def page(chromium: Any, kept: Path) -> Iterator[Any]:
     page, wrong = context.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:", "about:")) else wrong.append(r.url))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith(("file:", "blob:", "data:", "about:")) else wrong.append(r.url),
+    )
     page.goto(kept.as_uri())
     yield page
     assert wrong == []

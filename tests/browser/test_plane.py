@@ -64,7 +64,9 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python(visit) -> N
     drag(seen, 0, -150, 40)
     settle(seen.page)
     during = agree(seen, [{"rule": "dot", "sharpness": 2}])
-    assert during["weights"] != before["weights"] and len(seen.sent) == sent, "nothing is sent while it is dragged"
+    assert during["weights"] != before["weights"] and len(seen.sent) == sent, (
+        "nothing is sent while it is dragged"
+    )
     seen.page.mouse.up()
     settle(seen.page)
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
@@ -89,17 +91,25 @@ def test_a_blind_plane_gives_nothing_away(visit) -> None:
 
 def test_all_scores_at_once_and_a_phone(visit) -> None:
     w = ((0.4, -1.2), (0.7, 0.3))
-    every = [{"rule": "dot"}, {"rule": "scaled"}, {"rule": "cosine"}, {"rule": "cosine", "sharpness": 5}, {"rule": "general", "w": w},
-             {"rule": "linear", "q": (1, 2), "k": (-1, 0.5)},
-             {"rule": "additive", "w": ((1, 0.5, -1, 2), (0.3, 1, 1, -1), (2, 2, 0, 1)), "v": (1, -2, 0.5)},
-             {"rule": "location", "w": ((1, 0), (0, 1), (-1, 1), (2, 2))}]  # fmt: skip
+    every = [
+        {"rule": "dot"},
+        {"rule": "scaled"},
+        {"rule": "cosine"},
+        {"rule": "cosine", "sharpness": 5},
+        {"rule": "general", "w": w},
+        {"rule": "linear", "q": (1, 2), "k": (-1, 0.5)},
+        {"rule": "additive", "w": ((1, 0.5, -1, 2), (0.3, 1, 1, -1), (2, 2, 0, 1)), "v": (1, -2, 0.5)},
+        {"rule": "location", "w": ((1, 0), (0, 1), (-1, 1), (2, 2))},
+    ]
     seen = visit("all")
     before = agree(seen, every)
     drag(seen, 0, -120, -60)
     seen.page.mouse.up()
     settle(seen.page)
     after = agree(seen, every)
-    assert np.allclose(before["every"][5]["weights"], after["every"][5]["weights"]), "linear additive does not see the query"
+    assert np.allclose(before["every"][5]["weights"], after["every"][5]["weights"]), (
+        "linear additive does not see the query"
+    )
     phone = visit("all", 390)
     assert phone.width() <= 390 and phone.attribute("layout") == "stack"
 

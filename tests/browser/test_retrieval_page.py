@@ -46,13 +46,18 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     np.testing.assert_allclose(found(visitor)["mix"], again.mix, rtol=1e-12)
     visitor.get_by_text(f"Weights {', '.join(f'{w:.3f}' for w in again.weights)}, together").first.wait_for()
     opening = link.pack(OPENING)
-    assert opening not in visitor.url.split("retrieval.points=")[-1].split("&")[0] and "retrieval.points=" in visitor.url
+    assert (
+        opening not in visitor.url.split("retrieval.points=")[-1].split("&")[0]
+        and "retrieval.points=" in visitor.url
+    )
     visitor.reload()
     visitor.wait_for_selector(".plane[data-points]")
     visitor.get_by_role("radio", name="k1").or_(visitor.get_by_role("button", name="k1")).first.click()
     visitor.wait_for_selector('.plane[data-found^="{"]')
     settle(visitor)
-    assert json.loads(visitor.locator(".plane").get_attribute("data-points")) == points, "the link brings the query back"
+    assert json.loads(visitor.locator(".plane").get_attribute("data-points")) == points, (
+        "the link brings the query back"
+    )
 
 
 def test_another_word_in_the_ring_is_the_answer(visitor, app_url) -> None:

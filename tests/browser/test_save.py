@@ -19,10 +19,21 @@ from small_app import Visitor
 from viz.instruments.kit.mount import bundle, kit
 
 LOOK = [
-    [0.93, 0.04, 0.01, 0.01, 0.005, 0.005], [0.03, 0.9, 0.05, 0.01, 0.005, 0.005], [0.01, 0.02, 0.95, 0.01, 0.005, 0.005],
-    [0.01, 0.01, 0.03, 0.1, 0.84, 0.01], [0.002, 0.003, 0.005, 0.981, 0.007, 0.002], [0.2, 0.15, 0.1, 0.1, 0.25, 0.2],
-]  # fmt: skip
-EVIL = ["</script><script>window.owned=1</script>", "<!--<script>", "=1+1", '"a", b', "\u0645\u0631\u062d\u0628\u0627", "\U0001f600 x"]
+    [0.93, 0.04, 0.01, 0.01, 0.005, 0.005],
+    [0.03, 0.9, 0.05, 0.01, 0.005, 0.005],
+    [0.01, 0.02, 0.95, 0.01, 0.005, 0.005],
+    [0.01, 0.01, 0.03, 0.1, 0.84, 0.01],
+    [0.002, 0.003, 0.005, 0.981, 0.007, 0.002],
+    [0.2, 0.15, 0.1, 0.1, 0.25, 0.2],
+]
+EVIL = [
+    "</script><script>window.owned=1</script>",
+    "<!--<script>",
+    "=1+1",
+    '"a", b',
+    "\u0645\u0631\u062d\u0628\u0627",
+    "\U0001f600 x",
+]
 CODE = 'import core\nimport viz\n\nrun = core.open_model("translator-en-es").run("She has a white car.")\nviz.words(run, 1, 5)'
 APP = f"""
 import numpy as np, streamlit as st
@@ -78,7 +89,10 @@ def alone(chromium: Any) -> Iterator[Any]:
         page = context.new_page()
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url),
+        )
         page.goto(path.as_uri())
         page.wait_for_selector(".atlas[data-mode]", state="attached")
         still(page)
@@ -110,20 +124,39 @@ def test_the_menu_by_keyboard(visit: Visitor) -> None:
     seen.page.keyboard.press("ArrowDown")
     menu = seen.page.get_by_role("menu", name="Save as")
     assert menu.is_visible() and button.get_attribute("aria-expanded") == "true"
-    assert menu.get_by_role("menuitem").evaluate_all("(all) => all.map((item) => item.dataset.kind)") == ["png", "svg", "html", "csv", "npz", "py", "copy"]
+    assert menu.get_by_role("menuitem").evaluate_all("(all) => all.map((item) => item.dataset.kind)") == [
+        "png",
+        "svg",
+        "html",
+        "csv",
+        "npz",
+        "py",
+        "copy",
+    ]
 
     def walked(*keys: str) -> list[str]:
         out = []
         for key in keys:
             seen.page.keyboard.press(key)
-            out.append(seen.page.evaluate("""() => {
+            out.append(
+                seen.page.evaluate("""() => {
                 let at = document.activeElement;
                 while (at.shadowRoot) at = at.shadowRoot.activeElement;
                 return at.dataset.kind ?? at.textContent;
-            }"""))
+            }""")
+            )
         return out
 
-    assert walked("ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown", "End", "Home", "h", "n") == ["svg", "png", "copy", "png", "copy", "png", "html", "npz"]
+    assert walked("ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown", "End", "Home", "h", "n") == [
+        "svg",
+        "png",
+        "copy",
+        "png",
+        "copy",
+        "png",
+        "html",
+        "npz",
+    ]
     assert walked("Escape") == ["Save"]
     assert not menu.is_visible() and button.get_attribute("aria-expanded") == "false"
     seen.page.keyboard.press("Enter")
@@ -149,8 +182,12 @@ def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> 
     seen = visit(show, width=390, height=600, scheme=scheme, has_touch=True)
     seen.page.locator(".save-open").tap()
     box = seen.page.locator(".save-list").bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0 and box["y"] + box["height"] <= 600
-    tall = seen.page.locator(".save-item:not([hidden])").evaluate_all("(all) => Math.min(...all.map((i) => i.getBoundingClientRect().height))")
+    assert (
+        box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0 and box["y"] + box["height"] <= 600
+    )
+    tall = seen.page.locator(".save-item:not([hidden])").evaluate_all(
+        "(all) => Math.min(...all.map((i) => i.getBoundingClientRect().height))"
+    )
     assert tall >= 32 and seen.width() <= 390
     back = seen.page.locator(".save-list").evaluate("(list) => getComputedStyle(list).backgroundColor")
     assert (max(int(v) for v in back[4:-1].split(",")) < 60) == (scheme == "dark")
@@ -168,7 +205,9 @@ def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path, sch
     path = saved(seen.page, "png", tmp_path)
     assert path.name == "cross-attention-layer-2.png" and seen.attribute("saved") == path.name
     with Image.open(path) as image:
-        assert image.width == round((stage["width"] + 32) * max(2, ratio)) and image.height > stage["height"] * max(2, ratio)
+        assert image.width == round((stage["width"] + 32) * max(2, ratio)) and image.height > stage[
+            "height"
+        ] * max(2, ratio)
         pixels = image.convert("RGB")
         paper = pixels.getpixel((0, 0))
         assert (max(paper) < 60) == (scheme == "dark")
@@ -184,26 +223,48 @@ def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> Non
     assert names <= {"svg", "title", "rect", "path", "text", "tspan", "g", "defs", "clipPath", "pattern"}
     said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
     assert set(ENGLISH + SPANISH + ["98 %", "English"]) <= set(said)
-    assert "Writing blanco, this head gives 98 % of its attention to white." in said  # one text: its words keep their spaces in any font
+    assert (
+        "Writing blanco, this head gives 98 % of its attention to white." in said
+    )  # one text: its words keep their spaces in any font
     assert not re.search(r"\d\.\d{3}", text)  # two places are enough for paper
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
-    assert "Writing auto" in "".join(ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8")).itertext())
+    assert "Writing auto" in "".join(
+        ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8")).itertext()
+    )
 
 
 def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     page = visit("told").page
     path = saved(page, "svg", tmp_path)
     assert path.name == "translator-en-es-cross-l1-h5.svg"
-    said = ["".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")]
-    assert said[:2] == ["translator-en-es, cross-attention, layer 1, head 5", "\u201cShe has a white car.\u201d"]
-    assert "Writing blanco, L1.H5 gives 98 % of its attention to white." in said and "this head" in page.locator(".sentence").first.inner_text()
+    said = [
+        "".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")
+    ]
+    assert said[:2] == [
+        "translator-en-es, cross-attention, layer 1, head 5",
+        "\u201cShe has a white car.\u201d",
+    ]
+    assert (
+        "Writing blanco, L1.H5 gives 98 % of its attention to white." in said
+        and "this head" in page.locator(".sentence").first.inner_text()
+    )
     with np.load(saved(page, "npz", tmp_path)) as arrays:
-        assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == ("translator-en-es", "cross", 1, 5)
+        assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == (
+            "translator-en-es",
+            "cross",
+            1,
+            5,
+        )
     note = page.locator(".note").last.inner_text()
-    assert sum(float(share) for share in re.findall(r"([\d.]+) %(?: of| in)", note.split(" under ")[0])) == pytest.approx(100, abs=1e-9)
+    assert sum(
+        float(share) for share in re.findall(r"([\d.]+) %(?: of| in)", note.split(" under ")[0])
+    ) == pytest.approx(100, abs=1e-9)
     offline = alone(saved(page, "html", tmp_path))
-    assert "layer 1, head 5" in offline.locator(".told").inner_text() and "this head" not in offline.locator("body").inner_text()
+    assert (
+        "layer 1, head 5" in offline.locator(".told").inner_text()
+        and "this head" not in offline.locator("body").inner_text()
+    )
 
 
 @pytest.mark.parametrize("show", ["words", "heat", "mask", "grid", "lines", "strip"])
@@ -212,9 +273,13 @@ def test_each_instrument_saves_each_kind(visit: Visitor, alone: Any, tmp_path: P
     before = len(seen.sent)
     files = {kind: saved(seen.page, kind, tmp_path) for kind in ("png", "svg", "html", "csv", "npz")}
     with Image.open(files["png"]) as image:
-        assert image.width > 500 and len(set(image.convert("RGB").resize((200, 200)).get_flattened_data())) > 10
+        assert (
+            image.width > 500 and len(set(image.convert("RGB").resize((200, 200)).get_flattened_data())) > 10
+        )
         tree = ET.fromstring(files["svg"].read_text("utf-8"))
-        assert [float(tree.get("width")), float(tree.get("height"))] == pytest.approx([image.width / 2, image.height / 2], abs=1)
+        assert [float(tree.get("width")), float(tree.get("height"))] == pytest.approx(
+            [image.width / 2, image.height / 2], abs=1
+        )
     assert not list(tree.iter(f"{SVG}image"))  # lines and letters only
     with files["csv"].open(encoding="utf-8-sig", newline="") as file:
         assert len({len(row) for row in csv.reader(file)}) == 1
@@ -224,25 +289,43 @@ def test_each_instrument_saves_each_kind(visit: Visitor, alone: Any, tmp_path: P
     with Image.open(io.BytesIO(page.locator(".atlas").screenshot())) as image:
         assert len(set(image.convert("RGB").get_flattened_data())) > 20
     assert page.locator(".save-item[data-kind=py]").get_attribute("hidden") is None
-    assert len(seen.sent) == before + (show == "grid")  # its thumbnails are rounded: asked once for all files that hold numbers
+    assert len(seen.sent) == before + (
+        show == "grid"
+    )  # its thumbnails are rounded: asked once for all files that hold numbers
 
 
-def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(visit: Visitor, tmp_path: Path) -> None:
+def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(
+    visit: Visitor, tmp_path: Path
+) -> None:
     seen = visit("heat")
     tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
     open_cells = int(np.tri(12, k=2).sum())
-    cells = [r for r in tree.iter(f"{SVG}rect") if r.get("width") == r.get("height") and (r.get("fill") or "none") != "none"]
-    assert len(cells) >= open_cells and not list(tree.iter(f"{SVG}image")) and len(list(tree.iter(f"{SVG}pattern"))) == 1
+    cells = [
+        r
+        for r in tree.iter(f"{SVG}rect")
+        if r.get("width") == r.get("height") and (r.get("fill") or "none") != "none"
+    ]
+    assert (
+        len(cells) >= open_cells
+        and not list(tree.iter(f"{SVG}image"))
+        and len(list(tree.iter(f"{SVG}pattern"))) == 1
+    )
     large = ET.fromstring(saved(visit("heat&n=80").page, "svg", tmp_path).read_text("utf-8"))
     assert len(list(large.iter(f"{SVG}image"))) == 1 and len(list(large.iter(f"{SVG}rect"))) < 100
 
 
-def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
+    visit: Visitor, alone: Any, tmp_path: Path
+) -> None:
     seen = visit("heat")
     true = np.random.default_rng(0).dirichlet(np.full(12, 0.3), size=12)
     with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))[1:]
-    assert rows[1 * 12 + 2][4] == "nan" and rows[0 * 12 + 11][4:] == ["", "0"] and np.float32(rows[4 * 12 + 3][4]) == np.float32(true[4, 3])
+    assert (
+        rows[1 * 12 + 2][4] == "nan"
+        and rows[0 * 12 + 11][4:] == ["", "0"]
+        and np.float32(rows[4 * 12 + 3][4]) == np.float32(true[4, 3])
+    )
     page = alone(saved(seen.page, "html", tmp_path))
     left, top, unit = (float(v) for v in page.locator(".atlas").get_attribute("data-place").split(","))
     pane = page.locator(".pane").bounding_box()
@@ -250,7 +333,9 @@ def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(visit: Visitor, alo
     assert page.locator(".atlas").get_attribute("data-hover") == "7,4"
     assert float(page.locator(".atlas").get_attribute("data-value")) == float(np.float32(true[7, 4]))
     page.mouse.click(pane["x"] + left + 4.5 * unit, pane["y"] + top + 7.5 * unit)
-    assert page.locator(".atlas").get_attribute("data-cell") == "7,4"  # a click marks; there is nobody to tell
+    assert (
+        page.locator(".atlas").get_attribute("data-cell") == "7,4"
+    )  # a click marks; there is nobody to tell
 
 
 def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path) -> None:
@@ -320,7 +405,9 @@ def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
     assert len(seen.sent) == before
 
 
-def test_the_numbers_of_a_long_text_are_drawn_rounded_and_saved_as_they_are(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+def test_the_numbers_of_a_long_text_are_drawn_rounded_and_saved_as_they_are(
+    visit: Visitor, alone: Any, tmp_path: Path
+) -> None:
     seen = visit("many")
     assert "in steps of" in seen.page.locator(".note").inner_text()
     true = np.float32(np.random.default_rng(0).dirichlet(np.full(60, 0.3), size=60))
@@ -341,7 +428,9 @@ def test_python_is_saved_and_copied_each_by_its_name(visit: Visitor, address: st
     item.click()
     seen.page.get_by_role("button", name="Copied").wait_for()
     assert seen.page.evaluate("navigator.clipboard.readText()") == CODE
-    assert saved(seen.page, "py", tmp_path).read_text("utf-8") == CODE + "\n" and seen.attribute("saved").endswith(".py")
+    assert saved(seen.page, "py", tmp_path).read_text("utf-8") == CODE + "\n" and seen.attribute(
+        "saved"
+    ).endswith(".py")
 
 
 def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, tmp_path: Path) -> None:
@@ -350,7 +439,10 @@ def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, 
     page.emulate_media(color_scheme="dark")  # drawn anew
     page.locator('.atlas[data-mode="dark"]').wait_for()
     page.locator(".save-open").click()
-    assert page.locator('.save-item[data-kind="py"]').is_visible() and not page.locator('.save-item[data-kind="copy"]').is_visible()
+    assert (
+        page.locator('.save-item[data-kind="py"]').is_visible()
+        and not page.locator('.save-item[data-kind="copy"]').is_visible()
+    )
 
 
 # ---------------------------------------------------------------- a page that stands alone
@@ -362,14 +454,23 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     first = saved(seen.page, "html", tmp_path)
     page = alone(first, color_scheme="dark")
     assert page.locator(".atlas").get_attribute("data-mode") == "dark"
-    assert page.locator(".sentence").inner_text() == "Writing auto, this head gives 84 % of its attention to car."  # as it was when saved
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing auto, this head gives 84 % of its attention to car."
+    )  # as it was when saved
     page.locator('.word[data-side="target"][data-index="4"]').hover()
-    assert page.locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98 % of its attention to white."
+    )
     page.emulate_media(color_scheme="light")
     page.locator('.atlas[data-mode="light"]').wait_for()
     (tmp_path / "again").mkdir()
     again = saved(page, "html", tmp_path / "again")
-    assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
+    assert (
+        alone(again).locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98 % of its attention to white."
+    )
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert np.array_equal(arrays["weights"], np.float32(LOOK))
 
@@ -417,7 +518,9 @@ function paint(pen, theme, hatching) {
 def test_svg_pen_draws_what_a_canvas_draws(bench: Any) -> None:
     """The same strokes on both, compared pixel by pixel at twice the size."""
     different, svg = bench.evaluate(
-        "async () => {" + PAINT + """
+        "async () => {"
+        + PAINT
+        + """
         const { SvgPen, hatching, readTheme } = kit, theme = readTheme(document.querySelector(".atlas"));
         const sheet = () => { const c = document.createElement("canvas"); c.width = 600; c.height = 400; const p = c.getContext("2d"); return p; };
         const canvas = sheet(), drawn = sheet(), pen = new SvgPen(300, 200);
@@ -463,11 +566,30 @@ def test_every_kind_of_array_comes_back(bench: Any, tmp_path: Path) -> None:
     with np.load(path, allow_pickle=False) as arrays:
         back = {name: arrays[name] for name in arrays}
     assert np.array_equal(back["f4"], np.float32([[0.1, np.nan, np.inf], [-1, 0, 3e-8]]), equal_nan=True)
-    assert back["f8"].tolist() == [0.1, 1e300] and back["u1"].tolist() == [0, 128, 255] and back["i4"].tolist() == [-5]
-    assert back["b1"].tolist() == [[False], [True]] and back["cube"].tolist() == [[[1, 2]], [[3, 4]]] and back["none"].shape == (0, 4)
-    assert back["words"].tolist() == ["", "\U0001f600\ufffd", "<b>"] and back["f4.axes"].tolist() == ["query", "key"]
+    assert (
+        back["f8"].tolist() == [0.1, 1e300]
+        and back["u1"].tolist() == [0, 128, 255]
+        and back["i4"].tolist() == [-5]
+    )
+    assert (
+        back["b1"].tolist() == [[False], [True]]
+        and back["cube"].tolist() == [[[1, 2]], [[3, 4]]]
+        and back["none"].shape == (0, 4)
+    )
+    assert back["words"].tolist() == ["", "\U0001f600\ufffd", "<b>"] and back["f4.axes"].tolist() == [
+        "query",
+        "key",
+    ]
     rows = list(csv.reader(io.StringIO(saved(bench, "csv", tmp_path).read_text("utf-8-sig"), newline="")))
-    assert rows == [["a", "b"], ["'=1", "0.1"], ["'+2", "nan"], ["'-3 x", "-inf"], ["'@x", "0.1"], [" pad", "1e-7"], ['q"u', "16777216"]]
+    assert rows == [
+        ["a", "b"],
+        ["'=1", "0.1"],
+        ["'+2", "nan"],
+        ["'-3 x", "-inf"],
+        ["'@x", "0.1"],
+        [" pad", "1e-7"],
+        ['q"u', "16777216"],
+    ]
 
 
 def test_no_string_of_the_code_can_end_a_script() -> None:

@@ -6,7 +6,7 @@ from settling import settle
 
 TEXT = "I am a student."
 MASKS = "masks?masks.step=6&text=I+am+a+student."
-APP = '''
+APP = """
 import numpy as np
 import streamlit as st
 from viz.instruments import mask_editor
@@ -17,7 +17,7 @@ if st.button("More"):
 words = [str(i) for i in range(n)]
 mask_editor(np.tri(n, dtype=bool), words, words, key="a")
 st.text(f"now {n}")
-'''
+"""
 LISTEN = """async () => {
   const all = globalThis.attentionAtlas.modules;
   for (const [id, made] of all) {

@@ -95,7 +95,9 @@ def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, c
     assert press(page, "3", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
     page.go_back()
     settle(page)
-    assert page.locator("h1").inner_text() == "Blackboard", "a page of the course is one press of the back button"
+    assert page.locator("h1").inner_text() == "Blackboard", (
+        "a page of the course is one press of the back button"
+    )
 
 
 def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, course: str) -> None:
@@ -103,20 +105,31 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     page.get_by_role("button", name="Present").click()
     settle(page)
     assert "present=1" in page.url
-    for hidden in ('[data-testid="stHeader"]', '[data-testid="stExpander"]', ".st-key-lesson-foot", ".st-key-restore"):
+    for hidden in (
+        '[data-testid="stHeader"]',
+        '[data-testid="stExpander"]',
+        ".st-key-lesson-foot",
+        ".st-key-restore",
+    ):
         assert not page.locator(hidden).first.is_visible(), hidden
     sizes = page.evaluate(SIZES)
     assert len(sizes) > 12 and [told for told in sizes if told[0] < 18] == []
     frame = page.locator(".matrix .frame").first
-    assert 12 * float(frame.evaluate("e => e.style.zoom")) >= 18, "the labels on the canvas have 12 and 13 px of their own"
+    assert 12 * float(frame.evaluate("e => e.style.zoom")) >= 18, (
+        "the labels on the canvas have 12 and 13 px of their own"
+    )
     page.keyboard.press("f")
     page.locator('[data-atlas-full="fits"]').wait_for()
     box = page.locator("[data-atlas-full]").bounding_box()
     assert box is not None and (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 720)
     assert page.evaluate(SIZES) and min(size for size, _ in page.evaluate(SIZES)) >= 18
     assert "present=1" in press(page, "Escape") and page.locator("[data-atlas-full]").count() == 0
-    assert "step=2" in press(page, "2") and "present=1" in press(page, "r") and "step" not in page.url, "R opens the page anew; the lecture goes on"
-    assert "present=1" in press(page, "3", "ArrowRight") and not page.url.startswith(f"{course}/blackboard"), "it travels"
+    assert "step=2" in press(page, "2") and "present=1" in press(page, "r") and "step" not in page.url, (
+        "R opens the page anew; the lecture goes on"
+    )
+    assert "present=1" in press(page, "3", "ArrowRight") and not page.url.startswith(
+        f"{course}/blackboard"
+    ), "it travels"
     assert [told for told in page.evaluate(SIZES) if told[0] < 18] == []
     assert "present" not in press(page, "Escape")
     assert page.locator('[data-testid="stHeader"]').is_visible()
@@ -142,17 +155,24 @@ def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
         asked.locator('[class*="st-key-verdict-"]').wait_for()
         settle(page)
         box = asked.bounding_box()
-        assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (slug, "answered")
+        assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (
+            slug,
+            "answered",
+        )
 
 
 def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, course: str) -> None:
     """A field as narrow as its type is large cuts the last digits off."""
     for slug, step in {"self_attention": 2, "permutation": 1, "soft_and_hard": 3}.items():
         visit(page, f"{course}/{slug}?present=1&{slug}.step={step}&{slug}.draw=1538")
-        assert page.locator('[data-testid="stNumberInput"] input').evaluate_all("fields => fields.map((e) => [e.value, e.scrollWidth <= e.clientWidth, e.clientWidth > 60])") == [["1538", True, True]], slug
+        assert page.locator('[data-testid="stNumberInput"] input').evaluate_all(
+            "fields => fields.map((e) => [e.value, e.scrollWidth <= e.clientWidth, e.clientWidth > 60])"
+        ) == [["1538", True, True]], slug
 
 
-FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
+FREE = (
+    "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
+)
 
 
 def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
@@ -182,7 +202,15 @@ def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> N
     assert theme.contrast(letters, ground) >= 4.5
 
 
-WHOLE = ("complexity?complexity.step=1", "alignment?alignment.step=4", "self_attention?self_attention.step=3", "walk_through?walk_through.step=3", "masks?masks.step=6", "what_if?present=1", "?present=1")
+WHOLE = (
+    "complexity?complexity.step=1",
+    "alignment?alignment.step=4",
+    "self_attention?self_attention.step=3",
+    "walk_through?walk_through.step=3",
+    "masks?masks.step=6",
+    "what_if?present=1",
+    "?present=1",
+)
 """A wide chart, two matrices, pairs of pictures (a chart beside an instrument, three matrices), a page, the words of Look."""
 DRAWN = """() => {
   const seen = [], walk = (root) => root.querySelectorAll("*").forEach((e) => {
@@ -201,13 +229,20 @@ def _fits(page: Any, address: str, window: tuple[int, int]) -> None:
     whole.wait_for()
     page.wait_for_function(f"({DRAWN})().length")
     seen = page.evaluate(DRAWN)
-    left, top, right, bottom = min(box[0] for box in seen), min(box[1] for box in seen), max(box[2] for box in seen), max(box[3] for box in seen)
+    left, top, right, bottom = (
+        min(box[0] for box in seen),
+        min(box[1] for box in seen),
+        max(box[2] for box in seen),
+        max(box[3] for box in seen),
+    )
     assert min(left, top) >= 0 and right <= width and bottom <= height, (address, seen)
     assert max((right - left) / width, (bottom - top) / height) > 0.85, (address, seen)
 
 
 @pytest.mark.parametrize("window", [(1280, 720), (1920, 1080)], ids=["1280x720", "1920x1080"])
-def test_the_picture_in_the_whole_window_fits_it_both_ways(page: Any, course: str, window: tuple[int, int]) -> None:
+def test_the_picture_in_the_whole_window_fits_it_both_ways(
+    page: Any, course: str, window: tuple[int, int]
+) -> None:
     """The key is pressed as soon as there are keys: it holds for the picture that comes."""
     page.set_viewport_size({"width": window[0], "height": window[1]})
     for address in WHOLE:
@@ -226,7 +261,9 @@ def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, 
     page.wait_for_function(f"({DRAWN})().every((box) => box[2] <= 900)")
     _fits(page, "another window", (900, 1000))
     page.evaluate("document.querySelector('[data-atlas-full]').firstElementChild.style.minHeight = '1500px'")
-    page.wait_for_function("document.querySelector('[data-atlas-full]').firstElementChild.getBoundingClientRect().height <= 1000")
+    page.wait_for_function(
+        "document.querySelector('[data-atlas-full]').firstElementChild.getBoundingClientRect().height <= 1000"
+    )
     page.evaluate("document.querySelector('[data-atlas-full]').removeAttribute('data-atlas-full')")
     page.locator('[data-atlas-full="fits"]').wait_for()
     page.keyboard.press("ArrowLeft")
@@ -241,7 +278,9 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
     for name in ("Leave Present", "The picture in the whole window", "Back", "Next"):
         button = page.get_by_role("button", name=name, exact=True)
         box = button.bounding_box()
-        assert box is not None and min(box["width"], box["height"]) >= 44 and box["x"] + box["width"] <= 1280, name
+        assert (
+            box is not None and min(box["width"], box["height"]) >= 44 and box["x"] + box["width"] <= 1280
+        ), name
     page.get_by_role("button", name="Next", exact=True).tap()
     page.wait_for_url("**step=2*")
     settle(page)
@@ -257,7 +296,13 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
     context.close()
 
 
-TALLEST = {"heads_compared": (1, 5), "masks": (4, 6), "training_and_inference": (4,), "alignment": (4,), "walk_through": (3,)}
+TALLEST = {
+    "heads_compared": (1, 5),
+    "masks": (4, 6),
+    "training_and_inference": (4,),
+    "alignment": (4,),
+    "walk_through": (3,),
+}
 """Steps that were up to 400 pixels too high for 1280 x 720, and one that left most of a large screen empty."""
 OVER = """() => { const main = document.querySelector('[data-testid="stMain"]'); return main.scrollHeight - main.clientHeight; }"""
 TIMES = "() => Number(getComputedStyle(document.documentElement).getPropertyValue('--atlas-room'))"
@@ -272,6 +317,12 @@ def test_a_step_is_as_large_as_its_window_and_all_of_it_is_on_the_screen(page: A
                 page.set_viewport_size({"width": width, "height": height})
                 visit(page, f"{course}/{slug}?present=1&{slug}.step={step}", ".st-key-room-body")
                 over, times, usual = page.evaluate(OVER), page.evaluate(TIMES), height / 720
-                assert over <= 4 or (times <= 0.701 * usual and over <= height / 6), (slug, step, height, over, times)
+                assert over <= 4 or (times <= 0.701 * usual and over <= height / 6), (
+                    slug,
+                    step,
+                    height,
+                    over,
+                    times,
+                )
                 found.append(times)
             assert found[1] >= 1.4 * found[0] and found[0] >= 0.7, (slug, step, found)

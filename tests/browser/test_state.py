@@ -18,10 +18,20 @@ def page(chromium, app_url: str) -> Iterator[object]:
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: wrong.append(request.url)
-            if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None)
-    page.on("response", lambda answer: wrong.append(f"{answer.status} {answer.url}")
-            if answer.status >= 400 and "/_stcore/" not in answer.url else None)
+    page.on(
+        "request",
+        lambda request: (
+            wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
+        ),
+    )
+    page.on(
+        "response",
+        lambda answer: (
+            wrong.append(f"{answer.status} {answer.url}")
+            if answer.status >= 400 and "/_stcore/" not in answer.url
+            else None
+        ),
+    )
     yield page
     assert wrong == []
     context.close()
@@ -74,7 +84,9 @@ def test_what_travels_comes_along_and_back_takes_one_press_a_page(page, app_url:
     visit(page, f"{app_url}/course?text=mine%20%26%20%3Cb%3E&layer=2")
     page.get_by_role("link", name="Positional encoding").click()
     settled(page, lambda: path(page) == PAGE and "text" in query(page) and shows(page, "Positional encoding"))
-    assert query(page)["text"] == "mine & <b>" and "layer" not in query(page)  # a layer belongs to a model, and an exhibit has its own
+    assert query(page)["text"] == "mine & <b>" and "layer" not in query(
+        page
+    )  # a layer belongs to a model, and an exhibit has its own
     page.get_by_role("link", name="Course", exact=True).click()
     settled(page, lambda: path(page) == "/course" and "text" in query(page) and shows(page, "Course"))
     assert query(page)["text"] == "mine & <b>"

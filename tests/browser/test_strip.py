@@ -78,7 +78,11 @@ def weight(seen: Any, i: int, line: int | None = None) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_token_is_shaded_by_the_row_of_the_touched_one(visit: Visitor, scheme: str) -> None:
     seen = visit("full", scheme=scheme)
-    assert (seen.attribute("mode"), seen.attribute("selected"), seen.attribute("direction")) == (scheme, "4", "from")
+    assert (seen.attribute("mode"), seen.attribute("selected"), seen.attribute("direction")) == (
+        scheme,
+        "4",
+        "from",
+    )
     assert (weight(seen, 3), weight(seen, 4)) == ("0.9000", "0.0083")
     assert tok(seen, 3).evaluate("(t) => t.style.background") != ""
     assert seen.text(".sentence") == "Reading is, this head gives 90 % of its attention to I."
@@ -92,7 +96,11 @@ def test_hovering_selects_and_the_switch_turns_it_round_without_a_message(visit:
     tok(seen, 8).hover()
     assert (seen.attribute("selected"), seen.attribute("top")) == ("8", "a:0.90")
     seen.page.get_by_role("button", name="What looks at it").click()
-    assert (seen.attribute("direction"), seen.attribute("selected"), seen.attribute("top")) == ("to", "8", "on:0.90")
+    assert (seen.attribute("direction"), seen.attribute("selected"), seen.attribute("top")) == (
+        "to",
+        "8",
+        "on:0.90",
+    )
     assert seen.text(".sentence") == "criminal gets most attention while reading on: 90 %."
     tok(seen, 0).hover()
     assert weight(seen, 1) == "0.9000"
@@ -104,7 +112,11 @@ def test_a_held_token_stays_and_others_tell_their_share(visit: Visitor) -> None:
     seen = visit("full")
     tok(seen, 4).click()
     tok(seen, 3).hover()
-    assert (seen.attribute("selected"), seen.attribute("held"), seen.attribute("tip")) == ("4", "true", "90 %")
+    assert (seen.attribute("selected"), seen.attribute("held"), seen.attribute("tip")) == (
+        "4",
+        "true",
+        "90 %",
+    )
     assert seen.text(".tip") == "is → I 90 %"
     tok(seen, 5).hover()
     assert seen.attribute("tip") == "1 %"
@@ -125,9 +137,14 @@ def test_leading_spaces_and_joined_pieces(visit: Visitor) -> None:
     seen = visit("fbi")
     assert tok(seen, 1).locator(".space").count() == 1
     assert tok(seen, 2).locator(".space").count() == 0
-    touching = seen.page.locator(".tok").evaluate_all("(all) => all.map((t) => t.className.includes('close'))")
+    touching = seen.page.locator(".tok").evaluate_all(
+        "(all) => all.map((t) => t.className.includes('close'))"
+    )
     assert [i for i, close in enumerate(touching) if close] == [2, 3, 6, 12]
-    right, left = (tok(seen, i).evaluate("(t) => { const b = t.getBoundingClientRect(); return [b.left, b.right]; }") for i in (1, 2))
+    right, left = (
+        tok(seen, i).evaluate("(t) => { const b = t.getBoundingClientRect(); return [b.left, b.right]; }")
+        for i in (1, 2)
+    )
     assert abs(right[1] - left[0]) < 0.1
 
 
@@ -138,7 +155,9 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
     lines = seen.page.locator(".line")
     assert (seen.attribute("form"), lines.count()) == ("lines", 13)
     for r in (0, 4, 12):
-        marked = lines.nth(r).locator(".tok").evaluate_all("(all) => all.map((t) => t.classList.contains('me'))")
+        marked = (
+            lines.nth(r).locator(".tok").evaluate_all("(all) => all.map((t) => t.classList.contains('me'))")
+        )
         assert [i for i, me in enumerate(marked) if me] == [r]
         weights = [weight(seen, i, r) for i in range(13)]
         assert all((w == "masked") == (i > r) for i, w in enumerate(weights))
@@ -158,22 +177,39 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
 def test_two_texts_shade_each_other(visit: Visitor) -> None:
     seen = visit("pair")
     keys = seen.page.locator(".text-of.key .tok")
-    assert (seen.attribute("layout"), seen.attribute("side"), seen.attribute("top")) == ("two", "query", "white:0.98")
+    assert (seen.attribute("layout"), seen.attribute("side"), seen.attribute("top")) == (
+        "two",
+        "query",
+        "white:0.98",
+    )
     assert keys.nth(3).get_attribute("data-weight") == "0.9810"
     assert [t.inner_text() for t in seen.page.locator(".name").all()] == ["English", "Spanish"]
     keys.nth(4).hover()
-    assert (seen.attribute("side"), seen.attribute("direction"), seen.attribute("top")) == ("key", "to", "auto:0.84")
+    assert (seen.attribute("side"), seen.attribute("direction"), seen.attribute("top")) == (
+        "key",
+        "to",
+        "auto:0.84",
+    )
     assert weight(seen, 3) == "0.8400"
     seen.page.get_by_role("button", name="A line for each word").click()
     assert seen.page.locator(".line").count() == 6
     seen.page.get_by_role("button", name="What it looks at").click()
-    assert [t.inner_text() for t in seen.page.locator(".reader").all()] == ["Ella", "tiene", "un", "auto", "blanco", "."]
+    assert [t.inner_text() for t in seen.page.locator(".reader").all()] == [
+        "Ella",
+        "tiene",
+        "un",
+        "auto",
+        "blanco",
+        ".",
+    ]
     assert weight(seen, 3, 4) == "0.9810"
 
 
 def test_odd_tokens_are_literal_and_bytes_are_one_character(visit: Visitor) -> None:
     seen = visit("odd")
-    assert int(seen.attribute("words")) == 12  # 16 tokens: three bytes are one sign, three signs one astronaut
+    assert (
+        int(seen.attribute("words")) == 12
+    )  # 16 tokens: three bytes are one sign, three signs one astronaut
     texts = seen.page.locator(".tok .text").all_inner_texts()
     assert texts[:8] == ["Hi", "·", "🤖", "·", "👩‍🚀", "<b>", "↵", "<img src=x onerror=wind…"]
     assert texts[-2].endswith("…") and texts[-1] == "\ufffd!"
@@ -249,11 +285,17 @@ def test_a_tap_selects_and_a_phone_needs_no_sideways_scroll(visit: Visitor) -> N
         assert seen.width() <= 390
     seen = visit("full", width=390, height=760, has_touch=True)
     tok(seen, 7).tap()
-    assert (seen.attribute("selected"), seen.attribute("held"), seen.attribute("top")) == ("7", "false", "sing:0.90")
+    assert (seen.attribute("selected"), seen.attribute("held"), seen.attribute("top")) == (
+        "7",
+        "false",
+        "sing:0.90",
+    )
     seen.page.get_by_role("button", name="A line for each word").tap()
     tok(seen, 6, 7).tap()
     assert seen.attribute("tip") == "90 %"
-    assert min(seen.page.locator(".switch button").evaluate_all("(all) => all.map((b) => b.offsetHeight)")) >= 24
+    assert (
+        min(seen.page.locator(".switch button").evaluate_all("(all) => all.map((b) => b.offsetHeight)")) >= 24
+    )
 
 
 def test_choices_outlive_another_head_and_travel_in_the_address(visit: Visitor) -> None:
@@ -262,7 +304,11 @@ def test_choices_outlive_another_head_and_travel_in_the_address(visit: Visitor) 
     seen.page.get_by_role("button", name="What looks at it").click()
     seen.page.get_by_text("b", exact=True).click()
     settle(seen.page)
-    assert (seen.attribute("selected"), seen.attribute("direction"), seen.attribute("top")) == ("9", "to", "on:1.00")
+    assert (seen.attribute("selected"), seen.attribute("direction"), seen.attribute("top")) == (
+        "9",
+        "to",
+        "on:1.00",
+    )
     seen = visit("fbi")
     seen.page.get_by_role("button", name="A line for each word").click()
     seen.page.wait_for_function("location.search.includes('strip=lines.q8')")
@@ -280,7 +326,9 @@ def test_linked_views_hear_and_are_heard(visit: Visitor) -> None:
         document.dispatchEvent(new CustomEvent('attention-atlas-hover', { detail: { group: 'one', from: null, at: { query: 6, key: 5 } } }));
     }""")
     assert (seen.attribute("selected"), seen.attribute("heard")) == ("6", "5")
-    seen.page.evaluate("document.dispatchEvent(new CustomEvent('attention-atlas-hover', { detail: { group: 'one', from: null, at: null } }))")
+    seen.page.evaluate(
+        "document.dispatchEvent(new CustomEvent('attention-atlas-hover', { detail: { group: 'one', from: null, at: null } }))"
+    )
     assert seen.attribute("selected") == "4"
     tok(seen, 7).hover()
     assert seen.page.evaluate("window.heard.at(-1)") == {"query": 7}
@@ -307,5 +355,7 @@ def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path:
     page = context.new_page()
     page.goto(seen.saved("html", tmp_path).as_uri())
     page.wait_for_selector('.atlas[data-form="lines"]')
-    assert page.locator(".line").count() == 13 and page.locator(".atlas").get_attribute("data-selected") == "4"
+    assert (
+        page.locator(".line").count() == 13 and page.locator(".atlas").get_attribute("data-selected") == "4"
+    )
     context.close()

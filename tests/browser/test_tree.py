@@ -114,7 +114,12 @@ def legend(seen: Any) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_states_are_counted_and_told_in_the_legend(visit: Visitor, scheme: str) -> None:
     seen = visit("few", scheme=scheme)
-    assert (seen.attribute("mode"), seen.attribute("nodes"), seen.attribute("columns"), seen.attribute("shown")) == (scheme, "8", "3", "8")
+    assert (
+        seen.attribute("mode"),
+        seen.attribute("nodes"),
+        seen.attribute("columns"),
+        seen.attribute("shown"),
+    ) == (scheme, "8", "3", "8")
     assert seen.attribute("states") == "open:2 finished:1 pruned:2 best:2 now:1"
     assert legend(seen) == ["best", "open", "finished", "pruned", "now", "wider", "score"]
     assert (seen.attribute("now"), seen.attribute("path")) == ("4", "Once upon a time the cat ran")
@@ -123,17 +128,27 @@ def test_states_are_counted_and_told_in_the_legend(visit: Visitor, scheme: str) 
 
 def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: Visitor) -> None:
     seen = visit("few")
-    dog, bold, odd = spot(seen, "Home", "ArrowDown"), spot(seen, "Home", "ArrowDown", "ArrowDown"), spot(seen, "End")
+    dog, bold, odd = (
+        spot(seen, "Home", "ArrowDown"),
+        spot(seen, "Home", "ArrowDown", "ArrowDown"),
+        spot(seen, "End"),
+    )
     before = len(seen.sent)
     seen.page.mouse.move(*dog)
     assert (seen.attribute("hover"), seen.attribute("path")) == ("1", "Once upon a time the dog")
-    assert seen.text(".tree .tip").split("\n") == ["dog: probability 30 %, score \u22121.20, pruned", "sum of ln p -1.20; not among the 2 best"]
+    assert seen.text(".tree .tip").split("\n") == [
+        "dog: probability 30 %, score \u22121.20, pruned",
+        "sum of ln p -1.20; not among the 2 best",
+    ]
     spoken = seen.page.locator('.tree div.sr[role="status"][aria-live="polite"]').text_content()
     assert "Once upon a time the dog" in spoken and "not among the 2 best" in spoken
     seen.page.mouse.move(*bold)
     assert seen.attribute("path") == "Once upon a time the <b>bold</b>"
     assert seen.text(".tree .tip").startswith("<b>bold</b>:")
-    assert seen.page.locator(".tree .tip b").all_inner_texts() == ["15 %", "\u22121.90"]  # numbers only: no word of a token is markup
+    assert seen.page.locator(".tree .tip b").all_inner_texts() == [
+        "15 %",
+        "\u22121.90",
+    ]  # numbers only: no word of a token is markup
     seen.page.mouse.move(*odd)
     assert "antidis" * 30 in seen.text(".tree .tip") and "score \u2212\u221e" in seen.text(".tree .tip")
     walk(seen, "End", "ArrowUp")
@@ -166,8 +181,22 @@ def test_the_keyboard_alone_walks_and_chooses(visit: Visitor) -> None:
     seen.page.keyboard.press("Tab")  # one stop, a ring, and the place where the reader stands
     assert seen.attribute("hover") == "4"
     assert frame.evaluate("(f) => f.matches(':focus-visible') && getComputedStyle(f).outlineStyle") == "solid"
-    steps = [("ArrowLeft", "0"), ("ArrowLeft", "0"), ("ArrowRight", "3"), ("ArrowRight", "5"), ("ArrowRight", "5"), ("ArrowLeft", "3"),
-             ("ArrowDown", "4"), ("ArrowDown", "6"), ("ArrowDown", "7"), ("ArrowDown", "7"), ("ArrowUp", "6"), ("End", "7"), ("Home", "0"), ("ArrowDown", "1")]  # fmt: skip
+    steps = [
+        ("ArrowLeft", "0"),
+        ("ArrowLeft", "0"),
+        ("ArrowRight", "3"),
+        ("ArrowRight", "5"),
+        ("ArrowRight", "5"),
+        ("ArrowLeft", "3"),
+        ("ArrowDown", "4"),
+        ("ArrowDown", "6"),
+        ("ArrowDown", "7"),
+        ("ArrowDown", "7"),
+        ("ArrowUp", "6"),
+        ("End", "7"),
+        ("Home", "0"),
+        ("ArrowDown", "1"),
+    ]
     for key, there in steps:
         seen.page.keyboard.press(key)
         assert seen.attribute("hover") == there, key
@@ -191,7 +220,11 @@ def test_the_page_and_the_visitor_take_turns(visit: Visitor) -> None:
 
 def test_growing_shows_the_newest_column_and_keeps_the_order(visit: Visitor) -> None:
     seen = visit("grow")
-    assert (seen.attribute("nodes"), seen.attribute("columns"), seen.attribute("slides")) == ("22", "4", "false")
+    assert (seen.attribute("nodes"), seen.attribute("columns"), seen.attribute("slides")) == (
+        "22",
+        "4",
+        "false",
+    )
     seen.page.get_by_role("slider").focus()
     seen.page.keyboard.press("End")
     seen.page.wait_for_selector('.tree[data-columns="30"]')
@@ -224,7 +257,10 @@ def test_a_phone_scrolls_the_frame_and_a_finger_reads_before_it_chooses(visit: V
     at = spot(seen, "Home")
     seen.page.touchscreen.tap(*at)
     assert seen.attribute("hover") == "0"
-    assert seen.text(".tree .tip").split("\n")[-2:] == ["greedy: the most probable", "Tap again to choose it."]
+    assert seen.text(".tree .tip").split("\n")[-2:] == [
+        "greedy: the most probable",
+        "Tap again to choose it.",
+    ]
     assert seen.attribute("chosen") == ""
     seen.page.touchscreen.tap(*at)
     seen.says("chosen 0")
@@ -232,26 +268,56 @@ def test_a_phone_scrolls_the_frame_and_a_finger_reads_before_it_chooses(visit: V
 
 def test_no_node_one_node_and_words_without_spaces(visit: Visitor) -> None:
     seen = visit("none")
-    assert (seen.attribute("nodes"), seen.attribute("states"), seen.text(".tree .line")) == ("0", "", "Nothing has been tried yet.")
+    assert (seen.attribute("nodes"), seen.attribute("states"), seen.text(".tree .line")) == (
+        "0",
+        "",
+        "Nothing has been tried yet.",
+    )
     assert walk(seen, "ArrowRight", "Home", "Enter") == ""
     seen = visit("one")
-    assert (seen.attribute("nodes"), seen.attribute("now"), walk(seen, "ArrowDown", "ArrowLeft")) == ("1", "0", "0")
+    assert (seen.attribute("nodes"), seen.attribute("now"), walk(seen, "ArrowDown", "ArrowLeft")) == (
+        "1",
+        "0",
+        "0",
+    )
     assert seen.text(".tree .tip") == "\u201c\u2205\u201d: score 0.00, you are here"
     assert visit("words").attribute("path") == "START She played, then slept"
-    assert visit("ended").attribute("path") == "Once. The END of it. END"  # the mark that ends a text stands apart from it
+    assert (
+        visit("ended").attribute("path") == "Once. The END of it. END"
+    )  # the mark that ends a text stands apart from it
 
 
 def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
     seen = visit("few")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
     assert rows[0] == ["node", "parent", "step", "token", "state", "p", "score", "says"]
-    assert rows[2] == ["1", "-1", "0", " dog", "pruned", "0.3", "-1.2", "sum of ln p -1.20; not among the 2 best"]
+    assert rows[2] == [
+        "1",
+        "-1",
+        "0",
+        " dog",
+        "pruned",
+        "0.3",
+        "-1.2",
+        "sum of ln p -1.20; not among the 2 best",
+    ]
     assert rows[3][3] == " <b>bold</b>" and [row[0] for row in rows[1:4]] == ["0", "1", "2"]
     arrays = np.load(seen.saved("npz", tmp_path))
-    assert arrays["parent"].tolist() == [-1, -1, -1, 0, 0, 3, 2, 2] and arrays["step"].tolist() == [0, 0, 0, 1, 1, 2, 1, 1]
+    assert arrays["parent"].tolist() == [-1, -1, -1, 0, 0, 3, 2, 2] and arrays["step"].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        2,
+        1,
+        1,
+    ]
     assert arrays["state"][4] == "now" and np.isnan(arrays["p"][6]) and arrays["score"][7] == -np.inf
     drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
-    assert {"Everything tried", "<b>bold</b>", "antidisantidisant\u2026", "\u2212\u221e", "pruned"} <= {text.strip() for text in drawn}
+    assert {"Everything tried", "<b>bold</b>", "antidisantidisant\u2026", "\u2212\u221e", "pruned"} <= {
+        text.strip() for text in drawn
+    }
     assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
     context = chromium.new_context(offline=True)
     page = context.new_page()
@@ -259,8 +325,33 @@ def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path
     page.wait_for_selector('.atlas[data-nodes="8"]')
     context.close()
     large = visit("large")
-    texts = [text.strip() for text in ET.fromstring(large.saved("svg", tmp_path).read_text("utf-8")).itertext()]
-    assert sum(text in {"cat", "sat", "on", "the", "mat", "dog", "ran", "to", "a", "little", "house", "and", "then", "saw", "."} for text in texts) == 500
+    texts = [
+        text.strip() for text in ET.fromstring(large.saved("svg", tmp_path).read_text("utf-8")).itertext()
+    ]
+    assert (
+        sum(
+            text
+            in {
+                "cat",
+                "sat",
+                "on",
+                "the",
+                "mat",
+                "dog",
+                "ran",
+                "to",
+                "a",
+                "little",
+                "house",
+                "and",
+                "then",
+                "saw",
+                ".",
+            }
+            for text in texts
+        )
+        == 500
+    )
     assert large.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
 
 

@@ -32,13 +32,19 @@ def walk(page, *keys: str) -> None:
 
 def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
     opened(visitor, app_url + "/what_if?what_if.edits=none")
-    assert "Nothing is changed" in visitor.get_by_text("Nothing is changed").last.inner_text() and chips(visitor).count() == 0
+    assert (
+        "Nothing is changed" in visitor.get_by_text("Nothing is changed").last.inner_text()
+        and chips(visitor).count() == 0
+    )
     walk(visitor, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
     settle(visitor)
     layer, head = (parse_qs(urlsplit(visitor.url).query)[name][0] for name in ("layer", "head"))
     visitor.get_by_role("radio", name="Zero-ablate", exact=True).click()
     settle(visitor)
-    assert chips(visitor).count() == 1 and f"layer {layer}, head {head}" in chips(visitor).first.inner_text().lower()
+    assert (
+        chips(visitor).count() == 1
+        and f"layer {layer}, head {head}" in chips(visitor).first.inner_text().lower()
+    )
     assert "Without L" in said(visitor)
     chips(visitor).first.click()
     settle(visitor)
@@ -74,7 +80,10 @@ def test_the_visitor_is_the_head(visitor, app_url):
     visitor.goto(app_url + "/be_the_head")
     visitor.get_by_role("button", name="Put it into the model").wait_for()
     settle(visitor)
-    assert visitor.get_by_text("With uniform attention to its").last.is_visible() and visitor.get_by_text("With your row").count() == 0
+    assert (
+        visitor.get_by_text("With uniform attention to its").last.is_visible()
+        and visitor.get_by_text("With your row").count() == 0
+    )
     visitor.get_by_role("button", name="Put it into the model").click()
     settle(visitor)
     assert visitor.get_by_text("With your row").last.is_visible() and "be_the_head.in=1" in visitor.url

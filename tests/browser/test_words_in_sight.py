@@ -69,7 +69,10 @@ BEHIND = """(stage) => {
 def test_lines_pass_between_the_words_of_a_second_line(visit: Any) -> None:
     seen = visit("two lines", width=900)
     assert seen.attribute("flow") == "wrap"
-    assert seen.page.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size") >= 2
+    assert (
+        seen.page.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size")
+        >= 2
+    )
     seen.page.evaluate(STROKES)
     seen.page.locator('.word[data-side="target"]').nth(4).click()
     seen.page.locator('.word[data-side="target"]').nth(5).click()
@@ -79,7 +82,9 @@ def test_lines_pass_between_the_words_of_a_second_line(visit: Any) -> None:
 
 def test_percentages_of_narrow_words_do_not_touch(visit: Any) -> None:
     seen = visit("narrow")
-    boxes = seen.page.locator(".upper .share").evaluate_all("(all) => all.filter((e) => e.textContent).map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right]).sort((a, b) => a[0] - b[0])")
+    boxes = seen.page.locator(".upper .share").evaluate_all(
+        "(all) => all.filter((e) => e.textContent).map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right]).sort((a, b) => a[0] - b[0])"
+    )
     assert len(boxes) == 8
     assert all(left[1] <= right[0] + 0.5 for left, right in pairwise(boxes))
 
@@ -93,7 +98,9 @@ def test_a_percentage_reads_from_the_left_in_arabic_too(visit: Any) -> None:
 
 def test_one_row_stands_in_the_middle_as_two_do(visit: Any) -> None:
     seen = visit("one line")
-    left, right = seen.page.locator(".lower").evaluate("(row) => { const all = [...row.querySelectorAll('.word')], home = row.getBoundingClientRect(); return [all[0].getBoundingClientRect().left - home.left, home.right - all.at(-1).getBoundingClientRect().right]; }")
+    left, right = seen.page.locator(".lower").evaluate(
+        "(row) => { const all = [...row.querySelectorAll('.word')], home = row.getBoundingClientRect(); return [all[0].getBoundingClientRect().left - home.left, home.right - all.at(-1).getBoundingClientRect().right]; }"
+    )
     assert left > 50 and abs(left - right) < 3
 
 
@@ -102,6 +109,6 @@ def test_the_names_of_the_rows_stay_with_a_long_sentence(visit: Any) -> None:
     for name in ("reads", "writes"):
         label = seen.page.locator(".name").filter(has_text=name)
         assert label.is_visible()
-        assert label.evaluate("""(e) => { const n = e.getBoundingClientRect(); return [...e.parentElement.querySelectorAll('.word, .share:not(:empty)')].every((w) => { const b = w.getBoundingClientRect(); return b.right <= n.left || b.left >= n.right || b.bottom <= n.top + 1 || b.top >= n.bottom - 1; }); }""")
-
-
+        assert label.evaluate(
+            """(e) => { const n = e.getBoundingClientRect(); return [...e.parentElement.querySelectorAll('.word, .share:not(:empty)')].every((w) => { const b = w.getBoundingClientRect(); return b.right <= n.left || b.left >= n.right || b.bottom <= n.top + 1 || b.top >= n.bottom - 1; }); }"""
+        )

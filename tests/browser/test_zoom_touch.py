@@ -9,8 +9,16 @@ import pytest
 from playwright.sync_api import expect
 from settling import settle
 
-ZOOMED = {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2}  # a window of 1440 x 900 at 200 %
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
+ZOOMED = {
+    "viewport": {"width": 720, "height": 450},
+    "device_scale_factor": 2,
+}  # a window of 1440 x 900 at 200 %
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "has_touch": True,
+    "is_mobile": True,
+}
 PAGES = {
     "gpt-mini": "/?model=gpt-mini&view=full",
     "translator": "/?model=translator-en-es&view=full",
@@ -51,7 +59,9 @@ def look(chromium: Any, app_url: str) -> Iterator[Any]:
 
 def point(page: Any, side: str, index: int) -> tuple[float, float]:
     """Where the head view has put a token of a side, on the screen."""
-    across, along = page.locator(".lines[data-places]").get_attribute("data-places").split("|")[side == "key"].split(":")
+    across, along = (
+        page.locator(".lines[data-places]").get_attribute("data-places").split("|")[side == "key"].split(":")
+    )
     assert page.locator(".lines[data-places]").get_attribute("data-layout") == "columns"
     pane = page.locator(".lines .pane")
     pane.scroll_into_view_if_needed()
@@ -64,17 +74,24 @@ def point(page: Any, side: str, index: int) -> tuple[float, float]:
 def test_nothing_scrolls_sideways_and_every_instrument_has_a_name(look, path, options):
     page = look(path, **options)
     width = options["viewport"]["width"]
-    assert page.evaluate("[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]") == [width, width]
+    assert page.evaluate(
+        "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
+    ) == [width, width]
     boxes = [instrument.bounding_box() for instrument in page.locator(".atlas[data-mode]").all()]
     assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     for place in page.locator(".atlas [role=application], .atlas [role=img], .atlas [role=group]").all():
-        assert place.get_attribute("aria-label") or place.get_attribute("aria-labelledby"), place.evaluate("(e) => e.outerHTML.slice(0, 200)")
+        assert place.get_attribute("aria-label") or place.get_attribute("aria-labelledby"), place.evaluate(
+            "(e) => e.outerHTML.slice(0, 200)"
+        )
 
 
 @pytest.mark.parametrize("options", [ZOOMED, PHONE], ids=["zoomed", "phone"])
 def test_queries_stand_apart_from_keys(look, options):
     page = look(PAGES["gpt-mini"], **options)
-    across = [float(side.split(":")[0]) for side in page.locator(".lines[data-places]").get_attribute("data-places").split("|")]
+    across = [
+        float(side.split(":")[0])
+        for side in page.locator(".lines[data-places]").get_attribute("data-places").split("|")
+    ]
     assert abs(across[1] - across[0]) > 60
 
 

@@ -43,7 +43,9 @@ def test_a_sweep_is_the_log_probability_without_each_head_minus_the_plain_one(ca
     for kind in model.spec.kinds:
         found = sweep(model, item, asked, kind.name)
         for layer, head in places(model, kind.name):
-            changed = log_p(model, item, asked, ZeroHead(kind.path(layer, "heads"), head)) - log_p(model, item, asked)
+            changed = log_p(model, item, asked, ZeroHead(kind.path(layer, "heads"), head)) - log_p(
+                model, item, asked
+            )
             assert found[layer, head] == pytest.approx(changed, abs=1e-5)
         assert np.abs(found).max() > 1e-4
 
@@ -56,8 +58,12 @@ def test_the_mean_is_that_of_all_tokens_of_the_texts():
     assert found.shape == (2, 3, 11)
     np.testing.assert_allclose(found[1, 2], every.mean(0), rtol=1e-5, atol=1e-6)
     run = model.run("It was", edits=(off(model, "causal", 1, 2, found),))
-    np.testing.assert_allclose(run.trace["layer.1.self_attn.heads"][2], np.stack([found[1, 2]] * len(run.tokens)), rtol=1e-6)
-    assert hash(off(model, "causal", 1, 2, found)) == hash(off(model, "causal", 1, 2, found)) and isinstance(off(model, "causal", 1, 2, found), MeanHead)
+    np.testing.assert_allclose(
+        run.trace["layer.1.self_attn.heads"][2], np.stack([found[1, 2]] * len(run.tokens)), rtol=1e-6
+    )
+    assert hash(off(model, "causal", 1, 2, found)) == hash(off(model, "causal", 1, 2, found)) and isinstance(
+        off(model, "causal", 1, 2, found), MeanHead
+    )
 
 
 @pytest.mark.parametrize("against", [None, 9])
@@ -69,7 +75,10 @@ def test_the_estimate_is_the_slope_of_the_log_probability(case, against):
         found = estimate(model, item, asked.goal, kind.name)
         for layer, head in places(model, kind.name):
             step, where = 1e-2, kind.path(layer, "heads")
-            up, down = (asked.value(item.run(model, edits=(ScaleHead(where, head, 1 + s),)).logits) for s in (step, -step))
+            up, down = (
+                asked.value(item.run(model, edits=(ScaleHead(where, head, 1 + s),)).logits)
+                for s in (step, -step)
+            )
             assert found[layer, head] == pytest.approx(-(up - down) / (2 * step), rel=0.05, abs=5e-3)
 
 
@@ -77,13 +86,19 @@ def test_the_estimate_for_the_mean_goes_towards_the_mean(case):
     model, item, asked = case
     kind = model.spec.kinds[-1]
     average = np.random.default_rng(0).normal(size=(2, 3, 11)).astype(np.float32)
-    found, plain = estimate(model, item, asked.goal, kind.name, average), estimate(model, item, asked.goal, kind.name)
+    found, plain = (
+        estimate(model, item, asked.goal, kind.name, average),
+        estimate(model, item, asked.goal, kind.name),
+    )
     run = item.run(model, keep=("*.heads",))
     with torch.inference_mode():  # as in the engine
         again = estimate(model, item, asked.goal, kind.name, average)
     np.testing.assert_array_equal(found, again)
     step, path = 1e-2, kind.path(1, "heads")
-    towards = [core.edits.Patch(path, torch.tensor((1 - s) * run.trace[path] + s * where(run, path, average))[None]) for s in (step, -step)]
+    towards = [
+        core.edits.Patch(path, torch.tensor((1 - s) * run.trace[path] + s * where(run, path, average))[None])
+        for s in (step, -step)
+    ]
     up, down = (asked.value(item.run(model, edits=(edit,)).logits) for edit in towards)
     assert found[1].sum() == pytest.approx((up - down) / (2 * step), rel=0.05, abs=5e-3)
     assert not np.allclose(found, plain)
@@ -103,16 +118,25 @@ def test_the_row_to_open_with_is_the_word_that_was_seen_coming_best():
     row = telling(run)
     begins = [word.pieces[0] for word in run.side.words if word.text.isalpha() and word.pieces[0] > 2]
     log = torch.tensor(run.logits).log_softmax(-1)
-    assert row + 1 == max(begins, key=lambda place: float(log[place - 1, run.ids[place]])) and truth(run, row) == run.ids[row + 1]
+    assert (
+        row + 1 == max(begins, key=lambda place: float(log[place - 1, run.ids[place]]))
+        and truth(run, row) == run.ids[row + 1]
+    )
     blank = build_bert().run("She has a [MASK] car.")
-    assert blank.tokens[telling(blank)] == "[MASK]" and truth(blank, telling(blank)) is None and 0 not in rows(blank)
+    assert (
+        blank.tokens[telling(blank)] == "[MASK]"
+        and truth(blank, telling(blank)) is None
+        and 0 not in rows(blank)
+    )
 
 
 def test_agreement_is_pearsons_and_ranks_are_spearmans():
     rng = np.random.default_rng(1)
     one, other = rng.normal(size=(3, 5)), rng.normal(size=(3, 5)).round(1)
     assert agreement(one, other) == pytest.approx(stats.pearsonr(one.ravel(), other.ravel())[0])
-    assert ranks_agree(one.ravel(), other.ravel()) == pytest.approx(stats.spearmanr(one.ravel(), other.ravel())[0])
+    assert ranks_agree(one.ravel(), other.ravel()) == pytest.approx(
+        stats.spearmanr(one.ravel(), other.ravel())[0]
+    )
     assert agreement(np.ones(3), np.arange(3.0)) == 0
 
 
@@ -120,11 +144,15 @@ def test_shares_of_words_add_up_and_words_can_be_hidden(case):
     model, item, asked = case
     kind = model.spec.kinds[-1]
     run = item.run(model)
-    found = shares(run, asked, kind.name) | {"attention x gradient": attention_gradient(model, item, asked, kind.name)}
+    found = shares(run, asked, kind.name) | {
+        "attention x gradient": attention_gradient(model, item, asked, kind.name)
+    }
     assert ("rollout" in found) == (kind.queries == kind.keys)
     for values in found.values():
         assert values.sum() == pytest.approx(1, abs=1e-5) and (values >= 0).all()
-    np.testing.assert_allclose(found["attention"], run.attention(kind.name).weights[-1, :, asked.row].mean(0), atol=1e-6)
+    np.testing.assert_allclose(
+        found["attention"], run.attention(kind.name).weights[-1, :, asked.row].mean(0), atol=1e-6
+    )
     blind = item.run(model, edits=(hidden_from(model, kind.name, 1),))
     assert all((blind.trace[path][:, :, 1] == 0).all() for path in blind.attention(kind.name).paths)
 
@@ -140,8 +168,12 @@ def test_attention_times_gradient_is_the_slope_along_the_weight(case):
     for sign in (1, -1):
         moved = values.copy()
         moved[place] *= 1 + sign * step
-        ends.append(asked.value(item.run(model, edits=(core.edits.Patch(path, torch.tensor(moved)[None]),)).logits))
-    assert values[place] * run.trace.grad(path)[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=0.05, abs=5e-3)
+        ends.append(
+            asked.value(item.run(model, edits=(core.edits.Patch(path, torch.tensor(moved)[None]),)).logits)
+        )
+    assert values[place] * run.trace.grad(path)[place] == pytest.approx(
+        (ends[0] - ends[1]) / (2 * step), rel=0.05, abs=5e-3
+    )
 
 
 def test_our_sentences_are_asked_as_each_model_is_asked(case):
@@ -150,4 +182,6 @@ def test_our_sentences_are_asked_as_each_model_is_asked(case):
     assert len(found) == 3
     for sample in found:
         run = model.run(sample.text, target=sample.truth if model.spec.has_source else None)
-        assert np.isfinite(loss(run, sample.truth)).all() and (not model.spec.framed or run.tokens.count("[MASK]") == 1)
+        assert np.isfinite(loss(run, sample.truth)).all() and (
+            not model.spec.framed or run.tokens.count("[MASK]") == 1
+        )

@@ -34,8 +34,12 @@ def test_every_layer_equals_torchs_attention_with_the_encoder_as_keys_and_values
             theirs.out_proj.bias.copy_(ours.to_out.bias)
             asks = torch.tensor(run.trace[f"decoder.layer.{i}.norm2.out"])[None]
             out, weights = theirs(asks, memory, memory, average_attn_weights=False)
-        np.testing.assert_allclose(out[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.out"], rtol=1e-5, atol=1e-4)
-        np.testing.assert_allclose(weights[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.pattern"], atol=1e-5)
+        np.testing.assert_allclose(
+            out[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.out"], rtol=1e-5, atol=1e-4
+        )
+        np.testing.assert_allclose(
+            weights[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.pattern"], atol=1e-5
+        )
         np.testing.assert_allclose(weights[0].sum(-1).numpy(), 1, atol=1e-5)
         assert weights.shape[2:] == (len(run.ids), len(run.source.ids))
 
@@ -43,8 +47,15 @@ def test_every_layer_equals_torchs_attention_with_the_encoder_as_keys_and_values
 def test_a_source_word_moves_keys_and_values_and_no_query_of_the_first_layer(model, run):
     other = model.run("She has a black car.", target=run.target_text)
     change = across.moved(run, other)
-    assert change.shape == (3, 3) and change[0, 0] == 0.0 and (change[0, 1:] > 0.5).all() and (change[1:] > 0.1).all()
-    spanish = across.moved(run, model.run("She has a white car.", target=run.target_text.replace("blanco", "negro")))
+    assert (
+        change.shape == (3, 3)
+        and change[0, 0] == 0.0
+        and (change[0, 1:] > 0.5).all()
+        and (change[1:] > 0.1).all()
+    )
+    spanish = across.moved(
+        run, model.run("She has a white car.", target=run.target_text.replace("blanco", "negro"))
+    )
     assert (spanish[:, 1:] == 0.0).all() and (spanish[:, 0] > 0).all(), "no Spanish word enters the encoder"
 
 

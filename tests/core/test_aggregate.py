@@ -31,7 +31,9 @@ def test_rollout_by_hand():
 
 
 def test_rollout_of_heads_that_look_at_themselves_changes_nothing():
-    np.testing.assert_allclose(rollout(np.broadcast_to(np.eye(5), (3, 2, 5, 5))), np.broadcast_to(np.eye(5), (3, 5, 5)))
+    np.testing.assert_allclose(
+        rollout(np.broadcast_to(np.eye(5), (3, 2, 5, 5))), np.broadcast_to(np.eye(5), (3, 5, 5))
+    )
 
 
 def test_a_row_that_may_look_at_nothing_stays_what_it_was():
@@ -49,7 +51,10 @@ def test_rollout_of_a_run_is_causal_and_its_rows_sum_to_one(gpt):
 @pytest.mark.parametrize(("how", "join"), [("mean", np.mean), ("largest", np.max)])
 @pytest.mark.parametrize("by", ["token", "word"])
 def test_a_layer_is_the_mean_or_the_largest_of_its_heads(translator, how, join, by):
-    whole, joined = translator.attention("cross", by=by, writing=True), aggregated(translator, "cross", how, by, writing=True)
+    whole, joined = (
+        translator.attention("cross", by=by, writing=True),
+        aggregated(translator, "cross", how, by, writing=True),
+    )
     np.testing.assert_allclose(joined.weights[:, 0], join(whole.weights, axis=1), atol=1e-6)
     assert (joined.queries, joined.keys) == (whole.queries, whole.keys) and joined.allowed.all()
 

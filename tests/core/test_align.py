@@ -59,7 +59,9 @@ def test_two_tokenizers_meet_where_they_share_a_letter(case):
     home = [{place: number for number, slot in enumerate(slots) for place in slot[side]} for side in (0, 1)]
     for i, mine in enumerate(a):
         for j, yours in enumerate(b):
-            shared = "" if mine is None or yours is None else text[max(mine[0], yours[0]) : min(mine[1], yours[1])]
+            shared = (
+                "" if mine is None or yours is None else text[max(mine[0], yours[0]) : min(mine[1], yours[1])]
+            )
             if shared.strip():
                 assert home[0][i] == home[1][j]
 
@@ -88,7 +90,14 @@ def test_two_tokenizers_of_three_are_joined_where_one_is_coarse():
 
 def test_a_changed_word_stands_opposite_the_other_and_an_added_one_alone():
     a, b = ["it", "was", "too", "tired", "."], ["it", "was", "much", "too", "wide", "."]
-    assert by_words(a, b) == (((0,), (0,)), ((1,), (1,)), ((), (2,)), ((2,), (3,)), ((3,), (4,)), ((4,), (5,)))
+    assert by_words(a, b) == (
+        ((0,), (0,)),
+        ((1,), (1,)),
+        ((), (2,)),
+        ((2,), (3,)),
+        ((3,), (4,)),
+        ((4,), (5,)),
+    )
     assert by_words(["end"], ["!"]) in ((((0,), ()), ((), (0,))), (((), (0,)), ((0,), ())))
 
 
@@ -102,7 +111,9 @@ def test_marks_of_one_name_meet_and_others_stand_alone():
 
 @given(WORDS, WORDS, some.integers(0, 99))
 def test_rows_on_common_places_still_sum_to_one(a, b, seed):
-    patterns = [np.random.default_rng(seed).dirichlet(np.ones(len(words)), len(words)) for words in (a, b) if words]
+    patterns = [
+        np.random.default_rng(seed).dirichlet(np.ones(len(words)), len(words)) for words in (a, b) if words
+    ]
     if len(patterns) < 2:
         return
     words = by_words(a, b)

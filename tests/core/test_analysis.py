@@ -24,7 +24,11 @@ ROWS = hnp.arrays(np.float64, (3, 7), elements=st.floats(0.01, 1)).map(lambda a:
 
 def attention(kind, pattern, queries=WORDS, keys=WORDS):
     pattern = np.asarray(pattern, dtype=np.float32)[None, None]
-    allowed = np.ones(pattern.shape, dtype=bool) if kind != "causal" else np.broadcast_to(np.tril(np.ones(pattern.shape[2:], dtype=bool)), pattern.shape)
+    allowed = (
+        np.ones(pattern.shape, dtype=bool)
+        if kind != "causal"
+        else np.broadcast_to(np.tril(np.ones(pattern.shape[2:], dtype=bool)), pattern.shape)
+    )
     return Attention(kind, pattern, queries, keys, allowed, ("p",))
 
 
@@ -62,7 +66,9 @@ def test_alignment_is_the_weight_on_the_linked_words():
     assert measures.alignment(attention("cross", fixed).weights, LINKS)[0, 0] == pytest.approx(0.25)
     assert measures.alignment(attention("cross", np.eye(5)).weights, LINKS)[0, 0] == pytest.approx(0.5)
     two_for_one = np.full((1, 5), 0.2)
-    assert measures.alignment(attention("cross", two_for_one, queries=("x",)).weights, ((0, 0), (1, 0)))[0, 0] == pytest.approx(0.4)
+    assert measures.alignment(attention("cross", two_for_one, queries=("x",)).weights, ((0, 0), (1, 0)))[
+        0, 0
+    ] == pytest.approx(0.4)
 
 
 TWICE = ("the", "red", "fox", "met", "the", "red", "hen")
@@ -75,7 +81,9 @@ def test_induction_and_duplicates_by_hand():
     assert measures.duplicate(after, TWICE) == pytest.approx(0)
     same = np.zeros((7, 7))
     same[4, 0], same[5, 1] = 1.0, 0.2
-    assert measures.duplicate(same, TWICE) == pytest.approx(0.6) and measures.induction(same, TWICE) == pytest.approx(0)
+    assert measures.duplicate(same, TWICE) == pytest.approx(0.6) and measures.induction(
+        same, TWICE
+    ) == pytest.approx(0)
     assert np.isnan(measures.induction(np.eye(3), "abc")) and np.isnan(measures.duplicate(np.eye(3), "abc"))
     thrice = np.full((5, 5), 0.2)
     assert measures.duplicate(thrice, "aabca") == pytest.approx((0.2 + 0.4) / 2)
@@ -98,7 +106,11 @@ def test_a_head_on_the_separator_gets_its_name():
 
 def test_contributions_by_hand_and_as_the_sum_of_the_layer():
     rng = np.random.default_rng(0)
-    weights, values, out = rng.dirichlet(np.ones(5), (3, 4)), rng.normal(size=(3, 5, 7)), rng.normal(size=(3, 7, 11))
+    weights, values, out = (
+        rng.dirichlet(np.ones(5), (3, 4)),
+        rng.normal(size=(3, 5, 7)),
+        rng.normal(size=(3, 7, 11)),
+    )
     found = measures.contributions(weights, values, out)
     assert found[2, 1, 3] == pytest.approx(weights[2, 1, 3] * np.linalg.norm(values[2, 3] @ out[2]))
     turned = measures.contributions(weights, 2 * values, out)
@@ -108,7 +120,11 @@ def test_contributions_by_hand_and_as_the_sum_of_the_layer():
 
 
 def test_best_puts_the_aligner_first_and_the_vague_last():
-    scores = {"aligner": np.array([[0.9, 0.1, 0.5]]), "punctuation": np.zeros((1, 3)), "spread": np.array([[0.1, 0.9, 0.2]])}
+    scores = {
+        "aligner": np.array([[0.9, 0.1, 0.5]]),
+        "punctuation": np.zeros((1, 3)),
+        "spread": np.array([[0.1, 0.9, 0.2]]),
+    }
     assert heads.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
 
 
@@ -120,7 +136,9 @@ def test_entropy_is_scipys(rows):
 @given(ROWS, ROWS)
 def test_divergence_is_scipys_and_symmetric(a, b):
     ours = compare.jensen_shannon(a, b)
-    theirs = np.nan_to_num(jensenshannon(a, b, base=2, axis=-1)) ** 2  # scipy takes the root of a rounding error for equal rows
+    theirs = (
+        np.nan_to_num(jensenshannon(a, b, base=2, axis=-1)) ** 2
+    )  # scipy takes the root of a rounding error for equal rows
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
     np.testing.assert_allclose(ours, compare.jensen_shannon(b, a), atol=1e-12)
 

@@ -33,7 +33,13 @@ SHIPPED = {
 opened = functools.cache(core.open_model)
 CELLS = ((0, 0), (2, 1), (1, 3), (3, 2))
 WORDS = {"√": "root", "e^": "exp", "tanh": "tanh", "σ": "sigma"}
-KNOWN = {"root": math.sqrt, "exp": math.exp, "tanh": math.tanh, "sigma": lambda x: 1 / (1 + math.exp(-x)), "abs": abs}
+KNOWN = {
+    "root": math.sqrt,
+    "exp": math.exp,
+    "tanh": math.tanh,
+    "sigma": lambda x: 1 / (1 + math.exp(-x)),
+    "abs": abs,
+}
 
 
 def calculate(text: str) -> float:
@@ -60,7 +66,11 @@ def check(line: Line) -> None:
     for term in line.terms:
         assert near(calculate(line.written(term)), term.value), (line.name, term)
     if line.put:
-        assert calculate(line.put) == digits.read(line.result) or near(calculate(line.put), line.result), (line.name, line.put, line.result)
+        assert calculate(line.put) == digits.read(line.result) or near(calculate(line.put), line.result), (
+            line.name,
+            line.put,
+            line.result,
+        )
     if line.terms and line.result:
         added = digits.total([term.value for term in line.terms])
         exact = sum(digits.whole(term.value) for term in line.terms)
@@ -74,7 +84,11 @@ def check(line: Line) -> None:
             folded += digits.whole(line.rest(few))
         assert folded == exact, "the folded view adds up as well"
         assert line.chosen is None or line.chosen in few
-    assert not line.result or line.value == digits.read(line.result) or near(line.value, line.result), (line.name, line.value, line.result)
+    assert not line.result or line.value == digits.read(line.result) or near(line.value, line.result), (
+        line.name,
+        line.value,
+        line.result,
+    )
 
 
 def check_all(run: core.Run, found: Lines) -> None:
@@ -111,7 +125,9 @@ def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
                 found = lines_of(run, kind, layer, head, query % weights.shape[2], key % weights.shape[3])
                 check_all(run, found)
                 n += 1
-    assert n >= 4 and any(not run.attention(kind).allowed.all() for kind in run.kinds) == (name != "copy-gru-attention")
+    assert n >= 4 and any(not run.attention(kind).allowed.all() for kind in run.kinds) == (
+        name != "copy-gru-attention"
+    )
 
 
 def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
@@ -119,7 +135,21 @@ def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
     for kind in ("self", "causal", "cross"):
         found, leaf = lines_of(run, kind, 1, 3, 3, 2), run.model.spec.kind(kind)
         names = [line.name for line in found.lines]
-        assert names == ["product", "scale", "mask", "numerator", "denominator", "weight", "value", "output", "projection", "heads", "stream", "share", "stream_share"]
+        assert names == [
+            "product",
+            "scale",
+            "mask",
+            "numerator",
+            "denominator",
+            "weight",
+            "value",
+            "output",
+            "projection",
+            "heads",
+            "stream",
+            "share",
+            "stream_share",
+        ]
         q, k = (run.trace[leaf.path(1, side)][3] for side in "qk")
         shown = [[digits.read(factor) for factor in term.factors] for term in found["product"].terms]
         assert np.allclose(np.array(shown).T, [q[3], k[2]], atol=1e-5)
@@ -139,7 +169,10 @@ def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
     model = opened("gpt-mini")
     run = model.run(SHIPPED["gpt-mini"])
     shares = sum(lines_of(run, "causal", 2, head, 4, 1)["share"].value for head in range(8))
-    out, bias = run.trace["layer.2.self_attn.out"][4].astype(float), model.network.layers[2].self_attn.to_out.bias.numpy()
+    out, bias = (
+        run.trace["layer.2.self_attn.out"][4].astype(float),
+        model.network.layers[2].self_attn.to_out.bias.numpy(),
+    )
     assert shares + bias @ out / (out @ out) == pytest.approx(1, abs=1e-5)
 
 
@@ -176,13 +209,25 @@ def test_a_sharp_cosine_says_so() -> None:
     assert found["score"].put.endswith("· 3") and "3" in found["score"].words
 
 
-@pytest.mark.parametrize(("family", "changes"), [("transformer", {"order": "post"}), ("transformer", {"order": "pre"}), ("gpt", {"order": "post"}), ("bert", {})])
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("transformer", {"order": "post"}),
+        ("transformer", {"order": "pre"}),
+        ("gpt", {"order": "post"}),
+        ("bert", {}),
+    ],
+)
 def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) -> None:
     model = random_model(family, **changes)
     run = model.run("the old cat sat", **({"target": "a cat sat"} if family == "transformer" else {}))
     for kind in run.kinds:
         for cell in CELLS:
-            found = lines_of(run, kind, 1, 2, *cell) if max(cell) < min(run.attention(kind).weights.shape[2:]) else lines_of(run, kind, 1, 2, 1, 1)
+            found = (
+                lines_of(run, kind, 1, 2, *cell)
+                if max(cell) < min(run.attention(kind).weights.shape[2:])
+                else lines_of(run, kind, 1, 2, 1, 1)
+            )
             check_all(run, found)
             assert not any(line.used for line in found.lines)
 
@@ -197,7 +242,11 @@ def test_a_forbidden_cell_and_an_empty_row() -> None:
     empty = model.run(SHIPPED["gpt-mini"], edits=[edits.Forbid("layer.0.self_attn.allowed", query=1)])
     nothing = lines_of(empty, "causal", 0, 0, 1, 0)
     check_all(empty, nothing)
-    assert nothing["weight"].result == "0.0000" and "Every key of this row is masked" in nothing["weight"].words and "denominator" not in nothing
+    assert (
+        nothing["weight"].result == "0.0000"
+        and "Every key of this row is masked" in nothing["weight"].words
+        and "denominator" not in nothing
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,7 +272,11 @@ def test_what_is_needed_is_enough_and_no_more() -> None:
     for name, text in SHIPPED.items():
         model = opened(name)
         for kind in (k.name for k in model.spec.kinds_of(model.config)):
-            keep = needed_lines(model.run(text), kind, 0) if name != "gpt-mini" else needed_lines(model.run(text, keep=["*.pattern"]), kind, 0)
+            keep = (
+                needed_lines(model.run(text), kind, 0)
+                if name != "gpt-mini"
+                else needed_lines(model.run(text, keep=["*.pattern"]), kind, 0)
+            )
             run = model.run(text, keep=keep)
             found = lines_of(run, kind, 0, 0, 1, 0)
             assert {path for line in found.lines for path in (line.path, *line.reads) if path} <= set(keep)
@@ -246,8 +299,12 @@ def test_an_element_can_be_followed() -> None:
 
 
 def test_a_number_that_is_none_is_said_and_never_a_zero() -> None:
-    stopped = edits.Patch("layer.0.self_attn.out", torch.zeros(()))  # nothing of it reaches what the model computes
-    run = opened("gpt-mini").run(SHIPPED["gpt-mini"], edits=[edits.Scale("layer.0.self_attn.q", float("nan")), stopped])
+    stopped = edits.Patch(
+        "layer.0.self_attn.out", torch.zeros(())
+    )  # nothing of it reaches what the model computes
+    run = opened("gpt-mini").run(
+        SHIPPED["gpt-mini"], edits=[edits.Scale("layer.0.self_attn.q", float("nan")), stopped]
+    )
     found = lines_of(run, "causal", 0, 0, 4, 2)
     assert found["product"].result == found["scale"].result == digits.NOT_A_NUMBER
     assert found["product"].terms[0].value == digits.NOT_A_NUMBER

@@ -36,7 +36,9 @@ def attention(*, bias: bool = True, d_model: int = WIDTH, n_heads: int = HEADS) 
 
 def twin(ours: MultiHeadAttention, d_model: int = WIDTH) -> nn.MultiheadAttention:
     """torch's module with our weights."""
-    theirs = nn.MultiheadAttention(d_model, ours.n_heads, bias=ours.to_q.bias is not None, batch_first=True).eval()
+    theirs = nn.MultiheadAttention(
+        d_model, ours.n_heads, bias=ours.to_q.bias is not None, batch_first=True
+    ).eval()
     parts = (ours.to_q, ours.to_k, ours.to_v)
     theirs.in_proj_weight.data = torch.cat([part.weight for part in parts])
     theirs.out_proj.weight.data = ours.to_out.weight.data
@@ -103,7 +105,9 @@ def test_output_and_weights_of_each_head_equal_torch_nn(bias, self_attention, al
     torch.testing.assert_close(out, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("fault", ["no scaling", "keys for queries", "mask turned round", "heads not swapped back"])
+@pytest.mark.parametrize(
+    "fault", ["no scaling", "keys for queries", "mask turned round", "heads not swapped back"]
+)
 def test_a_planted_fault_is_seen(fault):
     ours, x = attention(), draw(BATCH, QUERIES, WIDTH, seed=1)
     with torch.no_grad():
@@ -127,7 +131,12 @@ def test_parameter_count_is_four_times_width_squared_plus_width(d_model, count):
         return sum(weight.numel() for weight in module.parameters())
 
     ours = MultiHeadAttention(d_model, 1)
-    assert parameters(ours) == count == 4 * (d_model**2 + d_model) == parameters(nn.MultiheadAttention(d_model, 1))
+    assert (
+        parameters(ours)
+        == count
+        == 4 * (d_model**2 + d_model)
+        == parameters(nn.MultiheadAttention(d_model, 1))
+    )
 
 
 def test_heads_that_do_not_divide_the_width_are_refused_with_both_numbers():
@@ -212,7 +221,9 @@ def test_a_row_with_nothing_allowed_gives_zeros_and_finite_gradients():
     assert elsewhere[0].isnan().all()
 
 
-@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5), st.integers(0, 10**6))
+@given(
+    st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5), st.integers(0, 10**6)
+)
 def test_any_mask_gives_rows_that_sum_to_one_or_are_empty(rows, seed):
     allowed, scores = torch.tensor(rows), 5 * draw(len(rows), 4, seed=seed)
     pattern = masked_softmax(scores, allowed)
@@ -287,7 +298,9 @@ ROW_OF_NOTHING = torch.ones(QUERIES, KEYS, dtype=torch.bool).tril() & (torch.ara
 
 @pytest.mark.parametrize(("way", "at_once"), [(attend, 1), (attend, 2**20), (on_card, 1)])
 @pytest.mark.parametrize(
-    "allowed", [torch.ones(QUERIES, KEYS, dtype=torch.bool), ROW_OF_NOTHING, SOURCE_REAL[:, None, None, :]], ids=["all", "row of nothing", "padded"]
+    "allowed",
+    [torch.ones(QUERIES, KEYS, dtype=torch.bool), ROW_OF_NOTHING, SOURCE_REAL[:, None, None, :]],
+    ids=["all", "row of nothing", "padded"],
 )
 def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeypatch):
     """Output and the gradient of every weight and input; `eval` takes the path with every step named."""
@@ -297,7 +310,10 @@ def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeyp
 
     def passed(mode: bool) -> list[torch.Tensor]:
         layer = attention().train(mode)
-        x, source = draw(BATCH, QUERIES, WIDTH, seed=1).requires_grad_(), draw(BATCH, KEYS, WIDTH, seed=2).requires_grad_()
+        x, source = (
+            draw(BATCH, QUERIES, WIDTH, seed=1).requires_grad_(),
+            draw(BATCH, KEYS, WIDTH, seed=2).requires_grad_(),
+        )
         out = layer(x, source, allowed)
         (out * draw(*out.shape, seed=3)).sum().backward()
         return [out, x.grad, source.grad, *(weight.grad for weight in layer.parameters())]

@@ -38,7 +38,9 @@ def test_learning_from_a_random_start_comes_to_the_same(data, p):
     assert (np.diff(losses) <= 1e-12).all(), "alternating least squares never gets worse"
     assert losses[0] > data.floor()[p] and losses[-1] == pytest.approx(data.floor()[p], abs=1e-6)
     best = data.best(p)
-    np.testing.assert_allclose(coder.back(coder.context(data.rows)), best.back(best.context(data.rows)), atol=1e-3)
+    np.testing.assert_allclose(
+        coder.back(coder.context(data.rows)), best.back(best.context(data.rows)), atol=1e-3
+    )
 
 
 def test_gradient_descent_comes_to_the_same_too(data):
@@ -58,7 +60,11 @@ def test_gradient_descent_comes_to_the_same_too(data):
 
 
 def test_more_numbers_never_lose_more_and_sizes_are_checked(data):
-    assert (np.diff(data.floor()) <= 0).all() and data.floor()[0] == 1 and data.floor()[-1] == pytest.approx(0, abs=1e-12)
+    assert (
+        (np.diff(data.floor()) <= 0).all()
+        and data.floor()[0] == 1
+        and data.floor()[-1] == pytest.approx(0, abs=1e-12)
+    )
     for wrong in (0, data.rank + 1):
         with pytest.raises(InputError) as caught:
             data.best(wrong)
@@ -74,7 +80,11 @@ def test_a_head_is_least_squares_with_a_mean():
 
 
 def test_letters_are_distinct_and_styles_are_what_they_say():
-    assert glyphs().shape == (26, 35) and len({tuple(row) for row in glyphs()}) == 26 and "".join(letters()) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    assert (
+        glyphs().shape == (26, 35)
+        and len({tuple(row) for row in glyphs()}) == 26
+        and "".join(letters()) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    )
     made = styles()
     plain = 1 - made["framed"]
     assert np.array_equal(plain[:, 1:8, 2:7].reshape(26, 35), glyphs()) and plain.sum() == glyphs().sum()
@@ -85,13 +95,23 @@ def test_letters_are_distinct_and_styles_are_what_they_say():
 def test_concepts_are_whole_and_elephant_is_first():
     rows = concepts.taught()
     assert (rows[0].english, rows[0].french) == ("elephant", "l'éléphant") and len(rows) >= 40
-    assert len({row.english for row in rows}) == len(rows) and not {row.english for row in rows} & set(concepts.UNTAUGHT)
+    assert len({row.english for row in rows}) == len(rows) and not {row.english for row in rows} & set(
+        concepts.UNTAUGHT
+    )
     assert all(all(vars(row).values()) for row in rows)
 
 
 def test_spelling_counts_neighbouring_letters():
     counts, names = concepts.pairs(["oso", "sol"])
-    assert dict(zip(names, counts[0].tolist(), strict=True)) == {" o": 1, " s": 0, "l ": 0, "o ": 1, "ol": 0, "os": 1, "so": 1}
+    assert dict(zip(names, counts[0].tolist(), strict=True)) == {
+        " o": 1,
+        " s": 0,
+        "l ": 0,
+        "o ": 1,
+        "ol": 0,
+        "os": 1,
+        "so": 1,
+    }
 
 
 def test_with_enough_numbers_every_language_says_its_word():
@@ -101,6 +121,12 @@ def test_with_enough_numbers_every_language_says_its_word():
     small, large = concepts.Dictionary(rows, 2), concepts.Dictionary(rows, rows.rank)
     context = large.coder.context(rows.rows[0])
     assert {name: language.says(context) for name, language in large.languages.items()} == {
-        "spanish": "el elefante", "french": "l'éléphant", "german": "der Elefant", "persian": "فیل"}  # fmt: skip
+        "spanish": "el elefante",
+        "french": "l'éléphant",
+        "german": "der Elefant",
+        "persian": "فیل",
+    }
     assert large.right("french") == 1 and small.right("french") < 0.5
-    assert len({language.head.weights.shape[1] for language in large.languages.values()}) > 1, "four decoders, not one under four names"
+    assert len({language.head.weights.shape[1] for language in large.languages.values()}) > 1, (
+        "four decoders, not one under four names"
+    )

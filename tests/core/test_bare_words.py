@@ -8,7 +8,10 @@ import core
 from core.scoring.translation import translate
 
 WANTED = 180
-ROWS = [line.split("\t") for line in (Path(__file__).parent / "bare_words.tsv").read_text(encoding="utf-8").splitlines()]
+ROWS = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "bare_words.tsv").read_text(encoding="utf-8").splitlines()
+]
 
 
 def plain(text: str) -> str:
@@ -24,7 +27,11 @@ def test_there_are_two_hundred_different_ones():
 def test_nine_of_ten_bare_words_are_translated():
     model = core.open_model("translator-en-es")
     written = translate(model, [word for word, _ in ROWS])
-    wrong = [(word, out) for (word, right), out in zip(ROWS, written, strict=True) if plain(out) not in map(plain, right.split("|"))]
+    wrong = [
+        (word, out)
+        for (word, right), out in zip(ROWS, written, strict=True)
+        if plain(out) not in map(plain, right.split("|"))
+    ]
     assert len(ROWS) - len(wrong) >= WANTED, wrong
 
 

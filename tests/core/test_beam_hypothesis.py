@@ -16,7 +16,14 @@ from core.decoding.prompt import Prompt
 from core.serving.decoding_record import Decoding
 
 TEXT = "the old cat sat on"
-MAKERS = {"gpt": build, "transformer": build, "bahdanau": recurrent, "luong-global": recurrent, "luong-local-p": recurrent, "none": recurrent}
+MAKERS = {
+    "gpt": build,
+    "transformer": build,
+    "bahdanau": recurrent,
+    "luong-global": recurrent,
+    "luong-local-p": recurrent,
+    "none": recurrent,
+}
 STRATEGIES = [Beam(1), Beam(3), Beam(3, 0.5, False), Beam(6, 0.7, groups=3, diversity=1.5)]
 
 
@@ -34,7 +41,10 @@ def forced_pass(m, ids, changes=()):
     found = {}
     for kind in kinds:
         found[kind.name] = tuple(
-            np.stack([trace.numpy(kind.path(i, value))[0] for i in range(kind.n_layers(m.config))])[:, :, given - 1 :] for value in ("pattern", "allowed")
+            np.stack([trace.numpy(kind.path(i, value))[0] for i in range(kind.n_layers(m.config))])[
+                :, :, given - 1 :
+            ]
+            for value in ("pattern", "allowed")
         )
     return logits[given - 1 :], found
 
@@ -66,7 +76,9 @@ def test_every_text_of_a_beam_has_the_steps_of_a_run_of_it_alone(m, strategy):
     steps, prompt = list(decode(m, TEXT, strategy, max_new_tokens=8)), prompt_of(m, TEXT)
     tree = steps[-1].tree
     assert len(steps) > 1
-    lost = max(tree.pruned(), default=tree.best, key=lambda place: (tree.nodes[place].step, place))  # a visitor may ask for it, too
+    lost = max(
+        tree.pruned(), default=tree.best, key=lambda place: (tree.nodes[place].step, place)
+    )  # a visitor may ask for it, too
     places = {tree.best, *(one.place for one in n_best(tree, prompt)), lost}
     for place in places:
         ids = tuple(tree.nodes[at].id for at in tree.path(place))
@@ -85,18 +97,26 @@ def test_while_the_beam_grows_the_path_is_that_of_the_best_so_far(m):
         assert (path[-1].ids, path[-1].text, path[-1].pending) == (step.ids, step.text, step.pending)
         assert step.done or not path[-1].done
     again = along(seen[:3], seen[2].tree.best, prompt)
-    assert [s.ids for s in again] == [s.ids for s in along(seen, seen[2].tree.best, prompt)]  # places hold while a tree grows
+    assert [s.ids for s in again] == [
+        s.ids for s in along(seen, seen[2].tree.best, prompt)
+    ]  # places hold while a tree grows
 
 
 def test_a_beam_of_one_has_the_steps_of_greedy(m):
     one, prompt = list(decode(m, TEXT, Beam(1), max_new_tokens=6)), prompt_of(m, TEXT)
     greedy = list(decode(m, TEXT, Greedy(), max_new_tokens=6))
     path = along(one, one[-1].tree.best, prompt)
-    assert [(s.id, s.text, s.keys, s.kept) for s in path] == [(s.id, s.text, s.keys, s.kept) for s in greedy[: len(path)]]
+    assert [(s.id, s.text, s.keys, s.kept) for s in path] == [
+        (s.id, s.text, s.keys, s.kept) for s in greedy[: len(path)]
+    ]
     for a, b in zip(path, greedy, strict=False):
         assert [c.id for c in a.candidates] == [c.id for c in b.candidates]
-        np.testing.assert_allclose([c.before for c in a.candidates], [c.before for c in b.candidates], atol=1e-6)
-        assert (a.entropy, a.log_total, a.surprise) == pytest.approx((b.entropy, b.log_total, b.surprise), abs=1e-5)
+        np.testing.assert_allclose(
+            [c.before for c in a.candidates], [c.before for c in b.candidates], atol=1e-6
+        )
+        assert (a.entropy, a.log_total, a.surprise) == pytest.approx(
+            (b.entropy, b.log_total, b.surprise), abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("name", ["gpt", "transformer"])
@@ -127,7 +147,9 @@ def test_a_record_holds_no_attention_and_gives_it_again_when_it_is_run():
     assert "attention" not in sent and len(sent) < 300
     one, two = (list(Decoding.from_json(sent).run(lambda _: m)) for _ in range(2))
     prompt = prompt_of(m, TEXT)
-    for a, b in zip(along(one, one[-1].tree.best, prompt), along(two, two[-1].tree.best, prompt), strict=True):
+    for a, b in zip(
+        along(one, one[-1].tree.best, prompt), along(two, two[-1].tree.best, prompt), strict=True
+    ):
         for kind in a.attention:
             np.testing.assert_array_equal(a.attention[kind], b.attention[kind])
 

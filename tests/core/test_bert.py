@@ -24,7 +24,16 @@ def test_one_text_stands_between_cls_and_sep(reader):
     assert run.logits.shape == (len(run.tokens), reader.config.n_vocab)
     assert run.next_sentence.shape == (2,) and run.pooled.shape == (33,)
     assert run.attention().allowed.all()
-    assert [word.text for word in run.side.words] == ["[CLS]", "She", "has", "a", "white", "car", ".", "[SEP]"]
+    assert [word.text for word in run.side.words] == [
+        "[CLS]",
+        "She",
+        "has",
+        "a",
+        "white",
+        "car",
+        ".",
+        "[SEP]",
+    ]
 
 
 def test_two_texts_are_two_segments_with_places_in_their_own_text(reader):
@@ -32,7 +41,10 @@ def test_two_texts_are_two_segments_with_places_in_their_own_text(reader):
     run = reader.run(first, pair=second)
     cut = run.segments.index(1)
     assert run.tokens[cut - 1] == run.tokens[-1] == "[SEP]" and set(run.segments[cut:]) == {1}
-    for tokens, spans, text in ((run.tokens[:cut], run.spans[:cut], first), (run.tokens[cut:], run.spans[cut:], second)):
+    for tokens, spans, text in (
+        (run.tokens[:cut], run.spans[:cut], first),
+        (run.tokens[cut:], run.spans[cut:], second),
+    ):
         assert [text[a:b].lower() for a, b in filter(None, spans)] == [
             token.removeprefix("##") for token, span in zip(tokens, spans, strict=True) if span
         ]
@@ -49,7 +61,10 @@ def test_the_segment_of_a_word_changes_the_run(reader):
     real = torch.ones_like(ids, dtype=torch.bool)
     half = (torch.arange(ids.shape[1]) > 4).long()[None]
     with torch.no_grad():
-        one, two = (reader.network(Batch(ids=ids, real=real, segments=segments)) for segments in (torch.zeros_like(ids), half))
+        one, two = (
+            reader.network(Batch(ids=ids, real=real, segments=segments))
+            for segments in (torch.zeros_like(ids), half)
+        )
     assert (one - two).abs().max() > 0.01
     with torch.no_grad():
         assert torch.equal(reader.network(Batch(ids=ids, real=real)), one)  # no segments are segments of 0
@@ -58,7 +73,9 @@ def test_the_segment_of_a_word_changes_the_run(reader):
 def test_outputs_are_those_of_the_network(reader):
     run = reader.run("She has.", pair="It was tired.")
     batch = Batch(
-        ids=torch.tensor([run.ids]), real=torch.ones(1, len(run.ids), dtype=torch.bool), segments=torch.tensor([run.segments])
+        ids=torch.tensor([run.ids]),
+        real=torch.ones(1, len(run.ids), dtype=torch.bool),
+        segments=torch.tensor([run.segments]),
     )
     with torch.inference_mode():
         hidden = reader.network(batch)
@@ -68,7 +85,9 @@ def test_outputs_are_those_of_the_network(reader):
         np.testing.assert_allclose(run.next_sentence, reader.network.next_sentence(pooled)[0], atol=1e-6)
     np.testing.assert_array_equal(run.trace["pooler.out"], run.pooled)
     np.testing.assert_array_equal(run.trace["next_sentence"], run.next_sentence)
-    assert run.trace.axes("masked_lm.act") == ("pos", "d_model") and run.trace.axes("next_sentence") == ("class",)
+    assert run.trace.axes("masked_lm.act") == ("pos", "d_model") and run.trace.axes("next_sentence") == (
+        "class",
+    )
     assert run.trace.names()[-3:] == ["pooler.pre", "pooler.out", "next_sentence"]
     assert run.trace.names("masked_lm.*") == ["masked_lm.pre", "masked_lm.act", "masked_lm.norm.out"]
 
@@ -126,7 +145,10 @@ def test_the_gradient_of_a_hidden_word_is_that_of_its_own_place(reader):
     slope = run.trace.grad("layer.1.resid_out")
     assert np.abs(slope[place]).max() > 0 and (np.delete(slope, place, 0) == 0).all()
     step = 1e-2
-    moved = reader.run("She has a [MASK] car.", edits=[core.edits.AddVector("layer.1.resid_out", tuple(step * slope[place]), position=place)])
+    moved = reader.run(
+        "She has a [MASK] car.",
+        edits=[core.edits.AddVector("layer.1.resid_out", tuple(step * slope[place]), position=place)],
+    )
     gained = moved.logits[place, car] - run.logits[place, car]
     assert gained == pytest.approx(step * (slope[place] ** 2).sum(), rel=0.05)
 

@@ -26,20 +26,28 @@ letters = st.text("abc", min_size=1, max_size=6)
 @given(st.lists(st.tuples(st.booleans(), letters), max_size=12), letters)
 def test_the_greedy_cut_is_the_librarys(drawn, word):
     known = {("##" if on else "") + piece for on, piece in drawn}
-    library = models.WordPiece({piece: i for i, piece in enumerate(["[UNK]", *sorted(known)])}, unk_token="[UNK]")  # pyright: ignore
+    library = models.WordPiece(
+        {piece: i for i, piece in enumerate(["[UNK]", *sorted(known)])}, unk_token="[UNK]"
+    )  # pyright: ignore
     assert wordpiece.cut(word, known) == tuple(token.value for token in library.tokenize(word))
 
 
 def test_a_word_too_long_is_unknown_in_both():
     library = models.WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, unk_token="[UNK]")  # pyright: ignore
     for n in (100, 101):
-        assert wordpiece.cut("a" * n, {"a", "##a"}) == tuple(token.value for token in library.tokenize("a" * n))
+        assert wordpiece.cut("a" * n, {"a", "##a"}) == tuple(
+            token.value for token in library.tokenize("a" * n)
+        )
 
 
 def test_the_greedy_cut_over_bert_minis_pieces_is_its_tokenizer():
     tokenizer = core.open_model("bert-mini").tokenizer
     known = set(tokenizers.Tokenizer.from_str(tokenizer.to_json()).get_vocab())
-    for text in ("My dog is cute; he likes playing, unbelievably!", "Zoölogy 🎉 embeddings, 42 cafés", "naïve ABBA's"):
+    for text in (
+        "My dog is cute; he likes playing, unbelievably!",
+        "Zoölogy 🎉 embeddings, 42 cafés",
+        "naïve ABBA's",
+    ):
         assert wordpiece.split(text, known) == tokenizer.encode(text).tokens
 
 
@@ -67,32 +75,49 @@ def test_one_draw_has_labels_where_it_chose_and_only_there():
     assert chosen.sum() == round(0.15 * 23) and not (chosen & SPECIAL).any()
     np.testing.assert_array_equal(one.labels, np.where(chosen, IDS, -100))
     np.testing.assert_array_equal(one.read[~chosen], IDS[~chosen])
-    assert (one.read[one.fate == masking.HIDDEN] == 4).all() and (one.read[one.fate == masking.CHANGED] < 90).all()
+    assert (one.read[one.fate == masking.HIDDEN] == 4).all() and (
+        one.read[one.fate == masking.CHANGED] < 90
+    ).all()
     again, other = masking.draw(IDS, SPECIAL, 7, **HOW), masking.draw(IDS, SPECIAL, 8, **HOW)
     np.testing.assert_array_equal(one.read, again.read)
     assert (one.read != other.read).any()
 
 
-@pytest.mark.parametrize("rates", [masking.Rates(), masking.Rates(0.5, 0.3, 0.7), masking.Rates(0.05, 0.0, 0.0), masking.Rates(0.4, 1.0, 0.0)])
+@pytest.mark.parametrize(
+    "rates",
+    [
+        masking.Rates(),
+        masking.Rates(0.5, 0.3, 0.7),
+        masking.Rates(0.05, 0.0, 0.0),
+        masking.Rates(0.4, 1.0, 0.0),
+    ],
+)
 def test_many_draws_stay_within_three_deviations_and_special_tokens_are_never_chosen(rates):
     """C083. Of 29 counts one may lie outside by chance (0.3 % each)."""
     found = masking.count(IDS, SPECIAL, 4000, 1, rates=rates, **HOW)
     assert found.outside <= 1 and not found.chosen[SPECIAL].any()
     assert found.total == 4000 * rates.n_chosen(23) == found.fates.sum()
     np.testing.assert_allclose(found.chosen_expected.sum(), found.total)
-    np.testing.assert_allclose(found.fates_expected, found.total * np.array([rates.masked, rates.redrawn, 1 - rates.masked - rates.redrawn]))
+    np.testing.assert_allclose(
+        found.fates_expected,
+        found.total * np.array([rates.masked, rates.redrawn, 1 - rates.masked - rates.redrawn]),
+    )
 
 
 def test_counts_and_deviations_are_those_of_the_binomial():
     counts = np.array([masking.count(IDS, SPECIAL, 50, number, **HOW).fates for number in range(300)])
     found = masking.count(IDS, SPECIAL, 50, 0, **HOW)
     np.testing.assert_allclose(counts.std(0), found.fates_deviation, rtol=0.2)
-    np.testing.assert_allclose(counts.mean(0), found.fates_expected, atol=4 * found.fates_deviation.max() / 300**0.5)
+    np.testing.assert_allclose(
+        counts.mean(0), found.fates_expected, atol=4 * found.fates_deviation.max() / 300**0.5
+    )
 
 
 def test_the_recipe():
     """C093."""
-    assert [masking.rate(t) for t in (0, 5_000, 10_000, 505_000, 1_000_000)] == pytest.approx([0, 5e-5, 1e-4, 5e-5, 0])
+    assert [masking.rate(t) for t in (0, 5_000, 10_000, 505_000, 1_000_000)] == pytest.approx(
+        [0, 5e-5, 1e-4, 5e-5, 0]
+    )
     for t in (1, 100, 400, 999):
         assert masking.rate(t, 1.0, 100, 1000) == pytest.approx(np.interp(t, [0, 100, 1000], [0, 1, 0]))
     assert masking.tokens_a_step() == 131_072 and masking.epochs(131_072) == pytest.approx(39.7, abs=0.05)
@@ -101,13 +126,21 @@ def test_the_recipe():
 
 def test_three_vectors_are_added_exactly_and_switching_one_off_is_told():
     model = core.open_model("bert-mini")
-    found = input_sum.summed(model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP))
+    found = input_sum.summed(
+        model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP)
+    )
     assert found.exact and found.total.shape == (len(found.tokens), 256)
     table = model.network.embed
-    np.testing.assert_array_equal(found.parts["segment"], table["segment"].weight[list(found.segments)].numpy())
-    np.testing.assert_array_equal(found.parts["position"], table["position"](torch.arange(len(found.tokens))).numpy())
+    np.testing.assert_array_equal(
+        found.parts["segment"], table["segment"].weight[list(found.segments)].numpy()
+    )
+    np.testing.assert_array_equal(
+        found.parts["position"], table["position"](torch.arange(len(found.tokens))).numpy()
+    )
     less = input_sum.without(model, *wordpiece.EXAMPLE, "segment")
-    ids = torch.tensor([model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP).ids])
+    ids = torch.tensor(
+        [model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP).ids]
+    )
     with torch.inference_mode():
         total = table["norm"](table["token"](ids) + table["position"](torch.arange(ids.shape[1])))
         for block in model.network.layers:
@@ -123,10 +156,20 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     rows, found = hidden_words.contexts(model, text, 4)
     hidden = rows == 4
     assert hidden[:, 4].all() and not hidden[:, [0, -1]].any()
-    assert hidden[1, 5:-1].all() and not hidden[1, :4].any() and hidden[2, 1:4].all() and not hidden[2, 5:].any() and hidden[3].sum() == 1
+    assert (
+        hidden[1, 5:-1].all()
+        and not hidden[1, :4].any()
+        and hidden[2, 1:4].all()
+        and not hidden[2, 5:].any()
+        and hidden[3].sum() == 1
+    )
     both = model.run("She opened the [MASK] and went into the house.")
-    assert found["both"].wanted == pytest.approx(torch.tensor(both.logits[4]).softmax(-1)[text.ids[4]].item(), rel=1e-4)
-    assert found["both"].best[0][0] == "door" and found["both"].wanted == max(said.wanted for said in found.values())
+    assert found["both"].wanted == pytest.approx(
+        torch.tensor(both.logits[4]).softmax(-1)[text.ids[4]].item(), rel=1e-4
+    )
+    assert found["both"].best[0][0] == "door" and found["both"].wanted == max(
+        said.wanted for said in found.values()
+    )
     assert hidden_words.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
     left = hidden_words.from_the_left(core.open_model("gpt-mini"), text, [4])
     assert 0.1 < left[0][0] < 1
@@ -146,24 +189,33 @@ def test_half_of_the_draws_follow_within_three_deviations():
     truth = {row.first: row.second for row in next_pairs.judged() if row.follows}
     for row in next_pairs.draws(7, 200):
         assert (truth[row.first] == row.second) is row.follows
-    assert all(row.follows for row in next_pairs.draws(7, 50, share=1.0)) and not any(row.follows for row in next_pairs.draws(7, 50, share=0.0))
+    assert all(row.follows for row in next_pairs.draws(7, 50, share=1.0)) and not any(
+        row.follows for row in next_pairs.draws(7, 50, share=0.0)
+    )
 
 
 def test_what_cls_says_of_a_pair_is_the_runs():
     model = core.open_model("bert-mini")
     rows = [(row.first, row.second) for row in next_pairs.judged()[:5]]
-    wanted = [torch.tensor(np.array(model.run(a, pair=b).next_sentence)).softmax(-1)[0].item() for a, b in rows]
+    wanted = [
+        torch.tensor(np.array(model.run(a, pair=b).next_sentence)).softmax(-1)[0].item() for a, b in rows
+    ]
     np.testing.assert_allclose(next_sentence.follows(model, rows), wanted, rtol=1e-4)
     ways = next_sentence.ways(model, *rows[0])
     assert tuple(ways) == next_sentence.WAYS and ways["as trained"] == pytest.approx(wanted[0], rel=1e-4)
-    assert ways["A and B swapped"] == pytest.approx(torch.tensor(np.array(model.run(rows[0][1], pair=rows[0][0]).next_sentence)).softmax(-1)[0].item(), rel=1e-4)
+    assert ways["A and B swapped"] == pytest.approx(
+        torch.tensor(np.array(model.run(rows[0][1], pair=rows[0][0]).next_sentence)).softmax(-1)[0].item(),
+        rel=1e-4,
+    )
     table, run = model.network.embed["segment"].weight, model.run(rows[0][0], pair=rows[0][1])
     first = torch.tensor(np.asarray(run.trace["embed.sum"])) - table[list(run.segments)]
     for way, extra in (("all as text A", table[0]), ("no segment embeddings", torch.zeros(256))):
         hidden = model.network.embed["norm"]((first + extra)[None])
         for block in model.network.layers:
             hidden = block(hidden, torch.ones(1, 1, 1, hidden.shape[1], dtype=torch.bool))
-        assert ways[way] == pytest.approx(model.network.next_sentence(model.network.pooled(hidden)).softmax(-1)[0, 0].item(), rel=1e-3)
+        assert ways[way] == pytest.approx(
+            model.network.next_sentence(model.network.pooled(hidden)).softmax(-1)[0, 0].item(), rel=1e-3
+        )
 
 
 def test_blocks_of_attention_are_sums_over_a_text_and_means_over_another():
@@ -181,16 +233,22 @@ def test_the_loss_is_the_sum_of_two_means():
     """C085."""
     model = core.open_model("bert-mini")
     rows = next_pairs.draws(3, 4)
-    found = next_sentence.loss(model, [(row.first, row.second) for row in rows], [row.follows for row in rows], 5)
+    found = next_sentence.loss(
+        model, [(row.first, row.second) for row in rows], [row.follows for row in rows], 5
+    )
     words, pairs = [], []
     for at, row in enumerate(rows):
-        changed = [place for place, (a, b) in enumerate(zip(found.tokens[at], found.read[at], strict=True)) if a != b]
+        changed = [
+            place for place, (a, b) in enumerate(zip(found.tokens[at], found.read[at], strict=True)) if a != b
+        ]
         assert all(found.tokens[at][place] not in ("[CLS]", "[SEP]") for place in changed)
         assert (found.row == at).sum() == masking.Rates().n_chosen(len(found.tokens[at]) - 3) >= len(changed)
         words.append(found.words[found.row == at].mean())
         pairs.append(-np.log(found.chances[at] if row.follows else 1 - found.chances[at]))
         assert found.of_row(at) == pytest.approx((words[-1], pairs[-1]))
-    assert found.next == pytest.approx(np.mean(pairs)) and found.total == pytest.approx(found.words.mean() + np.mean(pairs))
+    assert found.next == pytest.approx(np.mean(pairs)) and found.total == pytest.approx(
+        found.words.mean() + np.mean(pairs)
+    )
     alone = next_sentence.loss(model, [(rows[0].first, rows[0].second)], [not rows[0].follows], 5)
     assert alone.read[0] == found.read[0] and alone.masked == pytest.approx(words[0], rel=1e-4)
     assert np.exp(-alone.next) + np.exp(-pairs[0]) == pytest.approx(1, rel=1e-4)
@@ -213,7 +271,9 @@ def test_the_table_is_the_same_for_all_and_context_is_not():
     assert found.by_layer()[1] == 1 and (found.by_layer()[2:] < 0.95).all() and found.by_layer(0, 3)[1] < 1
     run = model.run(texts[1])
     for layer in range(7):
-        wanted = torch.nn.functional.cosine_similarity(*(torch.tensor(one.hidden()[layer, 5]) for one in (model.run(texts[0]), run)), dim=0)
+        wanted = torch.nn.functional.cosine_similarity(
+            *(torch.tensor(one.hidden()[layer, 5]) for one in (model.run(texts[0]), run)), dim=0
+        )
         assert found.by_layer()[layer + 1] == pytest.approx(float(wanted), abs=1e-5)
     with pytest.raises(InputError):
         in_context.uses(model, ["No such word."], "bank")
@@ -228,10 +288,23 @@ def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs
         assert {kind for _, kind, _ in rows} == {0, 1}
     name, _, cosine = rows[0]
     ids = [table.tokenizer.encode(text).ids[0] for text in (word.word, name)]
-    assert cosine == pytest.approx(float(torch.nn.functional.cosine_similarity(*table.network.embed["token"].weight[ids].float(), dim=0)), abs=1e-5)
+    assert cosine == pytest.approx(
+        float(
+            torch.nn.functional.cosine_similarity(*table.network.embed["token"].weight[ids].float(), dim=0)
+        ),
+        abs=1e-5,
+    )
     text = senses.TRIPLES[0].text
     run = model.run(text)
-    for how, wanted in zip(in_context.HOWS, (run.hidden()[-1, 0], run.hidden()[-1, 1:-1].mean(0), run.trace["embed.token"][1:-1].mean(0)), strict=True):
-        np.testing.assert_allclose(in_context.sentences(model, [text, "A much longer sentence is beside it."], how)[0], wanted, atol=1e-4)
+    for how, wanted in zip(
+        in_context.HOWS,
+        (run.hidden()[-1, 0], run.hidden()[-1, 1:-1].mean(0), run.trace["embed.token"][1:-1].mean(0)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(
+            in_context.sentences(model, [text, "A much longer sentence is beside it."], how)[0],
+            wanted,
+            atol=1e-4,
+        )
     with pytest.raises(InputError):
         in_context.belongs(table, "xyzzyx", ((), ()))

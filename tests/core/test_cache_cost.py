@@ -15,7 +15,13 @@ from core.models import Batch, families
 from tests.core.decoding_helpers import build, recurrent
 from viz.workspace.decode.maths.cache_cost import held, products, timed
 
-SHAPES = {"gpt": {}, "gpt-post": {"order": "post"}, "gpt-bare": {"attention_only": True}, "transformer": {}, "transformer-pre": {"order": "pre"}}
+SHAPES = {
+    "gpt": {},
+    "gpt-post": {"order": "post"},
+    "gpt-bare": {"attention_only": True},
+    "transformer": {},
+    "transformer-pre": {"order": "pre"},
+}
 
 
 def random(name):
@@ -29,7 +35,9 @@ def counted(model, n, source, cached):
     """Multiply-adds of one real forward: (linear maps, products of attention)."""
     ids, words = torch.ones(1, n, dtype=torch.long), torch.ones(1, source, dtype=torch.long)
     more = {"source": words, "source_real": words > 0} if model.spec.has_source else {}
-    network = model.network.requires_grad_(True)  # frozen maps use the processor's own layout, which the counter does not know
+    network = model.network.requires_grad_(
+        True
+    )  # frozen maps use the processor's own layout, which the counter does not know
     given = {"memory": network.encode(Batch(ids=ids, real=ids > 0, **more))} if more else {}
 
     def forward(some, cache=None):
@@ -48,16 +56,24 @@ def counted(model, n, source, cached):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize(("n", "source", "cached"), [(1, 5, True), (7, 5, True), (13, 3, True), (1, 5, False), (7, 5, False), (13, 3, False)])
+@pytest.mark.parametrize(
+    ("n", "source", "cached"),
+    [(1, 5, True), (7, 5, True), (13, 3, True), (1, 5, False), (7, 5, False), (13, 3, False)],
+)
 def test_the_closed_form_counts_every_product(name, n, source, cached):
     model = random(name)
     found = products(model, n, cached=cached, source=source)
     maps, attention = counted(model, n, source, cached)
-    assert (found.projections + found.feed_forward + found.logits, found.scores + found.mixing) == (maps, attention)
+    assert (found.projections + found.feed_forward + found.logits, found.scores + found.mixing) == (
+        maps,
+        attention,
+    )
     assert found.total == maps + attention and (found.feed_forward == 0) == (name == "gpt-bare")
 
 
-@pytest.mark.parametrize("model", [build("gpt"), build("transformer"), recurrent("bahdanau")], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model", [build("gpt"), build("transformer"), recurrent("bahdanau")], ids=lambda model: model.name
+)
 def test_what_is_held_is_what_a_decoding_holds(model):
     text = "the old cat"
     n_text = len(model.tokenizer.encode(text).ids)
@@ -67,7 +83,9 @@ def test_what_is_held_is_what_a_decoding_holds(model):
         assert sum(each.nbytes for each in found) == step.cache_bytes
     keys = [each for each in found if each.kind == "causal" and each.what == "keys"]
     shape = (1, model.config.n_heads, first + step.index, model.config.d_head)
-    assert [each.shape for each in keys] == [shape] * (model.config.n_layers if model.name != "bahdanau" else 0)
+    assert [each.shape for each in keys] == [shape] * (
+        model.config.n_layers if model.name != "bahdanau" else 0
+    )
 
 
 def test_a_token_costs_the_same_projections_at_any_length_and_keys_grow_evenly():
@@ -88,14 +106,24 @@ def test_times_come_one_by_one_by_the_clock_given(name):
     assert next(rows) == next(timed(model, [3], [1], source=[3], clock=lambda: float(next(ticks))))
     used = next(ticks)
     row = next(rows)
-    assert (row.n, row.cached, row.anew) == (5, 1.0, 1.0) and next(ticks) == used + 1 + 2 * 2 * 3  # a warm one and two, twice
+    assert (row.n, row.cached, row.anew) == (5, 1.0, 1.0) and next(
+        ticks
+    ) == used + 1 + 2 * 2 * 3  # a warm one and two, twice
     assert list(rows) == [] and not torch.is_inference_mode_enabled()
 
 
-@pytest.mark.parametrize("ask", [
-    lambda m: held(m, 0), lambda m: held(m, 42), lambda m: products(m, 42, cached=True), lambda m: timed(m, [3, 4], [3]),
-    lambda m: timed(m, [3, 4], []), lambda m: timed(m, [3, 4], [0]), lambda m: timed(m, [3, 4], [1], repeats=0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: held(m, 0),
+        lambda m: held(m, 42),
+        lambda m: products(m, 42, cached=True),
+        lambda m: timed(m, [3, 4], [3]),
+        lambda m: timed(m, [3, 4], []),
+        lambda m: timed(m, [3, 4], [0]),
+        lambda m: timed(m, [3, 4], [1], repeats=0),
+    ],
+)
 def test_what_cannot_be_counted_is_said_at_once(ask):
     with pytest.raises(core.InputError):
         ask(build("gpt"))

@@ -41,7 +41,12 @@ def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder)
 def test_a_card_says_the_exact_number_of_parameters_and_how_it_was_made(folder):
     card, training = (folder / "README.md").read_text(encoding="utf-8"), read_training(folder)
     assert f"{core.open_model(folder.name).n_parameters:,}, stored as float16" in card
-    assert training is not None and training.command in card and f"{training.steps:,} steps" in card and training.machine in card
+    assert (
+        training is not None
+        and training.command in card
+        and f"{training.steps:,} steps" in card
+        and training.machine in card
+    )
 
 
 @SHIPPED
@@ -54,16 +59,32 @@ def test_the_heads_of_a_card_are_named_beside_an_untrained_copy(folder):
     assert rows
     for row in rows:
         assert row.score == held.trained[row.attention].scores[row.measure][row.layer, row.head]
-        assert row.untrained == held.untrained[row.attention].scores[row.measure][row.layer, row.head] <= row.untrained_best
+        assert (
+            row.untrained
+            == held.untrained[row.attention].scores[row.measure][row.layer, row.head]
+            <= row.untrained_best
+        )
         assert f"| {row.attention} | {row.words} | {row.name} | {' | '.join(row.numbers)} |" in shown
 
 
 @pytest.mark.parametrize(
     ("config", "there", "not_there"),
     [
-        ({"attention": "none", "bidirectional": False}, {"Reads both ways"}, {"Inner width", "Score", "Words to each side of the position", "Width of a head", "Heads"}),
-        ({"attention": "bahdanau"}, {"Inner width", "Score"}, {"Words to each side of the position", "Fed with its last output"}),
-        ({"attention": "luong-local-p", "score": "general"}, {"Inner width", "Words to each side of the position", "Fed with its last output"}, {"Heads"}),
+        (
+            {"attention": "none", "bidirectional": False},
+            {"Reads both ways"},
+            {"Inner width", "Score", "Words to each side of the position", "Width of a head", "Heads"},
+        ),
+        (
+            {"attention": "bahdanau"},
+            {"Inner width", "Score"},
+            {"Words to each side of the position", "Fed with its last output"},
+        ),
+        (
+            {"attention": "luong-local-p", "score": "general"},
+            {"Inner width", "Words to each side of the position", "Fed with its last output"},
+            {"Heads"},
+        ),
     ],
 )
 def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, there, not_there):
@@ -79,16 +100,25 @@ def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, th
 def test_places_are_filled_and_the_prose_is_kept():
     card = f"# it\n\nProse (of | ours).\n\n{place('one', 'old')}\nMore.\n\n{place('two')}"
     new = filled(card, {"one": "| a |", "two": "b\nc\n"})
-    assert new == f"# it\n\nProse (of | ours).\n\n{place('one', '| a |')}\nMore.\n\n{place('two', 'b' + chr(10) + 'c')}"
+    assert (
+        new
+        == f"# it\n\nProse (of | ours).\n\n{place('one', '| a |')}\nMore.\n\n{place('two', 'b' + chr(10) + 'c')}"
+    )
     assert filled(new, {"one": "old", "two": ""}) == card
     assert "| a |" not in without(new, "one") and "b\nc" in without(new, "one")
 
 
 @pytest.mark.parametrize(
     "card",
-    ["", place("one"), place("one") + place("one") + place("two"), place("one") + place("two") + place("three"),
-     place("one") + place("two").replace("[//]: # (end)\n", ""), place("one") + place("two") + "[//]: # (end)\n"],
-)  # fmt: skip
+    [
+        "",
+        place("one"),
+        place("one") + place("one") + place("two"),
+        place("one") + place("two") + place("three"),
+        place("one") + place("two").replace("[//]: # (end)\n", ""),
+        place("one") + place("two") + "[//]: # (end)\n",
+    ],
+)
 def test_a_card_with_other_places_is_refused(card):
     with pytest.raises(InputError, match="one, two once"):
         filled(card, {"one": "", "two": ""})
@@ -105,7 +135,9 @@ def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
     assert filled(text, computed(folder)) == text and (folder / CURVE).is_file()
     edited = text.replace(f"{command.UNWRITTEN} What it is for.", "It continues a text.")
     (folder / "README.md").write_text(edited)
-    (folder / "training.json").write_text((folder / "training.json").read_text().replace('"seed": 0', '"seed": 7'))
+    (folder / "training.json").write_text(
+        (folder / "training.json").read_text().replace('"seed": 0', '"seed": 7')
+    )
     again = command.write(folder).read_text()
     assert again == edited.replace("seed 0:", "seed 7:")
 
@@ -116,40 +148,71 @@ def test_an_unknown_model_is_refused(capsys):
 
 
 def test_scores_stand_in_one_table_a_split_the_model_first():
-    rows = [Score("perplexity", "valid", "unigram", 680.3), Score("bits_per_byte", "valid", "m", 1.5), Score("bits_per_byte", "valid", "unigram", 2.589),
-            Score("bleu_by_length, 6-20 words", "valid", "m", 30.0), Score("bleu_by_length, 2-5 words", "valid", "m", 60.0)]  # fmt: skip
+    rows = [
+        Score("perplexity", "valid", "unigram", 680.3),
+        Score("bits_per_byte", "valid", "m", 1.5),
+        Score("bits_per_byte", "valid", "unigram", 2.589),
+        Score("bleu_by_length, 6-20 words", "valid", "m", 30.0),
+        Score("bleu_by_length, 2-5 words", "valid", "m", 60.0),
+    ]
     text = card_sections.scored(rows, "m")
-    assert text.splitlines()[:4] == ["| valid | bits a byte | perplexity |", "| --- | --- | --- |", "| m | 1.500 |  |", "| unigram | 2.589 | 680.3 |"]
+    assert text.splitlines()[:4] == [
+        "| valid | bits a byte | perplexity |",
+        "| --- | --- | --- |",
+        "| m | 1.500 |  |",
+        "| unigram | 2.589 | 680.3 |",
+    ]
     assert text.endswith("2-5 words 60.0, 6-20 words 30.0. Longest to shortest third: 0.50.")
 
 
 def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
-    rows = record(tmp_path, "test", {"items": 9, "bleu_beam4": 50.0, "bleu_by_length": {"2-5 words": 55.5, "6-12 words": 44.4}})
+    rows = record(
+        tmp_path,
+        "test",
+        {"items": 9, "bleu_beam4": 50.0, "bleu_by_length": {"2-5 words": 55.5, "6-12 words": 44.4}},
+    )
     assert by_part(rows, "bleu_by_length", "test", tmp_path.name) == {"2-5 words": 55.5, "6-12 words": 44.4}
-    assert list(by_part(rows[::-1], "bleu_by_length", "test", tmp_path.name)) == ["2-5 words", "6-12 words"] and by_part(rows, "bleu_by_length", "valid", tmp_path.name) == {}
+    assert (
+        list(by_part(rows[::-1], "bleu_by_length", "test", tmp_path.name)) == ["2-5 words", "6-12 words"]
+        and by_part(rows, "bleu_by_length", "valid", tmp_path.name) == {}
+    )
 
 
 def test_the_curve_puts_each_value_where_its_axis_says():
-    svg = card_curve.drawn({"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it")
+    svg = card_curve.drawn(
+        {"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it"
+    )
     root = ElementTree.fromstring(svg)
     space = "{http://www.w3.org/2000/svg}"
     assert "prefers-color-scheme:dark" in svg and "loss from 4.00 to 1.00" in root.get("aria-label", "")
-    lines = [[tuple(map(float, pair.split(","))) for pair in line.get("points", "").split()] for line in root.iter(f"{space}polyline")]
-    heights = {text.text: float(text.get("y", 0)) - 4.5 for text in root.iter(f"{space}text") if text.get("text-anchor") == "end" and text.text != "steps"}
+    lines = [
+        [tuple(map(float, pair.split(","))) for pair in line.get("points", "").split()]
+        for line in root.iter(f"{space}polyline")
+    ]
+    heights = {
+        text.text: float(text.get("y", 0)) - 4.5
+        for text in root.iter(f"{space}text")
+        if text.get("text-anchor") == "end" and text.text != "steps"
+    }
     assert [y for _, y in lines[0]] == pytest.approx([heights["4"], heights["3"], heights["1"]], abs=0.11)
     assert lines[1][0] == pytest.approx((lines[0][2][0], heights["2"]), abs=0.11)
     xs = [x for x, _ in lines[0]]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11) and xs[0] == card_curve.LEFT
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.96, 2.96), (3.5, 3.5), (0, 123456), (0.0001, 0.0002), (1.49, 9.8)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (0.96, 2.96), (3.5, 3.5), (0, 123456), (0.0001, 0.0002), (1.49, 9.8)]
+)
 def test_ticks_are_few_and_hold_everything(low, high):
     found = card_curve.ticks(low, high)
     assert 2 <= len(found) <= 7 or low == high
     assert found[0] <= low + 1e-9 and found[-1] >= high - 1e-9
 
 
-@pytest.mark.parametrize("change", [{"log": [{"loss": 1.0}]}, {"log": [{"step": 1, "loss": "low"}]}, {"seed": "0"}, {"command": None}])
+@pytest.mark.parametrize(
+    "change",
+    [{"log": [{"loss": 1.0}]}, {"log": [{"step": 1, "loss": "low"}]}, {"seed": "0"}, {"command": None}],
+)
 def test_a_training_record_that_is_not_understood_is_refused(tmp_path, change):
     held = json.loads((shipped_folder() / "gpt-mini" / "training.json").read_text()) | change
     (tmp_path / "training.json").write_text(json.dumps(held))
@@ -177,7 +240,11 @@ def test_a_score_of_another_shipped_model_is_that_models_own(folder):
     """A baseline that ships is measured anew with every training: its rows in the other cards follow."""
     for row in read_scores(folder):
         if row.of in NAMES and row.of != folder.name:
-            own = {(score.split, score.measure): score.value for score in read_scores(shipped_folder() / row.of) if score.of == row.of}
+            own = {
+                (score.split, score.measure): score.value
+                for score in read_scores(shipped_folder() / row.of)
+                if score.of == row.of
+            }
             assert row.value == own[row.split, row.measure], row
 
 
@@ -200,7 +267,10 @@ def test_the_prose_of_a_card_has_no_number_of_another_model(folder):
 
 
 def test_the_numbers_beside_another_models_name_hold():
-    bahdanau, rnn, mini, twin = (read_training(shipped_folder() / name) for name in ("bahdanau-en-es", "rnn-en-es", "gpt-mini", "gpt-twin"))
+    bahdanau, rnn, mini, twin = (
+        read_training(shipped_folder() / name)
+        for name in ("bahdanau-en-es", "rnn-en-es", "gpt-mini", "gpt-twin")
+    )
     assert bahdanau and rnn and mini and twin
     sizes = [core.open_model(name).n_parameters for name in ("bahdanau-en-es", "rnn-en-es")]
     assert abs(sizes[1] / sizes[0] - 1) < 0.04

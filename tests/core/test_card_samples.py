@@ -54,10 +54,20 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_a_translator_writes_what_its_card_says(name: str) -> None:
-    rows = [tuple(cell.strip() for cell in row.strip("|").split("|")) for row in re.findall(r"^\|.*\|$", card(name), re.MULTILINE)]
+    rows = [
+        tuple(cell.strip() for cell in row.strip("|").split("|"))
+        for row in re.findall(r"^\|.*\|$", card(name), re.MULTILINE)
+    ]
     table = [row for row in rows if row[0].endswith((".", "?"))]
     assert len(table) == 10
-    told = [*table, *(pair for text in paragraphs(name, "**Five chosen,**", "**Ten from the test set") for pair in pairs(text))]
+    told = [
+        *table,
+        *(
+            pair
+            for text in paragraphs(name, "**Five chosen,**", "**Ten from the test set")
+            for pair in pairs(text)
+        ),
+    ]
     assert len(told) == 25
     written = translate(core.open_model(name), [english for english, _ in told])
     assert list(zip((english for english, _ in told), written, strict=True)) == told
@@ -70,13 +80,19 @@ def test_the_words_that_a_card_counts_are_counted() -> None:
 
     (told,) = re.findall(r"(\d+) are right now", " ".join(card("translator-en-es").split()))
     written = translate(core.open_model("translator-en-es"), [word for word, _ in ROWS])
-    assert sum(bare(out) in map(bare, right.split("|")) for (_, right), out in zip(ROWS, written, strict=True)) == int(told)
+    assert sum(
+        bare(out) in map(bare, right.split("|")) for (_, right), out in zip(ROWS, written, strict=True)
+    ) == int(told)
 
 
 @pytest.mark.parametrize("name", COPIERS)
 def test_a_copier_writes_what_its_card_says(name: str) -> None:
     lot, chosen = paragraphs(name, "**Samples.** Ten strings", "Five chosen:")
-    told = [tuple(part.strip("`. ") for part in pair) for text in (lot, chosen) for pair in pairs(text.replace("wholly:", "wholly: ").replace(":  ", ": "))]
+    told = [
+        tuple(part.strip("`. ") for part in pair)
+        for text in (lot, chosen)
+        for pair in pairs(text.replace("wholly:", "wholly: ").replace(":  ", ": "))
+    ]
     assert len(told) == 15
     written = translate(core.open_model(name), [given for given, _ in told])
     assert list(zip((given for given, _ in told), written, strict=True)) == told
@@ -95,8 +111,15 @@ def test_prompts_are_answered_as_the_card_says() -> None:
     for given, written in quoted(lot + chosen):
         assert written_on(model, given, 30) == written, given
         task, string = given.removesuffix(" =").split(": ")
-        right += given in lot and written == {"copy": string, "reverse": string[::-1], "upper": string.upper()}[task]
-    assert int(re.findall(r"(\d+) answered right", lot)[0]) == right and len(quoted(lot)) == 10 and len(quoted(chosen)) == 5
+        right += (
+            given in lot
+            and written == {"copy": string, "reverse": string[::-1], "upper": string.upper()}[task]
+        )
+    assert (
+        int(re.findall(r"(\d+) answered right", lot)[0]) == right
+        and len(quoted(lot)) == 10
+        and len(quoted(chosen)) == 5
+    )
 
 
 def test_strings_are_gone_on_with_as_the_card_says() -> None:
@@ -105,7 +128,9 @@ def test_strings_are_gone_on_with_as_the_card_says() -> None:
     for given, written in quoted(lot + chosen):
         assert written_on(model, given, len(written)) == written, given
     assert len(quoted(lot)) == 10 and len(quoted(chosen)) == 5
-    assert all(given.find(given[-1] + written[:-1]) >= 0 for given, written in quoted(lot)), "second copies, all of them right"
+    assert all(given.find(given[-1] + written[:-1]) >= 0 for given, written in quoted(lot)), (
+        "second copies, all of them right"
+    )
 
 
 def test_blanks_are_filled_as_the_card_says() -> None:
@@ -123,7 +148,9 @@ def test_blanks_are_filled_as_the_card_says() -> None:
         run = model.run(text.replace("▁", "[MASK]"))
         place = run.tokens.index("[MASK]")
         listed = words.split(", ")
-        assert [f"{word.strip()} {100 * share:.0f} %" for word, share in guesses(run, place, len(listed))] == listed, text
+        assert [
+            f"{word.strip()} {100 * share:.0f} %" for word, share in guesses(run, place, len(listed))
+        ] == listed, text
 
 
 def written_on(model: Model, given: str, n: int, how: Greedy | Sample = GREEDY) -> str:
@@ -144,7 +171,9 @@ def test_a_seed_writes_what_the_card_says() -> None:
     found = re.findall(r"\*([^*]+)\* \((\d+)\) \| (.*?)(?= / \*|$)", chosen)
     assert len(found) == 5
     for given, seed, written in found:
-        assert plain(written_on(model, given, 40, Sample(0.6, seed=int(seed)))).startswith(written.strip()), given
+        assert plain(written_on(model, given, 40, Sample(0.6, seed=int(seed)))).startswith(written.strip()), (
+            given
+        )
 
 
 def plain(text: str) -> str:
@@ -157,13 +186,17 @@ def test_a_twin_writes_what_its_card_says_and_what_it_wrote_while_it_learnt() ->
     rows = [line.removeprefix("> ").split(" | ") for line in paragraphs("gpt-twin", "> ")]
     assert len(rows) == 10
     for given, written in rows:
-        assert plain(written_on(core.open_model("gpt-twin"), given, 24, how).replace("\n", " / ")) == written, given
+        assert (
+            plain(written_on(core.open_model("gpt-twin"), given, 24, how).replace("\n", " / ")) == written
+        ), given
     (chosen,) = paragraphs("gpt-twin", "Five chosen")
     told, written = chosen.split(": ", 1)
     steps = [int(step) for step in re.findall(r"\d+", told)]
     assert len(steps) == len(written.split(" / ")) == 5
     for step, text in zip(steps, written.split(" / "), strict=True):
-        assert plain(written_on(core.open_model("gpt-twin", step=step), "Once upon a time", 24, how)).startswith(text.strip()), step
+        assert plain(
+            written_on(core.open_model("gpt-twin", step=step), "Once upon a time", 24, how)
+        ).startswith(text.strip()), step
 
 
 def test_near_words_are_those_of_the_card() -> None:
@@ -175,7 +208,9 @@ def test_near_words_are_those_of_the_card() -> None:
         vector = sum_of(table, more, less) if len(plus) > 1 else table[more[0]]
         return [words.token(row) for row, _ in nearest(table, vector, n, without=(*more, *less))]
 
-    lot, chosen, weak = paragraphs("vectors-mini", "**Samples.** The four nearest", "Five chosen:", "**Weaknesses")
+    lot, chosen, weak = paragraphs(
+        "vectors-mini", "**Samples.** The four nearest", "Five chosen:", "**Weaknesses"
+    )
     told = re.findall(r"\*([a-z]+)\*: ([a-z, ]+)", lot + chosen)
     assert len(told) == 13
     for word, others in told:
@@ -196,8 +231,13 @@ def _scores(name: str) -> dict[str, float]:
 def test_the_alignment_is_as_the_card_says(name: str) -> None:
     run = core.open_model(name).run("She has a white car.", target="Ella tiene un auto blanco.")
     seen = run.attention("alignment")
-    rows = {spanish: seen.queries.index(f" {spanish}") - 1 for spanish in ("auto", "blanco")}  # a row writes the word that is read next
-    weights = [float(seen.weights[0, 0, rows[spanish], seen.keys.index(f" {english}")]) for spanish, english in (("auto", "car"), ("blanco", "white"))]
+    rows = {
+        spanish: seen.queries.index(f" {spanish}") - 1 for spanish in ("auto", "blanco")
+    }  # a row writes the word that is read next
+    weights = [
+        float(seen.weights[0, 0, rows[spanish], seen.keys.index(f" {english}")])
+        for spanish, english in (("auto", "car"), ("blanco", "white"))
+    ]
     (told,) = paragraphs(name, "**Its heads.** It has one alignment")
     numbers = re.findall(r"0\.\d\d", told.partition("Ella tiene un auto blanco.")[2])
     if numbers:
@@ -209,7 +249,9 @@ def test_the_alignment_is_as_the_card_says(name: str) -> None:
 def test_the_scores_of_a_row_spread_as_the_card_says() -> None:
     model, spread = core.open_model("luong-global-en-es"), []
     for row in texts("heads_en-es"):
-        scores = model.run(row.text, target=row.target, keep=("decoder.attn.scores",)).trace["decoder.attn.scores"]
+        scores = model.run(row.text, target=row.target, keep=("decoder.attn.scores",)).trace[
+            "decoder.attn.scores"
+        ]
         spread.extend(scores.reshape(-1, scores.shape[-1]).std(-1).tolist())
     (told,) = re.findall(r"standard deviation of (\d+)", plain(card("luong-global-en-es")))
     assert round(float(np.mean(spread))) == int(told)
@@ -221,7 +263,9 @@ def test_the_three_banks_are_as_near_as_the_card_says() -> None:
     for text in re.findall(r"\"([^\"]+)\"", told):
         run = model.run(text)
         found.append(run.hidden("encoder")[-1][run.tokens.index("bank")])
-    cosines = [float(found[0] @ other / np.linalg.norm(found[0]) / np.linalg.norm(other)) for other in found[1:]]
+    cosines = [
+        float(found[0] @ other / np.linalg.norm(found[0]) / np.linalg.norm(other)) for other in found[1:]
+    ]
     assert [f"{cosine:.2f}" for cosine in cosines] == re.findall(r"0\.\d\d", told)
 
 
@@ -229,10 +273,15 @@ def test_the_head_came_into_being_as_the_card_says() -> None:
     """The steps, the best head's score and the share of copies foretold then, measured anew."""
     told = plain(card("induction-tiny"))
     (before, after, score, share, later, score_later, share_later, last, score_last, share_last) = re.search(
-        r"between step (\d+) and step (\d+): until then the best head has an induction score of ([\d.]+) and (\d+) % .*? (\d+) steps later it has ([\d.]+), and (\d+) % are; at step (\d+) it is ([\d.]+) and (\d+) %", told,
-    ).groups()  # pyright: ignore[reportOptionalMemberAccess]  # fmt: skip
+        r"between step (\d+) and step (\d+): until then the best head has an induction score of ([\d.]+) and (\d+) % .*? (\d+) steps later it has ([\d.]+), and (\d+) % are; at step (\d+) it is ([\d.]+) and (\d+) %",
+        told,
+    ).groups()  # pyright: ignore[reportOptionalMemberAccess]
     assert int(later) == int(after) - int(before)
-    for step, wanted, copied in ((before, score, share), (after, score_later, share_later), (last, score_last, share_last)):
+    for step, wanted, copied in (
+        (before, score, share),
+        (after, score_later, share_later),
+        (last, score_last, share_last),
+    ):
         found = induction.measure(core.open_model("induction-tiny", step=int(step)))
         assert (f"{found['induction_score']:.2f}", f"{100 * found['copied']:.0f}") == (wanted, copied), step
 
@@ -248,17 +297,30 @@ def test_the_loss_of_the_twin_fell_as_its_card_says() -> None:
 def test_the_course_of_a_training_is_that_of_its_record() -> None:
     """Where the loss was lowest, how many steps a first stage had, how often the texts were read."""
     log = json.loads((shipped_folder() / "translator-en-es" / "training.json").read_text())["log"]
-    step, steps, nats, more = re.search(r"lowest at ([\d,]+) of ([\d,]+) steps \(([\d.]+) nats a token\).*?Then ([\d,]+) steps more", plain(card("translator-en-es"))).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    step, steps, nats, more = re.search(
+        r"lowest at ([\d,]+) of ([\d,]+) steps \(([\d.]+) nats a token\).*?Then ([\d,]+) steps more",
+        plain(card("translator-en-es")),
+    ).groups()  # pyright: ignore[reportOptionalMemberAccess]
     first = [row for row in log if row["step"] <= number(steps)]
     best = min((row for row in first if "valid_nats" in row), key=lambda row: row["valid_nats"])
-    assert (best["step"], f"{best['valid_nats']:.3f}") == (number(step), nats) and log[-1]["step"] == number(steps) + number(more)
+    assert (best["step"], f"{best['valid_nats']:.3f}") == (number(step), nats) and log[-1]["step"] == number(
+        steps
+    ) + number(more)
     tokens = {name: _tokens(name) for name in TRANSLATORS} | {"translator-en-es": first[-1]["tokens"]}
-    passes = {"translator-en-es": 36, "bahdanau-en-es": 9, "rnn-en-es": 9, "luong-global-en-es": 13, "luong-local-en-es": 13}
+    passes = {
+        "translator-en-es": 36,
+        "bahdanau-en-es": 9,
+        "rnn-en-es": 9,
+        "luong-global-en-es": 13,
+        "luong-local-en-es": 13,
+    }
     assert all(f"about {said(times)} passes" in plain(card(name)) for name, times in passes.items())
     each = [tokens[name] / times for name, times in passes.items()]
     assert max(each) / min(each) < 1.1, "the same pairs: so many tokens a pass"
     assert f"about {said(20)} passes" in plain(card("gpt-mini")) and round(_tokens("gpt-mini") / 16.7e6) == 20
-    assert "this training saw 331 million" in plain(card("gpt-mini")) and round(_tokens("gpt-mini") / 1e6) == 331
+    assert (
+        "this training saw 331 million" in plain(card("gpt-mini")) and round(_tokens("gpt-mini") / 1e6) == 331
+    )
 
 
 def number(text: str) -> int:
@@ -277,18 +339,34 @@ def _tokens(name: str) -> int:
 
 def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
     told, trained = plain(card("bert-mini")), read_training(shipped_folder() / "bert-mini")
-    first, last = map(int, re.search(r"Of the tokens (\d+) % are hidden at first and (\d+) % at the end", told).groups())  # pyright: ignore[reportOptionalMemberAccess]
+    first, last = map(
+        int, re.search(r"Of the tokens (\d+) % are hidden at first and (\d+) % at the end", told).groups()
+    )  # pyright: ignore[reportOptionalMemberAccess]
     assert trained is not None
     assert [round(100 * bert_mini.mix(step).share) for step in (0, trained.steps)] == [first, last]
     assert bert_mini.mix(0).long == 16 and bert_mini.mix(799).long < 256 == bert_mini.mix(800).long
-    assert "rightly in three of four cases" in told and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
+    assert (
+        "rightly in three of four cases" in told
+        and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
+    )
 
 
 @pytest.mark.parametrize("name", COPIERS)
 def test_a_copier_loses_its_place_where_its_card_says(name: str) -> None:
-    by_length = {int(key.rpartition(" ")[2]): value for key, value in _scores(name).items() if key.startswith("exact_match_by_length")}
+    by_length = {
+        int(key.rpartition(" ")[2]): value
+        for key, value in _scores(name).items()
+        if key.startswith("exact_match_by_length")
+    }
     told = plain(card(name))
     if name.endswith("attention"):
-        assert "Beyond 20 letters" in told and min(value for n, value in by_length.items() if n <= 20) > 0.9 > by_length[80]
+        assert (
+            "Beyond 20 letters" in told
+            and min(value for n, value in by_length.items() if n <= 20) > 0.9 > by_length[80]
+        )
     else:
-        assert "From about ten letters on it goes wrong" in told and by_length[5] > 0.9 and max(value for n, value in by_length.items() if n >= 10) < 0.6
+        assert (
+            "From about ten letters on it goes wrong" in told
+            and by_length[5] > 0.9
+            and max(value for n, value in by_length.items() if n >= 10) < 0.6
+        )

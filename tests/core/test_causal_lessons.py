@@ -47,7 +47,11 @@ def test_both_forms_are_one_to_the_last_digit(n):
     prefix, masked = forms.prefix_form(scores, values), forms.mask_form(scores, values)
     weights, outputs = forms.gaps(prefix, masked)
     assert weights.max() == 0.0 and outputs.max() == 0.0
-    q, k, v = torch.tensor(scores * math.sqrt(n))[None, None], torch.eye(n, dtype=torch.float64)[None, None], torch.tensor(values)[None, None]
+    q, k, v = (
+        torch.tensor(scores * math.sqrt(n))[None, None],
+        torch.eye(n, dtype=torch.float64)[None, None],
+        torch.tensor(values)[None, None],
+    )
     reference = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0, 0].numpy()
     np.testing.assert_allclose(masked.outputs, reference, atol=1e-12)
 

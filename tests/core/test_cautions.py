@@ -13,7 +13,9 @@ SHARP = np.array([[0.1, 0.8, 0.05, 0.05], [0.2, 0.05, 0.05, 0.7], [0.1, 0.1, 0.1
 
 
 def kinds(weights, allowed=FULL, row=0, special=("[SEP]",)):
-    return {caution.kind: caution.share for caution in cautions(np.asarray(weights), allowed, KEYS, row, special)}
+    return {
+        caution.kind: caution.share for caution in cautions(np.asarray(weights), allowed, KEYS, row, special)
+    }
 
 
 def test_a_head_that_tells_words_apart_needs_no_caution():
@@ -23,7 +25,9 @@ def test_a_head_that_tells_words_apart_needs_no_caution():
 def test_a_sink_is_the_mean_over_rows_that_have_a_choice():
     weights = np.tile([0.9, 0.1, 0, 0], (4, 1))
     weights[0] = [1, 0, 0, 0]
-    assert kinds(weights, np.tri(4, dtype=bool) | np.eye(4, dtype=bool), row=2) == {"sink": pytest.approx(0.9)}
+    assert kinds(weights, np.tri(4, dtype=bool) | np.eye(4, dtype=bool), row=2) == {
+        "sink": pytest.approx(0.9)
+    }
 
 
 def test_weight_on_marks_is_named_apart_from_the_first_place():

@@ -60,13 +60,24 @@ def test_loops_that_count_their_multiplications_agree_with_the_table(n, p):
 
 def test_the_numbers_that_the_documents_ask_for():
     """E18: cheaper while n < p, equal at n = p, dearer beyond."""
-    assert (costs.attention(50, 512).operations, costs.recurrence(50, 512).operations) == (1_280_000, 13_107_200)
+    assert (costs.attention(50, 512).operations, costs.recurrence(50, 512).operations) == (
+        1_280_000,
+        13_107_200,
+    )
     assert costs.attention(512, 512).operations == costs.recurrence(512, 512).operations
-    assert costs.attention(4096, 512).operations == 8_589_934_592 == 8 * costs.recurrence(4096, 512).operations
+    assert (
+        costs.attention(4096, 512).operations == 8_589_934_592 == 8 * costs.recurrence(4096, 512).operations
+    )
     for p in (32, 512):
         for whole in (False, True):
             n = costs.crossing(p, whole=whole)
-            below, above = ((costs.attention(at, p, whole=whole).operations, costs.recurrence(at, p, whole=whole).operations) for at in (n - 1, n + 1))
+            below, above = (
+                (
+                    costs.attention(at, p, whole=whole).operations,
+                    costs.recurrence(at, p, whole=whole).operations,
+                )
+                for at in (n - 1, n + 1)
+            )
             assert below[0] < below[1] and above[0] > above[1]
 
 
@@ -113,7 +124,9 @@ def test_the_recorded_run_names_its_machine_and_holds_every_size(tmp_path):
     assert [row.n for row in found.of(512)] == [*costs.LENGTHS, costs.LONGEST]
     assert all(len(found.of(p)) == len(costs.LENGTHS) + 1 for p in costs.WIDTHS)
     first, last = found.of(512)[0], found.of(512)[-1]
-    assert first.attention < first.lstm and last.attention > last.lstm, "short texts: attention is faster; long ones: slower"
+    assert first.attention < first.lstm and last.attention > last.lstm, (
+        "short texts: attention is faster; long ones: slower"
+    )
     with pytest.raises(InputError, match="recorded times"):
         costs.recorded(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"machine": "x", "timings": [{"n": 1}]}), "utf-8")

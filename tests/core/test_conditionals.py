@@ -34,10 +34,19 @@ def test_the_sum_is_the_cross_entropy_and_the_logarithm_of_the_product(gpt):
     found = conditionals(gpt, TEXT)
     ids, n = list(found.ids), len(found.ids)
     wanted = float(F.cross_entropy(alone(gpt, [gpt.tokenizer.start, *ids[:-1]]), torch.tensor(ids)))
-    assert n > 3 and -found.total / n == pytest.approx(wanted, abs=1e-6) and found.mean_by_torch == pytest.approx(wanted, abs=1e-6)
-    assert math.log(found.product) == pytest.approx(found.total) and found.running[-1] == pytest.approx(found.total)
+    assert (
+        n > 3
+        and -found.total / n == pytest.approx(wanted, abs=1e-6)
+        and found.mean_by_torch == pytest.approx(wanted, abs=1e-6)
+    )
+    assert math.log(found.product) == pytest.approx(found.total) and found.running[-1] == pytest.approx(
+        found.total
+    )
     assert found.perplexity == pytest.approx(math.exp(wanted), rel=1e-6)
-    assert found.surprising == int(np.argmin(found.logprobs)) and (found.best_p >= np.exp(found.logprobs) - 1e-12).all()
+    assert (
+        found.surprising == int(np.argmin(found.logprobs))
+        and (found.best_p >= np.exp(found.logprobs) - 1e-12).all()
+    )
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -46,7 +55,9 @@ def test_a_window_is_read_as_a_text_of_its_own(gpt, k):
     ids = list(found.ids)
     for place, index in enumerate(ids):
         behind = [gpt.tokenizer.start, *ids[:place]] if place <= k else ids[place - k : place]
-        assert found.logprobs[place] == pytest.approx(float(alone(gpt, behind)[-1].log_softmax(-1)[index]), abs=1e-5)
+        assert found.logprobs[place] == pytest.approx(
+            float(alone(gpt, behind)[-1].log_softmax(-1)[index]), abs=1e-5
+        )
     assert found.mean_by_torch == pytest.approx(-found.total / len(ids))
 
 
@@ -68,12 +79,20 @@ def test_prompts_are_built_of_other_questions_and_scored_by_four_answers(gpt):
     for task in shots.TASKS.values():
         for at, (question, answer) in enumerate(task.pairs):
             lines = shots.prompt(task, question, shots.MOST).split("\n")
-            assert len(lines) == shots.MOST + 1 and lines[-1] == f"{question} =" and all(not line.startswith(f"{question} =") for line in lines[:-1])
-            assert shots.choices(task, at)[0] == answer and len(set(shots.choices(task, at))) == shots.CANDIDATES
+            assert (
+                len(lines) == shots.MOST + 1
+                and lines[-1] == f"{question} ="
+                and all(not line.startswith(f"{question} =") for line in lines[:-1])
+            )
+            assert (
+                shots.choices(task, at)[0] == answer and len(set(shots.choices(task, at))) == shots.CANDIDATES
+            )
     for bad in (lambda: shots.prompt(task, " ", 1), lambda: shots.prompt(task, "a", 9)):
         with pytest.raises(core.InputError):
             bad()
     found = shots.scored(gpt, shots.TASKS["homes"], 1)
-    first = shots.answers(gpt, "bird = nest\nfish =", [f" {each}" for each in shots.choices(shots.TASKS["homes"], 0)])
+    first = shots.answers(
+        gpt, "bird = nest\nfish =", [f" {each}" for each in shots.choices(shots.TASKS["homes"], 0)]
+    )
     assert found.shares[0] == first[0].share and found.right[0] == (first[0].place == 1)
     assert found.accuracy == sum(found.right) / 8 and found.share == pytest.approx(np.mean(found.shares))

@@ -21,7 +21,9 @@ TEXT, TARGET = "She has a white car.", "Ella tiene un auto."
 def build(attention: str, **changes) -> Model:
     backend = byte_level_bpe([TEXT, TARGET] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()["seq2seq"]
-    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, attention=attention, **changes)
+    config = replace(
+        family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, attention=attention, **changes
+    )
     torch.manual_seed(3)
     network = family.network(config)
     for weight in network.parameters():

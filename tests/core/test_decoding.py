@@ -131,7 +131,9 @@ def test_the_scores_after_each_filter_stand_beside_the_models_own():
         2: (-1.0, (-2.0, -7.0, -np.inf), "min_p"),
         3: (0.5, (0.5, -2.0, -np.inf), "min_p"),
     }
-    np.testing.assert_allclose([c.before for c in choice.candidates], np.exp([2, 1.5, 0.5, -1]) / np.exp(logits).sum())
+    np.testing.assert_allclose(
+        [c.before for c in choice.candidates], np.exp([2, 1.5, 0.5, -1]) / np.exp(logits).sum()
+    )
     assert (choice.kept, [(cut.by, cut.tokens) for cut in choice.cuts]) == (2, [("min_p", 2)])
 
 
@@ -139,7 +141,11 @@ def test_the_scores_after_each_filter_stand_beside_the_models_own():
 def test_a_penalty_counts_what_is_written_and_its_given_beginning(name):
     m = build(name)
     options = {"prefix": "el gato"} if m.spec.has_source else {}
-    given = (m.tokenizer.start, *m.tokenizer.encode("el gato").ids) if m.spec.has_source else m.tokenizer.encode("the old cat").ids
+    given = (
+        (m.tokenizer.start, *m.tokenizer.encode("el gato").ids)
+        if m.spec.has_source
+        else m.tokenizer.encode("the old cat").ids
+    )
     for step in decode(m, "the old cat", Sample(seed=2, repetition_penalty=1.5), max_new_tokens=6, **options):
         seen = {*given, *step.ids[:-1]}
         for c in step.candidates:
@@ -196,7 +202,9 @@ def test_edits_act_at_every_step_and_a_neutral_one_changes_nothing(m):
             assert candidate.logit == pytest.approx(logits[n_given - 1 + step.index, candidate.id], abs=1e-5)
     assert [s.id for s in neutral] == [s.id for s in plain]
     for a, b in zip(neutral, plain, strict=True):
-        np.testing.assert_allclose([c.logit for c in a.candidates], [c.logit for c in b.candidates], atol=1e-5)
+        np.testing.assert_allclose(
+            [c.logit for c in a.candidates], [c.logit for c in b.candidates], atol=1e-5
+        )
 
 
 def test_an_edit_that_meets_nothing_is_named(gpt):
@@ -256,11 +264,22 @@ def test_a_run_of_the_text_saves_reading_it_again(family, monkeypatch):
     wanted = list(decode(m, text, max_new_tokens=4))
     read: list[int] = []
     forward = type(m.network).forward
-    monkeypatch.setattr(type(m.network), "forward", lambda self, batch, *given, **more: (read.append(batch.ids.shape[1]), forward(self, batch, *given, **more))[1])
+    monkeypatch.setattr(
+        type(m.network),
+        "forward",
+        lambda self, batch, *given, **more: (
+            read.append(batch.ids.shape[1]),
+            forward(self, batch, *given, **more),
+        )[1],
+    )
     found = list(decode(m, text, max_new_tokens=4, run=run))
-    assert [step.ids for step in found] == [step.ids for step in wanted] and set(read) <= {1}, "no token but the new ones is read"
+    assert [step.ids for step in found] == [step.ids for step in wanted] and set(read) <= {1}, (
+        "no token but the new ones is read"
+    )
     for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose([c.logit for c in one.candidates], [c.logit for c in other.candidates], atol=1e-5)
+        np.testing.assert_allclose(
+            [c.logit for c in one.candidates], [c.logit for c in other.candidates], atol=1e-5
+        )
         for kind, rows in other.attention.items():
             np.testing.assert_allclose(one.attention[kind], rows, atol=1e-6)
             np.testing.assert_array_equal(one.allowed[kind], other.allowed[kind])

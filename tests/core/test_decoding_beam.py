@@ -52,11 +52,19 @@ def test_a_beam_of_one_is_greedy(seed):
 
 
 def test_the_tree_of_the_counterexample():
-    steps = list(write(counterexample.OnPaper(), Prompt((), counterexample.Letters(), room=3), Beam(width=2), 2, {}))
+    steps = list(
+        write(counterexample.OnPaper(), Prompt((), counterexample.Letters(), room=3), Beam(width=2), 2, {})
+    )
     first, last = steps[0].tree, steps[1].tree
     assert [(n.token, n.parent, round(float(np.exp(n.logprob)), 3)) for n in last.nodes] == [
-        ("a", -1, 0.5), ("b", -1, 0.4), ("c", -1, 0.1), ("b", 1, 0.36), ("a", 0, 0.2), ("b", 0, 0.15), ("c", 0, 0.15)
-    ]  # fmt: skip
+        ("a", -1, 0.5),
+        ("b", -1, 0.4),
+        ("c", -1, 0.1),
+        ("b", 1, 0.36),
+        ("a", 0, 0.2),
+        ("b", 0, 0.15),
+        ("c", 0, 0.15),
+    ]
     assert (first.open, first.finished, first.pruned()) == ((0, 1), (), frozenset({2}))
     assert last.open == ()
     assert [place for place, _ in last.finished] == [3, 4]

@@ -33,8 +33,9 @@ def plain(tree, n_words, strategy, end):
                 continue
             grown = {
                 (*text, word): score + np.log(p) - strategy.diversity * used[word]
-                for text, score in open_texts[g].items() for word, p in enumerate(tree[text])
-            }  # fmt: skip
+                for text, score in open_texts[g].items()
+                for word, p in enumerate(tree[text])
+            }
             ranked = sorted(grown, key=grown.get, reverse=True)
             for text in ranked[:width]:
                 if n == n_words or text[-1] == end:
@@ -86,7 +87,9 @@ def test_the_second_group_keeps_away_from_the_first():
 def test_a_node_tells_its_group_what_it_cost_and_the_models_own_probability():
     tree = {(): (0.5, 0.4, 0.1), (0,): (0.4, 0.3, 0.3), (1,): (0.05, 0.9, 0.05), (2,): (0.4, 0.3, 0.3)}
     last, found = ours(tree, 2, Beam(2, groups=2, diversity=1.0), None)
-    nodes = [(n.token, n.group, round(float(np.exp(n.logprob)), 3), n.cost) for n in last.tree.nodes if n.step == 0]
+    nodes = [
+        (n.token, n.group, round(float(np.exp(n.logprob)), 3), n.cost) for n in last.tree.nodes if n.step == 0
+    ]
     assert nodes == [("a", 0, 0.5, 0.0), ("b", 0, 0.4, 0.0), ("b", 1, 0.4, 0.0), ("a", 1, 0.5, 1.0)]
     assert [(one.text, one.group, one.cost) for one in found] == [("bb", 1, 0.0), ("aa", 0, 0.0)]
     for one in found:
@@ -100,9 +103,17 @@ def test_diversity_of_none_is_a_beam_in_every_group():
     groups = list(decode(m, "the old cat", Beam(6, groups=3), max_new_tokens=6))[-1]
     wanted = [place for place, _ in beam.tree.finished]
     for group in range(3):
-        texts = [one for one in n_best(groups.tree, prompt_of(m, "the old cat")) if one.group == group and one.ended]
-        assert [one.ids for one in texts] == [tuple(beam.tree.nodes[i].id for i in beam.tree.path(place)) for place in wanted]
-        assert [one.score for one in texts] == pytest.approx([score for _, score in beam.tree.finished], abs=1e-6)
+        texts = [
+            one
+            for one in n_best(groups.tree, prompt_of(m, "the old cat"))
+            if one.group == group and one.ended
+        ]
+        assert [one.ids for one in texts] == [
+            tuple(beam.tree.nodes[i].id for i in beam.tree.path(place)) for place in wanted
+        ]
+        assert [one.score for one in texts] == pytest.approx(
+            [score for _, score in beam.tree.finished], abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("name", ["gpt", "transformer"])
@@ -124,7 +135,9 @@ def test_the_n_best_of_a_plain_beam_while_it_grows_and_at_its_end():
     steps = list(decode(m, "the old cat", Beam(3, length_penalty=0.7), max_new_tokens=5))
     for step in steps:
         found = n_best(step.tree, prompt_of(m, "the old cat"))
-        assert [(one.place, one.score) for one in found if one.ended] == [(place, pytest.approx(score)) for place, score in step.tree.finished]
+        assert [(one.place, one.score) for one in found if one.ended] == [
+            (place, pytest.approx(score)) for place, score in step.tree.finished
+        ]
         assert [one.place for one in found if not one.ended] == list(step.tree.open)
         for one in found:
             assert (one.length, one.divisor, one.group, one.cost) == (len(one.ids), len(one.ids) ** 0.7, 0, 0)
@@ -134,8 +147,17 @@ def test_the_n_best_of_a_plain_beam_while_it_grows_and_at_its_end():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"groups": 0}, {"groups": 3}, {"groups": 2.0}, {"groups": True}, {"width": 1, "groups": 2}, {"diversity": -1}, {"diversity": float("inf")}, {"early_stopping": 1}],
-)  # fmt: skip
+    [
+        {"groups": 0},
+        {"groups": 3},
+        {"groups": 2.0},
+        {"groups": True},
+        {"width": 1, "groups": 2},
+        {"diversity": -1},
+        {"diversity": float("inf")},
+        {"early_stopping": 1},
+    ],
+)
 def test_groups_that_make_no_sense_are_refused_in_three_parts(wrong):
     with pytest.raises(InputError) as error:
         Beam(**wrong)

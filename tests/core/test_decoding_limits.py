@@ -62,7 +62,14 @@ def test_a_prompt_of_context_minus_one_is_the_longest(gpt):
 
 @pytest.mark.parametrize(
     ("text", "options"),
-    [("", {}), ("   ", {}), ("", {"prefix": "el"}), ("\ud800", {}), ("cat " * 90, {}), ("a", {"prefix": "cat " * 90})],
+    [
+        ("", {}),
+        ("   ", {}),
+        ("", {"prefix": "el"}),
+        ("\ud800", {}),
+        ("cat " * 90, {}),
+        ("a", {"prefix": "cat " * 90}),
+    ],
 )
 def test_a_translator_refuses_what_it_cannot_read(text, options):
     with pytest.raises(InputError):
@@ -89,19 +96,39 @@ def test_the_number_of_tokens_is_a_whole_number(gpt, n):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"temperature": -0.1}, {"temperature": float("nan")}, {"temperature": float("inf")}, {"temperature": "1"},
-        {"top_k": -1}, {"top_k": 2.5}, {"top_k": True}, {"top_p": -0.1}, {"top_p": 1.1}, {"top_p": float("nan")},
-        {"seed": -1}, {"seed": 0.5}, {"seed": 2**63}, {"min_p": -0.1}, {"min_p": 1.1}, {"min_p": float("nan")}, {"min_p": True},
-        {"repetition_penalty": 0}, {"repetition_penalty": -1}, {"repetition_penalty": 101}, {"repetition_penalty": float("nan")}, {"repetition_penalty": "1"},
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"temperature": float("inf")},
+        {"temperature": "1"},
+        {"top_k": -1},
+        {"top_k": 2.5},
+        {"top_k": True},
+        {"top_p": -0.1},
+        {"top_p": 1.1},
+        {"top_p": float("nan")},
+        {"seed": -1},
+        {"seed": 0.5},
+        {"seed": 2**63},
+        {"min_p": -0.1},
+        {"min_p": 1.1},
+        {"min_p": float("nan")},
+        {"min_p": True},
+        {"repetition_penalty": 0},
+        {"repetition_penalty": -1},
+        {"repetition_penalty": 101},
+        {"repetition_penalty": float("nan")},
+        {"repetition_penalty": "1"},
     ],
-)  # fmt: skip
+)
 def test_a_sampling_that_makes_no_sense_is_refused_in_three_parts(wrong):
     with pytest.raises(InputError) as error:
         Sample(**wrong)
     assert all((error.value.wrong, error.value.rule, error.value.remedy))
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"width": 65}, {"width": 2.0}, {"length_penalty": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"width": 0}, {"width": 65}, {"width": 2.0}, {"length_penalty": float("nan")}]
+)
 def test_a_beam_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError):
         Beam(**wrong)
@@ -131,7 +158,11 @@ def test_scores_that_are_no_numbers_are_told():
 
 def test_unfinished_characters_wait_and_never_change_what_is_shown():
     names = tokenizer(prefix_space=False)
-    ids = [i for letter in "x😀ñ" for i in ([names.encode(letter).ids] if letter == "x" else [bytes_of(names, letter)])[0]]
+    ids = [
+        i
+        for letter in "x😀ñ"
+        for i in ([names.encode(letter).ids] if letter == "x" else [bytes_of(names, letter)])[0]
+    ]
     prompt = Prompt((), names, room=99, end=2)
     shown = [prompt.text(ids[:n]) for n in range(len(ids) + 1)]
     assert [text for text, _ in shown] == ["", "x", "x", "x", "x", "x😀", "x😀", "x😀ñ"]
@@ -144,7 +175,10 @@ def test_unfinished_characters_wait_and_never_change_what_is_shown():
 def bytes_of(names, letter):
     """The ids of the single bytes of a letter."""
     alphabet = {names.token(i): i for i in range(3, 259)}
-    return [next(i for t, i in alphabet.items() if t in (f"‹{byte:02X}›", chr(byte) if byte < 128 else "")) for byte in letter.encode()]
+    return [
+        next(i for t, i in alphabet.items() if t in (f"‹{byte:02X}›", chr(byte) if byte < 128 else ""))
+        for byte in letter.encode()
+    ]
 
 
 def test_bytes_that_can_never_be_a_character_are_shown_at_once():
@@ -159,7 +193,27 @@ def test_bytes_that_can_never_be_a_character_are_shown_at_once():
 
 
 def test_unfinished_agrees_with_the_decoder_of_python():
-    values = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5)
+    values = (
+        0x00,
+        0x41,
+        0x7F,
+        0x80,
+        0x8F,
+        0x90,
+        0x9F,
+        0xA0,
+        0xBF,
+        0xC1,
+        0xC2,
+        0xE0,
+        0xE1,
+        0xED,
+        0xEF,
+        0xF0,
+        0xF1,
+        0xF4,
+        0xF5,
+    )
     for data in itertools.chain.from_iterable(itertools.product(values, repeat=n) for n in (1, 2, 3)):
         if any(a == 0xED and b >= 0xA0 for a, b in itertools.pairwise(data)):
             continue  # half of a surrogate pair: Python waits for more, the standard does not

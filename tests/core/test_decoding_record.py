@@ -12,9 +12,12 @@ from core.errors import InputError
 from core.serving.decoding_record import Decoding, decoded, encoded
 
 STRATEGIES = [
-    Greedy(), Sample(temperature=0, repetition_penalty=1.3), Sample(0.8, 9, 0.9, 7, 0.05, 1.2),
-    Beam(3), Beam(4, 0.5, False, groups=2, diversity=0.7),
-]  # fmt: skip
+    Greedy(),
+    Sample(temperature=0, repetition_penalty=1.3),
+    Sample(0.8, 9, 0.9, 7, 0.05, 1.2),
+    Beam(3),
+    Beam(4, 0.5, False, groups=2, diversity=0.7),
+]
 GOOD = {"decoding": 1, "model": "gpt", "text": "the old cat", "strategy": {"name": "sample", "seed": 3}}
 
 
@@ -40,7 +43,7 @@ def test_a_decoding_that_was_sent_writes_the_same(m, strategy, force):
 
 
 def test_every_field_comes_back():
-    decoding = Decoding("bahdanau", "año 😀\n\"\ud800", Beam(2), "el gato", 17, [[4, 2], (0, 9)])
+    decoding = Decoding("bahdanau", 'año 😀\n"\ud800', Beam(2), "el gato", 17, [[4, 2], (0, 9)])
     again = Decoding.from_json(decoding.to_json())
     assert again == decoding
     assert again.force == ((0, 9), (4, 2))
@@ -59,22 +62,41 @@ def without(name):
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        ("", "cannot be read"), ("{", "cannot be read"), ("[" * 100_000, "nested too deeply"), ("[]", "no decoding"), ("null", "no decoding"),
-        ('{"decoding": 1, "decoding": 1}', "stands twice"), ('{"decoding": NaN}', "NaN is not a number"), ("\ud800", "not UTF-8"),
-        ('{"width": 3}', "no decoding"), (json.dumps(GOOD | {"decoding": 2}), "no decoding"), (json.dumps(without("model")), "no field 'model'"),
-        (json.dumps(without("text")), "no field 'text'"), (json.dumps(GOOD | {"edits": []}), "unknown field 'edits'"),
-        (json.dumps(GOOD | {"strategy": {"name": "sample", "top_q": 1}}), "strategy 'sample' has an unknown field 'top_q'"),
-        (json.dumps(GOOD | {"strategy": {"name": "magic"}}), "no strategy"), (json.dumps(GOOD | {"strategy": {"name": ["beam"]}}), "no strategy"),
-        (json.dumps(GOOD | {"strategy": "beam"}), "no strategy"), (json.dumps(GOOD | {"strategy": {"seed": 1}}), "no strategy"),
+        ("", "cannot be read"),
+        ("{", "cannot be read"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[]", "no decoding"),
+        ("null", "no decoding"),
+        ('{"decoding": 1, "decoding": 1}', "stands twice"),
+        ('{"decoding": NaN}', "NaN is not a number"),
+        ("\ud800", "not UTF-8"),
+        ('{"width": 3}', "no decoding"),
+        (json.dumps(GOOD | {"decoding": 2}), "no decoding"),
+        (json.dumps(without("model")), "no field 'model'"),
+        (json.dumps(without("text")), "no field 'text'"),
+        (json.dumps(GOOD | {"edits": []}), "unknown field 'edits'"),
+        (
+            json.dumps(GOOD | {"strategy": {"name": "sample", "top_q": 1}}),
+            "strategy 'sample' has an unknown field 'top_q'",
+        ),
+        (json.dumps(GOOD | {"strategy": {"name": "magic"}}), "no strategy"),
+        (json.dumps(GOOD | {"strategy": {"name": ["beam"]}}), "no strategy"),
+        (json.dumps(GOOD | {"strategy": "beam"}), "no strategy"),
+        (json.dumps(GOOD | {"strategy": {"seed": 1}}), "no strategy"),
         (json.dumps(GOOD | {"strategy": {"name": "sample", "temperature": "hot"}}), "temperature is hot"),
         (json.dumps(GOOD | {"strategy": {"name": "beam", "early_stopping": "yes"}}), "Early stopping is yes"),
-        (json.dumps(GOOD | {"model": 3}), "model of the decoding is no text"), (json.dumps(GOOD | {"text": None}), "text of the decoding is no text"),
-        (json.dumps(GOOD | {"max_new_tokens": -1}), "max_new_tokens is -1"), (json.dumps(GOOD | {"max_new_tokens": True}), "max_new_tokens is True"),
-        (json.dumps(GOOD | {"force": {"1": 2}}), "no (step, id) pairs"), (json.dumps(GOOD | {"force": [[1]]}), "no (step, id) pairs"),
-        (json.dumps(GOOD | {"force": [[1, "m"]]}), "no (step, id) pairs"), (json.dumps(GOOD | {"force": [[1, -2]]}), "no (step, id) pairs"),
-        (json.dumps(GOOD | {"force": [[1, 2], [1, 3]]}), "two forced tokens"), (json.dumps(GOOD | {"text": "a" * 10**6}), "letters"),
+        (json.dumps(GOOD | {"model": 3}), "model of the decoding is no text"),
+        (json.dumps(GOOD | {"text": None}), "text of the decoding is no text"),
+        (json.dumps(GOOD | {"max_new_tokens": -1}), "max_new_tokens is -1"),
+        (json.dumps(GOOD | {"max_new_tokens": True}), "max_new_tokens is True"),
+        (json.dumps(GOOD | {"force": {"1": 2}}), "no (step, id) pairs"),
+        (json.dumps(GOOD | {"force": [[1]]}), "no (step, id) pairs"),
+        (json.dumps(GOOD | {"force": [[1, "m"]]}), "no (step, id) pairs"),
+        (json.dumps(GOOD | {"force": [[1, -2]]}), "no (step, id) pairs"),
+        (json.dumps(GOOD | {"force": [[1, 2], [1, 3]]}), "two forced tokens"),
+        (json.dumps(GOOD | {"text": "a" * 10**6}), "letters"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_or_foreign_one_is_refused_in_three_parts(raw, says):
     with pytest.raises(InputError) as error:
         Decoding.from_json(raw)
@@ -109,10 +131,30 @@ def test_forced_tokens_in_a_link_come_back(force):
 @pytest.mark.parametrize(
     "raw",
     [
-        "3", "3:", ":3", "3:5:7", "a:1", "3:512,7:18", "3:512.", ".3:512", "3:-1", "-3:1", " 3:1", "3:1\n", "03:1", "3:01", "3:1.3:2", "7:1.3:2",
-        "٣:1", "1_0:2", "1:9999999999", "3:1..4:2", "3:1.5", ".",
+        "3",
+        "3:",
+        ":3",
+        "3:5:7",
+        "a:1",
+        "3:512,7:18",
+        "3:512.",
+        ".3:512",
+        "3:-1",
+        "-3:1",
+        " 3:1",
+        "3:1\n",
+        "03:1",
+        "3:01",
+        "3:1.3:2",
+        "7:1.3:2",
+        "٣:1",
+        "1_0:2",
+        "1:9999999999",
+        "3:1..4:2",
+        "3:1.5",
+        ".",
     ],
-)  # fmt: skip
+)
 def test_a_broken_link_is_refused(raw):
     with pytest.raises(ValueError, match="step:id"):
         decoded(raw)

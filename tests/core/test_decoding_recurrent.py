@@ -46,16 +46,22 @@ def test_each_step_equals_one_teacher_forced_pass(m):
         assert step.keys == {"alignment": source}
         for found, name in ((step.attention, "pattern"), (step.allowed, "allowed")):
             assert found["alignment"].shape == (1, 1, len(source))
-            np.testing.assert_allclose(found["alignment"][0, 0], trace.numpy(f"decoder.attn.{name}")[0, 0, step.index], atol=1e-5)
+            np.testing.assert_allclose(
+                found["alignment"][0, 0], trace.numpy(f"decoder.attn.{name}")[0, 0, step.index], atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("strategy", [Greedy(), Sample(1.2, 30, 0.9, 3), Beam(width=3)])
 def test_states_that_are_kept_give_what_reading_everything_anew_gives(m, strategy):
-    kept, anew = (list(decode(m, TEXT, strategy, max_new_tokens=5, edits=changes)) for changes in ((), [NEUTRAL]))
+    kept, anew = (
+        list(decode(m, TEXT, strategy, max_new_tokens=5, edits=changes)) for changes in ((), [NEUTRAL])
+    )
     assert [step.ids for step in kept] == [step.ids for step in anew]
     assert kept[0].cache_bytes > 0 == anew[0].cache_bytes
     for a, b in zip(kept, anew, strict=True):
-        np.testing.assert_allclose([c.logit for c in a.candidates], [c.logit for c in b.candidates], atol=1e-4)
+        np.testing.assert_allclose(
+            [c.logit for c in a.candidates], [c.logit for c in b.candidates], atol=1e-4
+        )
         for kind in a.attention:
             np.testing.assert_allclose(a.attention[kind], b.attention[kind], atol=1e-5)
             np.testing.assert_array_equal(a.allowed[kind], b.allowed[kind])
@@ -104,8 +110,12 @@ def test_a_forced_beginning_and_forced_tokens_are_read_like_the_models_own(m):
 
 
 def test_equal_seeds_write_equal_tokens_and_temperature_zero_is_greedy(m):
-    assert ids_of(m, TEXT, Sample(seed=4), max_new_tokens=8) == ids_of(m, TEXT, Sample(seed=4), max_new_tokens=8)
-    assert ids_of(m, TEXT, Sample(0.0, seed=4), max_new_tokens=8) == ids_of(m, TEXT, Greedy(), max_new_tokens=8)
+    assert ids_of(m, TEXT, Sample(seed=4), max_new_tokens=8) == ids_of(
+        m, TEXT, Sample(seed=4), max_new_tokens=8
+    )
+    assert ids_of(m, TEXT, Sample(0.0, seed=4), max_new_tokens=8) == ids_of(
+        m, TEXT, Greedy(), max_new_tokens=8
+    )
 
 
 def test_local_attention_says_where_it_might_look():
@@ -135,7 +145,12 @@ def test_an_edit_of_the_alignment_acts_at_every_step():
     n_source = len(m.tokenizer.encode(TEXT).ids)
     away = edits.SetPattern("decoder.attn.pattern", query=1, weights=(*[0.0] * (n_source - 1), 1.0))
     steps = list(decode(m, TEXT, edits=[away], force=[(n, 50) for n in range(4)], max_new_tokens=4))
-    assert [float(step.attention["alignment"][0, 0, -1]) == 1 for step in steps] == [False, True, False, False]
+    assert [float(step.attention["alignment"][0, 0, -1]) == 1 for step in steps] == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_it_stops_where_the_context_is_full_and_refuses_an_empty_source(m):

@@ -35,7 +35,9 @@ def test_the_stream_is_equal_to_the_left_and_below_a_change(gpt):
     before = gpt.run(TEXT)
     after = gpt.run(TEXT, edits=[edits.Forbid("layer.1.self_attn.allowed", query=4, key=1)])
     found = stream_moved(before, after)
-    assert found.shape == (3, len(before.ids)) and np.flatnonzero(found).tolist() == [2 * len(before.ids) + 4], "one row of one layer"
+    assert found.shape == (3, len(before.ids)) and np.flatnonzero(found).tolist() == [
+        2 * len(before.ids) + 4
+    ], "one row of one layer"
     a, b = before.hidden()[2, 4], after.hidden()[2, 4]
     assert found[2, 4] == pytest.approx(np.linalg.norm(b - a) / np.linalg.norm(a), rel=1e-5)
 
@@ -44,7 +46,9 @@ def test_both_sides_of_a_translator_have_a_stream():
     model = build_other("transformer")
     off = [edits.ZeroHead("decoder.layer.0.cross_attn.heads", 0)]
     before, after = (model.run(OTHER, target="Ella tiene.", edits=each) for each in ((), off))
-    assert (stream_moved(before, after, "encoder") == 0).all() and (stream_moved(before, after, "decoder")[1:] > 0).all()
+    assert (stream_moved(before, after, "encoder") == 0).all() and (
+        stream_moved(before, after, "decoder")[1:] > 0
+    ).all()
     outcome = written(before, after)
     assert outcome.words[-1] == "END" and len(outcome.words) == len(before.ids) == len(outcome.before)
     logits = torch.tensor(before.logits)
@@ -94,7 +98,10 @@ def test_the_mean_of_a_head_is_that_over_all_words_and_no_padding(family):
     kind, texts = model.spec.kinds[0], [TEXT, "She has a white car and it was tired."]
     targets = ["Ella", "tiene un auto."] if model.spec.has_source else None
     found = mean_outputs(model, texts, kind.name, targets)
-    rows = [model.run(text, **({"target": target} if target else {})).trace[kind.path(1, "heads")] for text, target in zip(texts, targets or [None] * 2, strict=True)]
+    rows = [
+        model.run(text, **({"target": target} if target else {})).trace[kind.path(1, "heads")]
+        for text, target in zip(texts, targets or [None] * 2, strict=True)
+    ]
     assert found.shape == (2, 3, 11) and rows[0].shape != rows[1].shape
     np.testing.assert_allclose(found[1], np.concatenate(rows, axis=1).mean(1), atol=1e-5)
 
@@ -103,5 +110,8 @@ def test_the_mean_of_a_head_is_that_over_all_words_and_no_padding(family):
 def test_some_heads_are_those_of_all(family):
     model, heads = build_other(family), [(1, 2), (0, 0)]
     target, kind = "Ella tiene." if model.spec.has_source else None, model.spec.kinds[-1].name
-    some, every = some_heads(model, OTHER, kind, lambda run: run.logits[1], heads, target=target), each_head(model, OTHER, kind, lambda run: run.logits[1], target=target)
+    some, every = (
+        some_heads(model, OTHER, kind, lambda run: run.logits[1], heads, target=target),
+        each_head(model, OTHER, kind, lambda run: run.logits[1], target=target),
+    )
     np.testing.assert_allclose(some, every[[1, 0], [2, 0]], atol=1e-5)

@@ -20,7 +20,11 @@ def run(request):
 def test_the_stack_is_a_loop_over_its_layers(run):
     looped, difference = depth.as_loop(run)
     states = depth.hidden(run)
-    assert looped.shape == states.shape == (run.model.config.n_layers + 1, len(depth.read(run).tokens), run.model.config.d_model)
+    assert (
+        looped.shape
+        == states.shape
+        == (run.model.config.n_layers + 1, len(depth.read(run).tokens), run.model.config.d_model)
+    )
     assert difference < 1e-4
     np.testing.assert_allclose(states, run.hidden("encoder") if run.source else run.hidden(), atol=1e-6)
 
@@ -31,7 +35,11 @@ def test_similarities_over_depth(run):
     for layer, word in np.ndindex(states.shape[:2]):
         x, first = states[layer, word].astype(float), states[0, word].astype(float)
         assert found.kept[layer, word] == pytest.approx(x @ first / np.linalg.norm(x) / np.linalg.norm(first))
-        others = [x @ y / np.linalg.norm(x) / np.linalg.norm(y) for j, y in enumerate(states[layer].astype(float)) if j != word]
+        others = [
+            x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+            for j, y in enumerate(states[layer].astype(float))
+            if j != word
+        ]
         assert found.others[layer, word] == pytest.approx(np.mean(others)) and n == len(others) + 1
     assert np.isnan(depth.over_depth(states[:, :1]).others).all()
 

@@ -23,13 +23,27 @@ def test_the_boxes_own_every_parameter_once(model):
     assert sum(counts.values()) == numbers_of(model.network)
     cfg = model.config
     d, f = cfg.d_model, cfg.d_ff
-    assert counts["encoder.embed"] == cfg.n_vocab * d and counts["decoder.embed"] == counts["linear"] == counts["softmax"] == counts["encoder.position"] == 0
-    assert counts["encoder.0.self"] == counts["decoder.2.cross"] == sizes.attention(d) and counts["decoder.1.ffn"] == sizes.feed_forward(d, f)
-    assert counts["encoder.final"] == counts["decoder.1.norm3"] == sizes.norm(d) and counts["encoder.1.add1"] == 0
+    assert (
+        counts["encoder.embed"] == cfg.n_vocab * d
+        and counts["decoder.embed"]
+        == counts["linear"]
+        == counts["softmax"]
+        == counts["encoder.position"]
+        == 0
+    )
+    assert counts["encoder.0.self"] == counts["decoder.2.cross"] == sizes.attention(d) and counts[
+        "decoder.1.ffn"
+    ] == sizes.feed_forward(d, f)
+    assert (
+        counts["encoder.final"] == counts["decoder.1.norm3"] == sizes.norm(d)
+        and counts["encoder.1.add1"] == 0
+    )
     by_part = sizes.counted(Sizes(cfg.n_layers, d, cfg.n_heads, f, cfg.n_vocab))
     assert sum(by_part.values()) == numbers_of(model.network)
     assert by_part[sizes.NETWORK] == sum(count for name, count in counts.items() if name.endswith("ffn"))
-    assert by_part[sizes.NORMS] == sum(count for name, count in counts.items() if "norm" in name or name.endswith("final"))
+    assert by_part[sizes.NORMS] == sum(
+        count for name, count in counts.items() if "norm" in name or name.endswith("final")
+    )
 
 
 def test_what_a_box_gives_follows_from_what_it_reads(model):
@@ -41,7 +55,9 @@ def test_what_a_box_gives_follows_from_what_it_reads(model):
             np.testing.assert_allclose(sum(read), gives, atol=1e-5)
         elif box.what in ("norm", "final", "ffn"):
             with torch.inference_mode():
-                np.testing.assert_allclose(net.get_submodule(box.parts[0])(torch.tensor(read[0])), gives, atol=1e-4)
+                np.testing.assert_allclose(
+                    net.get_submodule(box.parts[0])(torch.tensor(read[0])), gives, atol=1e-4
+                )
         elif box.what == "softmax":
             np.testing.assert_allclose(gives.sum(-1), 1)
         elif box.what in ("self", "cross"):
@@ -62,7 +78,9 @@ def test_another_plan_is_refused():
 def test_closed_forms_equal_torch(d, f, h, n):
     """C072, and the documents' "512 hidden units": 1,577,984 a layer."""
     with torch.device("meta"):
-        whole = nn.Transformer(d_model=d, nhead=h, num_encoder_layers=n, num_decoder_layers=n, dim_feedforward=f)
+        whole = nn.Transformer(
+            d_model=d, nhead=h, num_encoder_layers=n, num_decoder_layers=n, dim_feedforward=f
+        )
     assert sizes.stacks(Sizes(n, d, h, f)) == numbers_of(whole)
     assert sizes.encoder_layer(d, f) == numbers_of(whole.encoder.layers[0])
     assert sizes.decoder_layer(d, f) == numbers_of(whole.decoder.layers[0])
@@ -70,6 +88,8 @@ def test_closed_forms_equal_torch(d, f, h, n):
 
 
 def test_heads_share_the_width():
-    assert Sizes(n_heads=16).d_head == 32 and sizes.counted(Sizes(n_heads=1)) == sizes.counted(Sizes(n_heads=16))
+    assert Sizes(n_heads=16).d_head == 32 and sizes.counted(Sizes(n_heads=1)) == sizes.counted(
+        Sizes(n_heads=16)
+    )
     with pytest.raises(core.InputError):
         _ = Sizes(d_model=100, n_heads=3).d_head

@@ -40,10 +40,16 @@ def test_add_vector_at_one_position_and_at_all():
 @pytest.mark.parametrize(
     "edit",
     [
-        edits.ZeroHead("a", 1), edits.ScaleHead("a", 1, 2.0), edits.Scale("a", 2.0), edits.Forbid("a", 1), edits.SetAllowed("a", ((True,),)),
-        edits.SetPattern("a", 0, (1.0,)), edits.AddVector("a", [1.0]), edits.Patch("a", torch.ones(2), recipe=("text", 3)),
+        edits.ZeroHead("a", 1),
+        edits.ScaleHead("a", 1, 2.0),
+        edits.Scale("a", 2.0),
+        edits.Forbid("a", 1),
+        edits.SetAllowed("a", ((True,),)),
+        edits.SetPattern("a", 0, (1.0,)),
+        edits.AddVector("a", [1.0]),
+        edits.Patch("a", torch.ones(2), recipe=("text", 3)),
     ],
-)  # fmt: skip
+)
 def test_an_edit_is_hashable_frozen_and_says_what_it_is(edit):
     assert hash(edit) == hash(edit) and edit == edit
     assert type(edit).__name__ in repr(edit) and "where='a'" in repr(edit)
@@ -59,10 +65,14 @@ def test_a_patch_is_known_by_its_recipe_not_its_bytes():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: edits.ZeroHead("x", 3)(HEADS), lambda: edits.Forbid("x", query=9)(ALLOWED), lambda: edits.SetAllowed("x", ((True, False),))(ALLOWED),
-        lambda: edits.SetPattern("x", 0, (0.5, 0.1)), lambda: edits.SetPattern("x", 0, (1.0,))(HEADS), lambda: edits.AddVector("x", [1], position=5)(torch.zeros(1, 5, 1)),
+        lambda: edits.ZeroHead("x", 3)(HEADS),
+        lambda: edits.Forbid("x", query=9)(ALLOWED),
+        lambda: edits.SetAllowed("x", ((True, False),))(ALLOWED),
+        lambda: edits.SetPattern("x", 0, (0.5, 0.1)),
+        lambda: edits.SetPattern("x", 0, (1.0,))(HEADS),
+        lambda: edits.AddVector("x", [1], position=5)(torch.zeros(1, 5, 1)),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_done_is_said_in_three_parts(call):
     with pytest.raises(InputError) as caught:
         call()

@@ -18,7 +18,9 @@ from tests.core.engine_helpers import serving, tiny_model
 from tests.core.test_run import build as build_other
 
 TEXT = "The animal didn't cross."
-SCORES, ALLOWED, PATTERN, HEADS = (f"layer.1.self_attn.{leaf}" for leaf in ("scores", "allowed", "pattern", "heads"))
+SCORES, ALLOWED, PATTERN, HEADS = (
+    f"layer.1.self_attn.{leaf}" for leaf in ("scores", "allowed", "pattern", "heads")
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +31,17 @@ def gpt():
 def plain(model, ids, *, scores=None, allowed=None, pattern=None, heads=None, words=None, places=None):
     """A GPT of two layers as it stands in a book, one head after the other; each hook changes a value of layer 1."""
     net, n, d = model.network, len(ids), model.config.d_head
-    keep = lambda x: x  # noqa: E731
+
+    def keep(x):
+        return x
+
     token = (words or keep)(net.embed["token"].weight[torch.tensor(ids)])
     x = token + (places or keep)(net.embed["position"].weight[:n])
     for number, block in enumerate(net.layers):
-        hook = lambda f, v, here=number == 1: f(v) if f and here else v  # noqa: E731
+
+        def hook(f, v, here=number == 1):
+            return f(v) if f and here else v
+
         y = F.layer_norm(x, x.shape[-1:], block.norm1.weight, block.norm1.bias, 1e-5)
         q, k, v = (getattr(block.self_attn, name)(y) for name in ("to_q", "to_k", "to_v"))
         of = [slice(h * d, (h + 1) * d) for h in range(model.config.n_heads)]
@@ -44,7 +52,10 @@ def plain(model, ids, *, scores=None, allowed=None, pattern=None, heads=None, wo
         x = x + block.self_attn.to_out(torch.cat(list(z), dim=-1))
         y = F.layer_norm(x, x.shape[-1:], block.norm2.weight, block.norm2.bias, 1e-5)
         x = x + block.ffn(y)
-    return F.layer_norm(x, x.shape[-1:], net.final_norm.weight, net.final_norm.bias, 1e-5) @ net.embed["token"].weight.T
+    return (
+        F.layer_norm(x, x.shape[-1:], net.final_norm.weight, net.final_norm.bias, 1e-5)
+        @ net.embed["token"].weight.T
+    )
 
 
 def put(index, new):
@@ -66,7 +77,10 @@ CASES = {
     "temperature": (edits.Temperature(SCORES, 2.5, head=1), {"scores": put(1, lambda s: s[1] / 2.5)}),
     "unscaled": (edits.NoScale(SCORES, 11), {"scores": lambda s: s * math.sqrt(11)}),
     "no places": (edits.NoPositions("embed.position"), {"places": torch.zeros_like}),
-    "swapped places": (edits.SwapPositions("embed.position", 0, 3), {"places": lambda p: p[[3, 1, 2, 0, *range(4, len(p))]]}),
+    "swapped places": (
+        edits.SwapPositions("embed.position", 0, 3),
+        {"places": lambda p: p[[3, 1, 2, 0, *range(4, len(p))]]},
+    ),
 }
 
 
@@ -89,7 +103,9 @@ def test_a_forced_row_gives_everything_to_one_key_and_obeys_the_mask(gpt):
     only = torch.zeros(len(run.ids))
     only[1] = 1
     assert run.trace[PATTERN][0, 3].tolist() == only.tolist()
-    np.testing.assert_allclose(run.logits, plain(gpt, run.ids, pattern=put((0, 3), only)).detach(), atol=2e-4, rtol=1e-4)
+    np.testing.assert_allclose(
+        run.logits, plain(gpt, run.ids, pattern=put((0, 3), only)).detach(), atol=2e-4, rtol=1e-4
+    )
     with pytest.raises(InputError, match="may not look at key 4"):
         gpt.run(TEXT, edits=[edits.ForceCell(ALLOWED, 3, 4, head=0)])
 
@@ -102,7 +118,9 @@ def test_a_dropped_token_is_seen_by_nobody_and_its_change_reaches_no_one(gpt):
     other = gpt.network.embed["token"].weight[5].detach()
     swapped = gpt.run(TEXT, edits=[drop, edits.ReplaceToken("embed.token", 2, "?", other)])
     rows = [row for row in range(len(run.ids)) if row != 2]
-    assert np.array_equal(run.logits[rows], swapped.logits[rows]), "to the bit: the word is not there for the others"
+    assert np.array_equal(run.logits[rows], swapped.logits[rows]), (
+        "to the bit: the word is not there for the others"
+    )
     assert not np.array_equal(run.logits[2], swapped.logits[2])
 
 
@@ -111,7 +129,10 @@ def test_a_replaced_token_is_the_run_of_the_other_text(gpt):
     assert len(one.ids) == len(other.ids)
     places = [i for i, (a, b) in enumerate(zip(one.ids, other.ids, strict=True)) if a != b]
     table = gpt.network.embed["token"]
-    new = [edits.ReplaceToken("embed.token", at, other.tokens[at], table(torch.tensor(other.ids[at]))) for at in places]
+    new = [
+        edits.ReplaceToken("embed.token", at, other.tokens[at], table(torch.tensor(other.ids[at])))
+        for at in places
+    ]
     assert places and np.array_equal(gpt.run("She has a white car.", edits=new).logits, other.logits)
 
 
@@ -132,7 +153,9 @@ def test_patching_a_run_with_itself_changes_nothing_to_the_bit(gpt):
     run = gpt.run(TEXT)
     for path in (HEADS, SCORES, PATTERN, "layer.0.resid_mid", "embed.position"):
         value = torch.tensor(run.trace[path])
-        patched = gpt.run(TEXT, edits=[edits.Patch(path, value if path == "embed.position" else value[None], ("itself",))])
+        patched = gpt.run(
+            TEXT, edits=[edits.Patch(path, value if path == "embed.position" else value[None], ("itself",))]
+        )
         assert all(np.array_equal(patched.trace[name], run.trace[name]) for name in run.trace)
     for head in range(3):
         same = edits.PatchHead(HEADS, head, torch.tensor(run.trace[HEADS][head]), (TEXT,))
@@ -143,24 +166,43 @@ def test_a_head_patched_from_another_text_hands_on_what_it_did_there(gpt):
     one, other = gpt.run("She has a white car."), gpt.run("She has a white car!")
     patch = edits.PatchHead(HEADS, 1, torch.tensor(other.trace[HEADS][1]), ("She has a white car!",))
     run = gpt.run("She has a white car.", edits=[patch])
-    assert np.array_equal(run.trace[HEADS][1], other.trace[HEADS][1]) and np.array_equal(run.trace[HEADS][0], one.trace[HEADS][0])
-    np.testing.assert_allclose(run.logits, plain(gpt, one.ids, heads=put(1, torch.tensor(other.trace[HEADS][1]))).detach(), atol=2e-4, rtol=1e-4)
+    assert np.array_equal(run.trace[HEADS][1], other.trace[HEADS][1]) and np.array_equal(
+        run.trace[HEADS][0], one.trace[HEADS][0]
+    )
+    np.testing.assert_allclose(
+        run.logits,
+        plain(gpt, one.ids, heads=put(1, torch.tensor(other.trace[HEADS][1]))).detach(),
+        atol=2e-4,
+        rtol=1e-4,
+    )
     with pytest.raises(InputError, match="row by row"):
         gpt.run(TEXT, edits=[patch])
 
 
 def test_eight_sessions_with_different_edits_never_see_each_others():
     model, text = tiny_model(), "round and round we go"
-    wanted = [None, *(edits.ZeroHead(HEADS, head) for head in range(3)), edits.Uniform(SCORES), edits.NoPositions("embed.position"),
-              edits.MeanHead(HEADS, 1), edits.Temperature(SCORES, 3.0)]  # fmt: skip
+    wanted = [
+        None,
+        *(edits.ZeroHead(HEADS, head) for head in range(3)),
+        edits.Uniform(SCORES),
+        edits.NoPositions("embed.position"),
+        edits.MeanHead(HEADS, 1),
+        edits.Temperature(SCORES, 3.0),
+    ]
     alone = [model.run(text, edits=[edit] if edit else []) for edit in wanted]
     with serving("tiny") as engine, ThreadPoolExecutor(8) as many:
         for turn in range(6):
             engine.forget()
             order = [(index + turn) % 8 for index in range(8)]
-            ask = lambda i: engine.run(RunRequest("tiny", text, edits=(wanted[i],) if wanted[i] else ()), session=f"s{i}")  # noqa: E731
+            requests = [RunRequest("tiny", text, edits=(edit,) if edit else ()) for edit in wanted]
+
+            def ask(i, requests=requests):
+                return engine.run(requests[i], session=f"s{i}")
+
             for index, run in zip(order, many.map(ask, order), strict=True):
-                assert all(np.array_equal(run.trace[path], alone[index].trace[path]) for path in alone[index].trace)
+                assert all(
+                    np.array_equal(run.trace[path], alone[index].trace[path]) for path in alone[index].trace
+                )
 
 
 def test_the_engine_refuses_a_function_and_a_notebook_does_not(gpt):
@@ -174,9 +216,20 @@ def test_the_engine_refuses_a_function_and_a_notebook_does_not(gpt):
 
 def test_edits_that_do_not_fit_a_run_are_told_apart(gpt):
     run = gpt.run(TEXT, keep=["*.pattern"])
-    good = [edits.ZeroHead(HEADS, 2), edits.Forbid(ALLOWED, 3, 1), edits.DropToken("*.allowed", 0), edits.NoPositions("embed.position")]
-    bad = [edits.ZeroHead(HEADS, 3), edits.ZeroHead("layer.7.self_attn.heads", 0), edits.ForceCell(ALLOWED, 3, 1), edits.SwapPositions("embed.position", 0, 60),
-           edits.SetPattern(PATTERN, 0, (1.0,)), edits.PatchHead(HEADS, 0, torch.zeros(2, 11), ("x",))]  # fmt: skip
+    good = [
+        edits.ZeroHead(HEADS, 2),
+        edits.Forbid(ALLOWED, 3, 1),
+        edits.DropToken("*.allowed", 0),
+        edits.NoPositions("embed.position"),
+    ]
+    bad = [
+        edits.ZeroHead(HEADS, 3),
+        edits.ZeroHead("layer.7.self_attn.heads", 0),
+        edits.ForceCell(ALLOWED, 3, 1),
+        edits.SwapPositions("embed.position", 0, 60),
+        edits.SetPattern(PATTERN, 0, (1.0,)),
+        edits.PatchHead(HEADS, 0, torch.zeros(2, 11), ("x",)),
+    ]
     kept, errors = fitting([*good, *bad], run)
     assert list(kept) == good and len(errors) == len(bad)
     gpt.run(TEXT, edits=kept)

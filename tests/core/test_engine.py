@@ -122,7 +122,9 @@ def test_eight_threads_half_with_edits_give_bitwise_the_same_plain_answers():
         callers = [Caller(lambda thread=thread: visitor(thread)) for thread in range(8)]
         answers = [caller.end().answer for caller in callers]
     for thread in range(8):
-        expected = plain if thread % 2 == 0 else [alone.run(text, edits=edits(thread)).logits for text in texts]
+        expected = (
+            plain if thread % 2 == 0 else [alone.run(text, edits=edits(thread)).logits for text in texts]
+        )
         assert all(np.array_equal(one, other) for one, other in zip(answers[thread], expected, strict=True))
         assert (thread % 2 == 0) == np.array_equal(answers[thread][0], plain[0])
 
@@ -154,7 +156,9 @@ def test_a_function_may_ask_the_engine_itself():
     with serving("tiny") as engine:
 
         def both() -> list[object]:
-            return [engine.run(RunRequest("tiny", text), session="me").logits for text in ("one", "two", "one")]
+            return [
+                engine.run(RunRequest("tiny", text), session="me").logits for text in ("one", "two", "one")
+            ]
 
         first, second, third = engine.submit("both", both, 10, session="me")
         assert forwards(engine) == 2
@@ -227,7 +231,9 @@ def test_a_model_that_is_repaired_is_served_again():
     with serving("tiny", opener=opener) as engine:
         with pytest.raises(InputError, match="cut off"):
             engine.run(RunRequest("tiny", "abc"))
-        assert engine.models() == (Listing("tiny", False, "The file is cut off. A file has its length. Get it again."),)
+        assert engine.models() == (
+            Listing("tiny", False, "The file is cut off. A file has its length. Get it again."),
+        )
         broken.clear()
         assert engine.run(RunRequest("tiny", "abc")).logits.shape == (3, 270)
         assert engine.models() == (Listing("tiny", True),)

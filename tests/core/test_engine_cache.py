@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from core.serving.cache import ENTRY_BYTES, MISSING, ByteCache, parts, weigh
 from core.serving.engine import RunRequest
 
-CALLS = st.lists(st.tuples(st.sampled_from(["get", "put", "wait"]), st.integers(0, 7), st.integers(0, 3000)), max_size=60)
+CALLS = st.lists(
+    st.tuples(st.sampled_from(["get", "put", "wait"]), st.integers(0, 7), st.integers(0, 3000)), max_size=60
+)
 
 
 @given(budget=st.integers(0, 8000), calls=CALLS)
 def test_the_cache_keeps_what_was_used_last_and_first_of_all_what_was_asked_for_again(budget, calls):
     clock = [0.0]
     cache = ByteCache(budget, now=lambda: clock[0])
-    once: list[tuple[int, int, float]] = []  # (key, bytes, when it came), least recently used first: the law, written plainly
+    once: list[
+        tuple[int, int, float]
+    ] = []  # (key, bytes, when it came), least recently used first: the law, written plainly
     again: list[tuple[int, int, float]] = []
 
     def weight(*kept):
@@ -93,10 +97,17 @@ def test_a_result_heavier_than_the_budget_is_returned_but_not_kept():
 def test_the_last_heavy_value_has_a_place_beside_the_others():
     cache = ByteCache(budget=10_000, heavy=50_000)
     small, heavy, heavier = np.zeros(10), np.zeros(3_000), np.zeros(4_000)
-    assert [cache.put("small", small), cache.put("heavy", heavy), cache.put("too heavy", np.zeros(10_000))] == [True, True, False]
+    assert [
+        cache.put("small", small),
+        cache.put("heavy", heavy),
+        cache.put("too heavy", np.zeros(10_000)),
+    ] == [True, True, False]
     assert cache.get("small") is small and cache.get("heavy") is heavy and cache.get("too heavy") is MISSING
     assert cache.put("heavier", heavier) and cache.get("heavy") is MISSING and cache.get("heavier") is heavier
-    assert cache.keys() == ("small", "heavier") and cache.nbytes == small.nbytes + heavier.nbytes + 2 * ENTRY_BYTES + weigh("small") + weigh("heavier")
+    assert cache.keys() == (
+        "small",
+        "heavier",
+    ) and cache.nbytes == small.nbytes + heavier.nbytes + 2 * ENTRY_BYTES + weigh("small") + weigh("heavier")
     assert cache.put("heavier", small) and cache.get("heavier") is small and cache.nbytes < 10_000
     cache.put("heavy", heavy)
     cache.clear()

@@ -88,7 +88,16 @@ def test_a_cheap_request_passes_a_crowd_of_expensive_ones():
         steps.step()  # long 1 runs
         steps.ask("short 1", cost=100)
         assert engine.place("short 1") == 1
-        assert steps.finish() == ["blocker", "long 0", "short 0", "long 1", "short 1", "long 2", "long 3", "long 4"]
+        assert steps.finish() == [
+            "blocker",
+            "long 0",
+            "short 0",
+            "long 1",
+            "short 1",
+            "long 2",
+            "long 3",
+            "long 4",
+        ]
 
 
 def test_an_expensive_request_is_not_starved_by_cheap_ones():

@@ -167,7 +167,11 @@ def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
                 line, lambda engine=engine: engine.submit("mine", lambda: "mine", 1, session="me")
             )
             if crowded:
-                until(lambda caller=caller, engine=engine: not caller.is_alive() or engine.place("me") is not None)
+                until(
+                    lambda caller=caller, engine=engine: (
+                        not caller.is_alive() or engine.place("me") is not None
+                    )
+                )
                 steps._go.release(1000)
             caller.end()
             assert isinstance(caller.error, Killed) == killer.fired

@@ -13,13 +13,53 @@ import torch.nn.functional as F
 from viz.course.equations import EQUATIONS, Equation, Node, glyph
 from viz.course.equations.form import on_slides, read
 
-SIZES = {"n": 5, "m": 4, "p": 3, "r": 2, "d": 7, "q": 6, "u": 11, "h": 2, "w": 13, "H": 5, "d_ff": 17, "V": 19, "d_k": 3, "T": 23, "c": 8}
+SIZES = {
+    "n": 5,
+    "m": 4,
+    "p": 3,
+    "r": 2,
+    "d": 7,
+    "q": 6,
+    "u": 11,
+    "h": 2,
+    "w": 13,
+    "H": 5,
+    "d_ff": 17,
+    "V": 19,
+    "d_k": 3,
+    "T": 23,
+    "c": 8,
+}
 WORDS_ONLY = {  # equations that name a function without saying how it is computed, or speak of chance
-    "seq2seq.probability", "attention.probability", "attention.similarity", "bahdanau.state", "bahdanau.weights", "luong.weights",
-    "luong.gaussian", "retrieval.hard", "retrieval.similarity", "ntm.read", "ntm.address", "hard.draw",
-    "hard.gradient", "attention.entropy", "scaling.spread", "masked.mask", "positions.sinusoid", "permutation.equivariant", "autoencoder.error",
-    "training.loss", "decoding.greedy", "bert.masked", "bert.loss", "bert.rate", "gpt.conditionals", "gpt.prompted", "tuning.frozen", "tuning.full",
-}  # fmt: skip
+    "seq2seq.probability",
+    "attention.probability",
+    "attention.similarity",
+    "bahdanau.state",
+    "bahdanau.weights",
+    "luong.weights",
+    "luong.gaussian",
+    "retrieval.hard",
+    "retrieval.similarity",
+    "ntm.read",
+    "ntm.address",
+    "hard.draw",
+    "hard.gradient",
+    "attention.entropy",
+    "scaling.spread",
+    "masked.mask",
+    "positions.sinusoid",
+    "permutation.equivariant",
+    "autoencoder.error",
+    "training.loss",
+    "decoding.greedy",
+    "bert.masked",
+    "bert.loss",
+    "bert.rate",
+    "gpt.conditionals",
+    "gpt.prompted",
+    "tuning.frozen",
+    "tuning.full",
+}
 OPENED = {"cases": 4, "lines": 2, "frac": 2, "sqrt": 1, "sum": 2, "sup": 2, "sub": 2, "bracket": 1}
 
 
@@ -42,14 +82,20 @@ def test_every_symbol_is_explained_in_both_conventions(equation: Equation) -> No
 
 
 def test_every_numbered_equation_of_the_documents_is_there() -> None:
-    told = {(document, int(number)) for equation in EQUATIONS.values() for document, _, item in equation.where
-            for number in re.findall(r"\((\d+)\)", item)}  # fmt: skip
+    told = {
+        (document, int(number))
+        for equation in EQUATIONS.values()
+        for document, _, item in equation.where
+        for number in re.findall(r"\((\d+)\)", item)
+    }
     assert {number for document, number in told if document == "ghojogh2020"} == set(range(1, 30))
     assert {number for document, number in told if document == "ghojogh2023"} == set(range(1, 29))
     for equation in EQUATIONS.values():
         items = {document: item for document, _, item in equation.where if item}
         if {"ghojogh2020", "ghojogh2023"} <= set(items):
-            survey, slides = (int(re.findall(r"\d+", items[name])[0]) for name in ("ghojogh2020", "ghojogh2023"))
+            survey, slides = (
+                int(re.findall(r"\d+", items[name])[0]) for name in ("ghojogh2020", "ghojogh2023")
+            )
             assert slides == on_slides(survey)
 
 
@@ -61,7 +107,9 @@ def value(name: str, equation: Equation, way: str, bound: Mapping[str, int], kno
     at = tuple(bound.get(part, part) for part in re.findall(r"[A-Za-z]|\d+|-\d+", index))
     slot = (letter, accent, tuple(1 if part in ("i", "j", "k", "s", "t") else part for part in at))
     if slot not in known:
-        shape = () if sign.columns == "one number" else tuple(size(part) for part in sign.columns.split(" × "))
+        shape = (
+            () if sign.columns == "one number" else tuple(size(part) for part in sign.columns.split(" × "))
+        )
         known[slot] = np.random.default_rng(len(known)).normal(size=shape)
     return known[slot].T if way == "rows" and sign.rows != sign.columns else known[slot]
 
@@ -70,8 +118,10 @@ def size(text: str) -> int:
     """ "2p", "hr", "(q + p)" and "d_ff" as whole numbers."""
     if text in SIZES:
         return SIZES[text]
-    return sum(int(np.prod([int(part) if part.isdigit() else SIZES[part] for part in term if part.strip()]))
-               for term in text.strip("()").split("+"))  # fmt: skip
+    return sum(
+        int(np.prod([int(part) if part.isdigit() else SIZES[part] for part in term if part.strip()]))
+        for term in text.strip("()").split("+")
+    )
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
@@ -79,7 +129,13 @@ def softmax(x: np.ndarray) -> np.ndarray:
     return powers / (powers.sum() if 1 in x.shape else powers.sum(-1, keepdims=True))
 
 
-APPLY = {"softmax": softmax, "tanh": np.tanh, "exp": np.exp, "relu": lambda x: np.maximum(x, 0), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+APPLY = {
+    "softmax": softmax,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "relu": lambda x: np.maximum(x, 0),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+}
 
 
 class Reader:
@@ -130,7 +186,11 @@ class Reader:
     def times(left: np.ndarray | None, right: np.ndarray) -> np.ndarray:
         if left is None:
             return right
-        return left * right if 0 in (left.ndim, right.ndim) or left.size == 1 or right.size == 1 else left @ right
+        return (
+            left * right
+            if 0 in (left.ndim, right.ndim) or left.size == 1 or right.size == 1
+            else left @ right
+        )
 
     def total(self, node: Node, factors: list[Node]) -> np.ndarray:
         (name, _, first), last = node.parts[0].parts, node.parts[1].parts[0]
@@ -162,7 +222,10 @@ class Reader:
             if not cuts:
                 return self.row(inside)
             pieces = [inside[a + 1 : b] for a, b in zip([-1, *cuts], [*cuts, len(inside)], strict=True)]
-            return np.concatenate([self.row(piece) for piece in pieces if piece[0].text != "…"], 0 if inside[cuts[0]].text == ";" else 1)
+            return np.concatenate(
+                [self.row(piece) for piece in pieces if piece[0].text != "…"],
+                0 if inside[cuts[0]].text == ";" else 1,
+            )
         raise Words(node.kind)
 
     def right(self) -> np.ndarray:
@@ -189,7 +252,11 @@ def test_the_list_of_what_cannot_be_computed_is_true() -> None:
 def test_both_conventions_say_the_same(key: str) -> None:
     columns, rows, _ = computed(key)
     first, second = EQUATIONS[key].columns.parts[:2]
-    if first.kind == "sign" and second.text in ("=", "←") and EQUATIONS[key].signs[first.text].columns not in ("one number", "one word"):
+    if (
+        first.kind == "sign"
+        and second.text in ("=", "←")
+        and EQUATIONS[key].signs[first.text].columns not in ("one number", "one word")
+    ):
         shape = EQUATIONS[key].signs[first.text]
         assert columns.shape == tuple(size(part) for part in shape.columns.split(" × "))
         assert rows.shape == tuple(size(part) for part in shape.rows.split(" × "))
@@ -201,7 +268,10 @@ def test_both_conventions_say_the_same(key: str) -> None:
 
 
 def tensors(known: dict) -> dict[str, torch.Tensor]:
-    return {letter + "".join(f"_{part}" for part in index): torch.from_numpy(np.atleast_2d(found)) for (letter, _, index), found in known.items()}
+    return {
+        letter + "".join(f"_{part}" for part in index): torch.from_numpy(np.atleast_2d(found))
+        for (letter, _, index), found in known.items()
+    }
 
 
 def test_the_matrix_form_is_torchs_attention() -> None:
@@ -216,7 +286,12 @@ def test_the_recurrent_state_is_torchs_cell() -> None:
     found = tensors(known)
     cell = torch.nn.RNNCell(SIZES["d"], SIZES["p"], dtype=torch.float64)
     with torch.no_grad():
-        cell.weight_hh.copy_(found["W"]), cell.weight_ih.copy_(found["U"]), cell.bias_ih.copy_(found["b"][:, 0]), cell.bias_hh.zero_()
+        (
+            cell.weight_hh.copy_(found["W"]),
+            cell.weight_ih.copy_(found["U"]),
+            cell.bias_ih.copy_(found["b"][:, 0]),
+            cell.bias_hh.zero_(),
+        )
         before = next(tensor for name, tensor in found.items() if name.startswith("h_"))
         wanted = cell(next(tensor for name, tensor in found.items() if name.startswith("x_")).T, before.T)
     np.testing.assert_allclose(rows, wanted.numpy(), atol=1e-12)
@@ -230,7 +305,10 @@ def test_the_feed_forward_network_is_two_linear_maps() -> None:
     np.testing.assert_allclose(rows, wanted.numpy(), atol=1e-12)
 
 
-@pytest.mark.parametrize(("line", "why"), [("a_ij (", "not closed"), ("word", "neither a symbol"), ("frac{ 1 }", "needs 2"), ("a_ij )", "closes")])
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("a_ij (", "not closed"), ("word", "neither a symbol"), ("frac{ 1 }", "needs 2"), ("a_ij )", "closes")],
+)
 def test_a_line_that_cannot_be_read_is_refused(line: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         read(line, EQUATIONS["attention.context"].signs)

@@ -55,42 +55,133 @@ def test_evidence_is_computed_and_told(entry: Erratum, evidence: dict[str, Evide
 
 
 def test_few_entries_are_only_looked_up(evidence: dict[str, Evidence]):
-    assert {id for id, found in evidence.items() if not found.computed} == {"E38", "E40", "E41", "E50", "E57"}, "and the page says so of each"
+    assert {id for id, found in evidence.items() if not found.computed} == {
+        "E38",
+        "E40",
+        "E41",
+        "E50",
+        "E57",
+    }, "and the page says so of each"
 
 
 FIGURES = {
-    "E1": {"printed": (5.64, 0.005), "sum_1": (1.709, 5e-4), "sum_4": (0.317, 5e-4), "columns": (2.47, 0.005)},
-    "E2": {"printed": (6.26, 0.005), "first_2": (0.899, 5e-4), "first_4": (0.005, 5e-4), "own": (0.135, 5e-4)},
-    "E3": {"gap": (1.404, 5e-4), "position": (9, 0), "dimension": (8, 0), "wave_d": (46_222, 0.5), "wave_p": (1_313, 0.5),
-           "share_d": (0.99964, 5e-6), "share_p": (0.98683, 5e-6)},
-    "E4": {"printed_1": (0.9950, 5e-5), "example_1": (0.5403, 5e-5), "second": (0.5552, 5e-5), "least": (4.787, 5e-4),
-           "largest": (6.678, 5e-4), "right_least": (5.799, 5e-4), "right_largest": (5.799, 5e-4)},
+    "E1": {
+        "printed": (5.64, 0.005),
+        "sum_1": (1.709, 5e-4),
+        "sum_4": (0.317, 5e-4),
+        "columns": (2.47, 0.005),
+    },
+    "E2": {
+        "printed": (6.26, 0.005),
+        "first_2": (0.899, 5e-4),
+        "first_4": (0.005, 5e-4),
+        "own": (0.135, 5e-4),
+    },
+    "E3": {
+        "gap": (1.404, 5e-4),
+        "position": (9, 0),
+        "dimension": (8, 0),
+        "wave_d": (46_222, 0.5),
+        "wave_p": (1_313, 0.5),
+        "share_d": (0.99964, 5e-6),
+        "share_p": (0.98683, 5e-6),
+    },
+    "E4": {
+        "printed_1": (0.9950, 5e-5),
+        "example_1": (0.5403, 5e-5),
+        "second": (0.5552, 5e-5),
+        "least": (4.787, 5e-4),
+        "largest": (6.678, 5e-4),
+        "right_least": (5.799, 5e-4),
+        "right_largest": (5.799, 5e-4),
+    },
     "E6": {"printed": (0.001953, 5e-7), "right": (1, 1e-9), "factor": (22.627, 5e-4)},
     "E7": {"printed_stops": (1, 0), "right_stops": (0, 0)},
-    "E9": {"bare_0": (2, 0), "bare_1": (-2, 0), "bare_2": (1, 0), "right_0": (0.574, 5e-4), "right_2": (0.348, 5e-4),
-           "sum": (0.5, 1e-12), "no_number": (3, 0)},
-    "E10": {"layer": (3_152_384, 0), "layer_printed": (1_577_984, 0), "stack": (18_914_304, 0), "stack_printed": (9_467_904, 0),
-            "large_printed": (184_073_216, 0), "large": (335_141_888, 0)},
-    "E11": {"base": (109_482_240, 0), "large": (335_141_888, 0), "base_heads": (110_106_428, 0), "large_heads": (336_226_108, 0)},
+    "E9": {
+        "bare_0": (2, 0),
+        "bare_1": (-2, 0),
+        "bare_2": (1, 0),
+        "right_0": (0.574, 5e-4),
+        "right_2": (0.348, 5e-4),
+        "sum": (0.5, 1e-12),
+        "no_number": (3, 0),
+    },
+    "E10": {
+        "layer": (3_152_384, 0),
+        "layer_printed": (1_577_984, 0),
+        "stack": (18_914_304, 0),
+        "stack_printed": (9_467_904, 0),
+        "large_printed": (184_073_216, 0),
+        "large": (335_141_888, 0),
+    },
+    "E11": {
+        "base": (109_482_240, 0),
+        "large": (335_141_888, 0),
+        "base_heads": (110_106_428, 0),
+        "large_heads": (336_226_108, 0),
+    },
     "E12": {"table": (23_440_896, 0), "letters": (589_824, 0)},
     "E13": {"printed": (4, 0), "right": (16, 0)},
     "E15": {"rows": (5, 0), "pairs": (25, 0), "layer_1": (2, 0), "layer_2": (5, 0)},
     "E16": {"post": (1.00, 0.01)},
     "E17": {"nan": (4, 0), "sum_student": (1, 1e-12), "sum_apple": (1, 1e-12)},
-    "E18": {"attention_50": (1_280_000, 0), "recurrence_50": (13_107_200, 0), "attention_4096": (8_589_934_592, 0)},
+    "E18": {
+        "attention_50": (1_280_000, 0),
+        "recurrence_50": (13_107_200, 0),
+        "attention_4096": (8_589_934_592, 0),
+    },
     "E20": {"base": (109_482_240, 0), "large": (335_141_888, 0), "times": (3.06, 0.005)},
-    "E21": {"RoBERTa-base": (124_645_632, 0), "RoBERTa-large": (355_359_744, 0), "BERT-Large": (335_141_888, 0), "GPT-2 XL": (1_557_611_200, 0), "DistilBERT": (66_362_880, 0),
-            "TinyBERT": (14_350_248, 0), "DistilGPT-2": (81_912_576, 0)},
+    "E21": {
+        "RoBERTa-base": (124_645_632, 0),
+        "RoBERTa-large": (355_359_744, 0),
+        "BERT-Large": (335_141_888, 0),
+        "GPT-2 XL": (1_557_611_200, 0),
+        "DistilBERT": (66_362_880, 0),
+        "TinyBERT": (14_350_248, 0),
+        "DistilGPT-2": (81_912_576, 0),
+    },
     "E24": {"loss_0.1": (2.303, 5e-4), "loss_0.5": (0.693, 5e-4), "loss_0.9": (0.105, 5e-4)},
-    "E25": {"expected_[MASK]": (1200, 1e-9), "expected_random words": (150, 1e-9), "expected_left alone": (150, 1e-9)},
-    "E26": {"printed_5": (3.59, 0.05), "printed_50": (1.13, 0.02), "printed_500": (0.36, 0.01), "right": (1, 0.02)},
+    "E25": {
+        "expected_[MASK]": (1200, 1e-9),
+        "expected_random words": (150, 1e-9),
+        "expected_left alone": (150, 1e-9),
+    },
+    "E26": {
+        "printed_5": (3.59, 0.05),
+        "printed_50": (1.13, 0.02),
+        "printed_500": (0.36, 0.01),
+        "right": (1, 0.02),
+    },
     "E30": {"whole": (256, 0), "pieces": (64, 0)},
-    "E31": {"scores_1": (4, 0), "scores_3": (5, 0), "heads_3": (4, 0), "out_2": (16, 0), "merged_axes": (3, 0)},
-    "E33": {"value_0": (0.841471, 5e-7), "value_2": (0.821856, 5e-7), "value_511": (0.999999995, 5e-9), "cut": (3, 0)},
+    "E31": {
+        "scores_1": (4, 0),
+        "scores_3": (5, 0),
+        "heads_3": (4, 0),
+        "out_2": (16, 0),
+        "merged_axes": (3, 0),
+    },
+    "E33": {
+        "value_0": (0.841471, 5e-7),
+        "value_2": (0.821856, 5e-7),
+        "value_511": (0.999999995, 5e-9),
+        "cut": (3, 0),
+    },
     "E34": {"printed_60": (62, 0), "right_60": (60, 0), "right_61": (61, 0)},
-    "E36": {"bare": (0.10, 0.02), "scaled": (2.99, 0.05), "limit": (88.72, 0.005), "divided": (200, 0), "overflows": (1, 0), "safe": (1, 0)},
+    "E36": {
+        "bare": (0.10, 0.02),
+        "scaled": (2.99, 0.05),
+        "limit": (88.72, 0.005),
+        "divided": (200, 0),
+        "overflows": (1, 0),
+        "safe": (1, 0),
+    },
     "E37": {"tokens": (131_072, 0), "epochs": (39.7, 0.05), "epochs_printed": (38.8, 0.05)},
-    "E39": {"gpt2": (124_439_808, 0), "gpt1": (116_534_784, 0), "difference": (7_905_024, 0), "parts": (7_905_024, 0)},
+    "E39": {
+        "gpt2": (124_439_808, 0),
+        "gpt1": (116_534_784, 0),
+        "difference": (7_905_024, 0),
+        "parts": (7_905_024, 0),
+    },
     "E42": {"n": (3, 0), "m": (2, 0)},
     "E44": {"GPT-2 medium": (354_823_168, 0), "GPT-2 large": (774_030_080, 0), "GPT-3": (174_604_259_328, 0)},
     "E45": {"Large": (18.95, 0.005), "Base": (9.37, 0.005)},
@@ -98,7 +189,7 @@ FIGURES = {
     "E54": {"greedy": (0.20, 1e-9), "best": (0.36, 1e-9), "beam": (0.36, 1e-9)},
     "E55": {"tokens": (10, 0), "words": (9, 0)},
     "E57": {"last": (50_256, 0), "special": (1, 0)},
-}  # fmt: skip
+}
 """What the course states, with the last digit that it prints."""
 
 
@@ -109,14 +200,37 @@ def test_figures_are_those_of_the_course(id: str, name: str, evidence: dict[str,
 
 
 NOTHING = [
-    ("E1", "right"), ("E1", "exchanged"), ("E2", "right"), ("E5", "order"), ("E8", "linear"), ("E14", "asymmetry_equal"), ("E14", "asymmetry_positive"), ("E15", "rest"),
-    ("E15", "permuted"), ("E19", "block_2"), ("E32", "with"), ("E47", "values"), ("E48", "prefix"), ("E46", "gap"), ("E49", "gap"),
-    ("E6", "ours"), ("E43", "inside"), ("E27", "printed"),
-]  # fmt: skip
+    ("E1", "right"),
+    ("E1", "exchanged"),
+    ("E2", "right"),
+    ("E5", "order"),
+    ("E8", "linear"),
+    ("E14", "asymmetry_equal"),
+    ("E14", "asymmetry_positive"),
+    ("E15", "rest"),
+    ("E15", "permuted"),
+    ("E19", "block_2"),
+    ("E32", "with"),
+    ("E47", "values"),
+    ("E48", "prefix"),
+    ("E46", "gap"),
+    ("E49", "gap"),
+    ("E6", "ours"),
+    ("E43", "inside"),
+    ("E27", "printed"),
+]
 MUCH = [
-    ("E5", "gap"), ("E8", "tanh"), ("E14", "asymmetry"), ("E15", "first"), ("E19", "block_1"), ("E30", "gap"), ("E31", "gap"),
-    ("E32", "without"), ("E47", "keys"), ("E2", "inside"),
-]  # fmt: skip
+    ("E5", "gap"),
+    ("E8", "tanh"),
+    ("E14", "asymmetry"),
+    ("E15", "first"),
+    ("E19", "block_1"),
+    ("E30", "gap"),
+    ("E31", "gap"),
+    ("E32", "without"),
+    ("E47", "keys"),
+    ("E2", "inside"),
+]
 
 
 @pytest.mark.parametrize(("id", "name"), NOTHING)
@@ -132,19 +246,40 @@ def test_what_is_printed_is_far_off(id: str, name: str, evidence: dict[str, Evid
 def test_what_draws_must_show(evidence: dict[str, Evidence]):
     """Properties that hold for other draws too."""
     numbers = {id: found.numbers for id, found in evidence.items()}
-    assert numbers["E14"]["least"] < -0.1 and min(numbers["E14"]["least_equal"], numbers["E14"]["least_positive"]) > 0.01, "two ways to a kernel"
-    assert numbers["E16"]["worded"] > 3.4 > numbers["E16"]["pre"] > numbers["E16"]["pre_half"] > numbers["E16"]["post"] + 0.05
+    assert (
+        numbers["E14"]["least"] < -0.1
+        and min(numbers["E14"]["least_equal"], numbers["E14"]["least_positive"]) > 0.01
+    ), "two ways to a kernel"
+    assert (
+        numbers["E16"]["worded"]
+        > 3.4
+        > numbers["E16"]["pre"]
+        > numbers["E16"]["pre_half"]
+        > numbers["E16"]["post"] + 0.05
+    )
     assert numbers["E16"]["worded"] == pytest.approx(numbers["E16"]["worded_half"], abs=0.01)
     assert numbers["E29"]["printed"] < numbers["E29"]["right"] < 1
     assert numbers["E29"]["low"] > 0 and numbers["E29"]["high"] < numbers["E29"]["n"]
     assert numbers["E27"]["bahdanau"] == 3 and numbers["E27"]["luong"] == 4 and numbers["E27"]["circle"] == 3
     assert numbers["E28"]["axes_printed"] == 0 and numbers["E28"]["axes_right"] == 1
-    assert numbers["E35"]["rows"] != numbers["E35"]["columns"] == numbers["E35"]["own_rows"] == numbers["E35"]["own_columns"]
+    assert (
+        numbers["E35"]["rows"]
+        != numbers["E35"]["columns"]
+        == numbers["E35"]["own_rows"]
+        == numbers["E35"]["own_columns"]
+    )
     assert numbers["E22"]["alone_least"] == 1 and numbers["E22"]["right_sum"] == pytest.approx(1)
     assert numbers["E23"]["labels_printed"] == 1 < numbers["E23"]["labels_right"]
-    assert numbers["E51"]["window_2"] == pytest.approx(numbers["E51"]["joint"]) and abs(numbers["E51"]["window_1"] - numbers["E51"]["joint"]) > 1e-3
+    assert (
+        numbers["E51"]["window_2"] == pytest.approx(numbers["E51"]["joint"])
+        and abs(numbers["E51"]["window_1"] - numbers["E51"]["joint"]) > 1e-3
+    )
     assert numbers["E46"]["forward"] == pytest.approx(numbers["E46"]["joint"], rel=1e-12)
-    assert numbers["E56"]["spread_0.02"] > 0.9999 and numbers["E56"]["spread_0.2"] < 0.95 and numbers["E56"]["places"] == 1
+    assert (
+        numbers["E56"]["spread_0.02"] > 0.9999
+        and numbers["E56"]["spread_0.2"] < 0.95
+        and numbers["E56"]["places"] == 1
+    )
     for name, p in (("[MASK]", 0.12), ("random words", 0.015), ("left alone", 0.015)):
         drawn = numbers["E25"][f"drawn_{name}"]
         assert abs(drawn - p * 10_000) < 4 * math.sqrt(10_000 * p * (1 - p))
@@ -168,27 +303,44 @@ def test_no_entry_claims_what_is_false_of_some_model():
 # ------------------------------------------------------------------ no figure is typed
 
 NAMES = re.compile(r"GPT-[123]|Fig\. 10|s_\{t−1\}|1/√p")
-TYPED = re.compile(r"\d|\b(three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million)\b")
+TYPED = re.compile(
+    r"\d|\b(three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million)\b"
+)
 
 
 def _sentences(tree: ast.AST) -> list[tuple[int, str]]:
     """The written parts of every sentence: what is assigned to `sentence` or `told`, or given as the second argument of Evidence."""
     found: list[ast.AST] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in ("sentence", "told") for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in ("sentence", "told") for t in node.targets
+        ):
             found.append(node.value)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Evidence" and len(node.args) > 1:
             found.append(node.args[1])
-    inside = {id(part) for each in found for value in ast.walk(each) if isinstance(value, ast.FormattedValue)
-              for part in ast.walk(value)}  # fmt: skip
-    return [(part.lineno, part.value) for each in found for part in ast.walk(each)
-            if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in inside]  # fmt: skip
+    inside = {
+        id(part)
+        for each in found
+        for value in ast.walk(each)
+        if isinstance(value, ast.FormattedValue)
+        for part in ast.walk(value)
+    }
+    return [
+        (part.lineno, part.value)
+        for each in found
+        for part in ast.walk(each)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in inside
+    ]
 
 
 @pytest.mark.parametrize("path", sorted(HOME.glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_no_number_in_a_sentence_is_typed(path: Path):
     """C112."""
-    typed = [(line, text) for line, text in _sentences(ast.parse(path.read_text("utf-8"))) if TYPED.search(NAMES.sub("", text))]
+    typed = [
+        (line, text)
+        for line, text in _sentences(ast.parse(path.read_text("utf-8")))
+        if TYPED.search(NAMES.sub("", text))
+    ]
     assert not typed
 
 

@@ -25,7 +25,11 @@ from core.tools import evaluate as command
 from core.trace import OFF, Tap
 
 START, END, PAD = 1, 2, 0
-WORDS = ["the cat sat on the mat.", "a dog, a cat and the sea", "it was the end of the day; the sun sat on the sea."]
+WORDS = [
+    "the cat sat on the mat.",
+    "a dog, a cat and the sea",
+    "it was the end of the day; the sun sat on the sea.",
+]
 
 
 def tokenizer(start: int | None = START) -> Tokenizer:
@@ -72,7 +76,9 @@ def naive(model: Model, text: list[int]) -> tuple[list[float], list[int]]:
         first = max(0, min(end, len(text) - 1) - n_ctx)
         ids = torch.tensor([text[first:place]])
         with torch.inference_mode():
-            logits = model.network.logits(model.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))))
+            logits = model.network.logits(
+                model.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
+            )
         lost.append(-float(logits[0, -1].log_softmax(-1)[text[place]]))
         before.append(place - first)
     return lost, before
@@ -118,7 +124,9 @@ def test_streams_read_as_the_recipe_does(tmp_path):
     path.write_text("=== one\nthe cat\n\n=== two\nsat on é 🎉\nthe mat", encoding="utf-8")
     rows = path.read_text(encoding="utf-8").split("\n")
     streams, n_lines, n_bytes = language.streams(rows, text)
-    assert np.concatenate(streams).tolist() == encoded(path, text).tolist()[1:]  # one start each, not two at the top
+    assert (
+        np.concatenate(streams).tolist() == encoded(path, text).tolist()[1:]
+    )  # one start each, not two at the top
     assert (n_lines, n_bytes) == (4, len("the cat\n\nsat on é 🎉\nthe mat\n".encode()))
     newline = list(text.encode("\n").ids)
     assert streams[0].tolist() == [0, *text.encode("the cat").ids, *newline, *newline]
@@ -144,7 +152,11 @@ def test_metrics_of_a_language_model_by_hand(tmp_path):
 def test_a_model_without_start_token_begins_after_a_line_end():
     text = tokenizer(start=None)
     streams, _, _ = language.streams(["the cat"], text)
-    assert streams[0].tolist() == [text.encode("\n").ids[-1], *text.encode("the cat").ids, *text.encode("\n").ids]
+    assert streams[0].tolist() == [
+        text.encode("\n").ids[-1],
+        *text.encode("the cat").ids,
+        *text.encode("\n").ids,
+    ]
 
 
 def test_limit_counts_scored_lines():
@@ -182,7 +194,9 @@ def restless(seed: int, n_vocab: int = 13, n_ctx: int = 17) -> Model:
     network = Restless(replace(plain.config, n_vocab=n_vocab, n_ctx=n_ctx))
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.4)
-    return replace(plain, config=network.cfg, network=network.double())  # what rounding does is not the question here
+    return replace(
+        plain, config=network.cfg, network=network.double()
+    )  # what rounding does is not the question here
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
@@ -208,7 +222,9 @@ def test_searches_of_the_test_above_end_in_both_ways():
         tiny = restless(seed)
         for width in (1, 2, 4):
             with torch.inference_mode():
-                rows = beam(tiny.network, sources(tiny, [3, 7, 5], seed), width=width, start=START, end=END, limit=12)
+                rows = beam(
+                    tiny.network, sources(tiny, [3, 7, 5], seed), width=width, start=START, end=END, limit=12
+                )
             lengths += map(len, rows)
     assert lengths.count(12) >= 5
     assert len(set(lengths)) >= 5, sorted(lengths)
@@ -259,7 +275,9 @@ def test_a_reordered_cache_goes_on_with_the_chosen_rows():
         tiny.network(replace(batch, ids=ids[:, :2], real=real[:, :2]), cache=cache, memory=memory)
         cache.reorder(rows)
         chosen = replace(batch, ids=ids[rows], real=real, source=batch.source[rows])
-        found = tiny.network(replace(chosen, ids=ids[rows, 2:], real=real[:, 2:]), cache=cache, memory=memory[rows])
+        found = tiny.network(
+            replace(chosen, ids=ids[rows, 2:], real=real[:, 2:]), cache=cache, memory=memory[rows]
+        )
         expected = tiny.network(chosen)[:, 2:]
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -299,7 +317,9 @@ def test_metrics_of_a_translator(tmp_path, monkeypatch):
     ]
     path.write_text("\n".join(rows), encoding="utf-8")
     answers = {"the cat": "la gata está aquí hoy", "a dog": "un perro", "the long sea": "el mar es corto"}
-    monkeypatch.setattr(translation, "translate", lambda _model, sources, _decode=greedy: [answers[s] for s in sources])
+    monkeypatch.setattr(
+        translation, "translate", lambda _model, sources, _decode=greedy: [answers[s] for s in sources]
+    )
     found = command.evaluate(tiny, path)
     assert (found["items"], found["pairs"]) == (3, 4)
     assert 0 < found["bleu_greedy"] == found["bleu_beam4"] < 100
@@ -339,11 +359,18 @@ def run(monkeypatch, capsys, family: str, *argv: str) -> tuple[int, str, str]:
     ("family", "name", "content", "metrics"),
     [
         ("gpt", "a.txt", "=== one\nthe cat\nsat\n", {"nats_per_token", "bits_per_byte", "perplexity"}),
-        ("transformer", "a.tsv", "the cat\tel gato\n", {"bleu_greedy", "bleu_beam4", "chrf_beam4", "bleu_by_length"}),
+        (
+            "transformer",
+            "a.tsv",
+            "the cat\tel gato\n",
+            {"bleu_greedy", "bleu_beam4", "chrf_beam4", "bleu_by_length"},
+        ),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_command_prints_one_json_object(monkeypatch, capsys, tmp_path, family, name, content, metrics, packed):
+def test_the_command_prints_one_json_object(
+    monkeypatch, capsys, tmp_path, family, name, content, metrics, packed
+):
     path = tmp_path / (name + ".xz" * packed)
     path.write_bytes(lzma.compress(content.encode()) if packed else content.encode())
     code, out, _ = run(monkeypatch, capsys, family, "--data", str(path))
@@ -369,7 +396,9 @@ def test_the_command_prints_one_json_object(monkeypatch, capsys, tmp_path, famil
         ("transformer", "a.tsv", b"one cell\n", "Line 1"),
     ],
 )
-def test_what_cannot_be_measured_ends_with_status_2(monkeypatch, capsys, tmp_path, family, name, content, said):
+def test_what_cannot_be_measured_ends_with_status_2(
+    monkeypatch, capsys, tmp_path, family, name, content, said
+):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)

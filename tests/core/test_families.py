@@ -58,7 +58,9 @@ def example(family, n=5, n_source=7, rows=2):
         return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=segments)
     source = torch.randint(1, 29, (rows, n_source), generator=draw)
     ones = torch.ones_like
-    return Batch(ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool))
+    return Batch(
+        ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool)
+    )
 
 
 def forward(network, batch, tap=OFF):
@@ -127,7 +129,9 @@ def test_law_5_the_identities_hold(case):
     _, trace = traced(network, batch)
     for path in trace.names("*.resid_mid"):
         layer = path.removesuffix("resid_mid")
-        torch.testing.assert_close(trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[path], rtol=0, atol=0)
+        torch.testing.assert_close(
+            trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[path], rtol=0, atol=0
+        )
     for path in own(trace, "pattern"):
         pattern, allowed = trace[path], trace[path.replace("pattern", "allowed")]
         align = path.replace("pattern", "align")  # where something is multiplied to the weights: before that
@@ -136,7 +140,9 @@ def test_law_5_the_identities_hold(case):
         assert (pattern[~allowed] == 0).all() and (pattern >= 0).all()
         v, heads = (trace[path.replace("pattern", leaf)] for leaf in ("v", "heads"))
         torch.testing.assert_close(pattern @ v, heads)
-    stacked = {kind.path(layer, "pattern") for kind in family.kinds for layer in range(kind.n_layers(network.cfg))}
+    stacked = {
+        kind.path(layer, "pattern") for kind in family.kinds for layer in range(kind.n_layers(network.cfg))
+    }
     assert stacked == set(own(trace, "pattern"))
 
 
@@ -147,7 +153,12 @@ def test_the_outputs_are_the_last_paths_in_their_order(case):
     assert list(trace)[-len(declared) :] == declared
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in WRITERS and families()[case[0]].kinds], ids=called, indirect=True)
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case not in WRITERS and families()[case[0]].kinds],
+    ids=called,
+    indirect=True,
+)
 def test_a_reader_looks_both_ways(case):
     _, _, network, batch = case
     changed = replace(batch, ids=torch.cat((batch.ids[:, :3], batch.ids[:, 3:] % 28 + 1), dim=1))
@@ -196,7 +207,9 @@ def test_padding_changes_nothing(case):
         torch.testing.assert_close(forward(network, wider)[:, : alone.shape[1]], alone, rtol=1e-5, atol=1e-5)
         _, trace = traced(network, wider)
     for path in own(trace, "pattern"):
-        kind = next(k for k in family.kinds if path in {k.path(i, "pattern") for i in range(k.n_layers(network.cfg))})
+        kind = next(
+            k for k in family.kinds if path in {k.path(i, "pattern") for i in range(k.n_layers(network.cfg))}
+        )
         n_real = batch.source.shape[1] if kind.keys == "source" else batch.ids.shape[1]
         assert (trace[path][..., n_real:] == 0).all(), path
 
@@ -236,17 +249,29 @@ def test_tiny_axes_are_different_numbers(case):
     _, _, network, _ = case
     names = ("n_layers", "n_heads", "d_head", "d_ff", "n_vocab", "n_ctx", "d_model")
     sizes = [size for name in names if (size := getattr(network.cfg, name, 0))]
-    assert len(sizes) - len(set(sizes)) == (1 if getattr(network.cfg, "n_heads", 0) == 1 else 0)  # one head is as wide as the model
+    assert len(sizes) - len(set(sizes)) == (
+        1 if getattr(network.cfg, "n_heads", 0) == 1 else 0
+    )  # one head is as wide as the model
 
 
 WRONG = [
     *({"n_heads": 0}, {"n_layers": -1}, {"n_heads": 2}, {"d_model": 0}, {"dropout": 1.0}, {"dropout": -0.1}),
     *({"eps": float("nan")}, {"activation": "swish"}, {"order": "both"}),
-    *({"attention": "magic"}, {"attention": None}, {"cell": 3}, {"score": []}, {"window": 0}, {"window": True}),
+    *(
+        {"attention": "magic"},
+        {"attention": None},
+        {"cell": 3},
+        {"score": []},
+        {"window": 0},
+        {"window": True},
+    ),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
 ]
 REFUSED = [
-    (name, wrong) for name, family in families().items() for wrong in WRONG if wrong.keys() <= {part.name for part in fields(family.config)}
+    (name, wrong)
+    for name, family in families().items()
+    for wrong in WRONG
+    if wrong.keys() <= {part.name for part in fields(family.config)}
 ]
 
 
@@ -256,7 +281,9 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
         replace(families()[name].config.tiny(), **wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"n_segments": True}, {"n_segments": 0}, {"pooler": False}, {"masked_lm": "yes"}])
+@pytest.mark.parametrize(
+    "wrong", [{"n_segments": True}, {"n_segments": 0}, {"pooler": False}, {"masked_lm": "yes"}]
+)
 def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(families()["bert"].config.tiny(), **wrong)
@@ -280,7 +307,12 @@ def test_a_gpt_of_attention_alone_keeps_the_laws(attention_only):
     lines = [f"{path}: {' '.join(trace.axes(path))}" for path in trace]
     assert lines == (GOLDEN / "gpt-attention-only.txt").read_text(encoding="utf-8").splitlines()
     for layer in ("layer.0.", "layer.1."):
-        torch.testing.assert_close(trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[layer + "resid_out"], rtol=0, atol=0)
+        torch.testing.assert_close(
+            trace[layer + "resid_in"] + trace[layer + "self_attn.out"],
+            trace[layer + "resid_out"],
+            rtol=0,
+            atol=0,
+        )
     assert trace.changed_in_place() == [] and not trace.names("*ffn*")
 
 
@@ -288,7 +320,10 @@ def test_the_heads_of_a_gpt_of_attention_alone_add_up_to_its_last_stream(attenti
     """Without a feed-forward network the stream is the embedding and what each head wrote: nothing else."""
     network, batch = attention_only
     _, trace = traced(network, batch)
-    written = [layer.self_attn.to_out(trace[f"layer.{i}.self_attn.heads"].transpose(1, 2).flatten(-2)) for i, layer in enumerate(network.layers)]
+    written = [
+        layer.self_attn.to_out(trace[f"layer.{i}.self_attn.heads"].transpose(1, 2).flatten(-2))
+        for i, layer in enumerate(network.layers)
+    ]
     torch.testing.assert_close(trace["embed.out"] + sum(written), trace["layer.1.resid_out"])
 
 

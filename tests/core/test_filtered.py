@@ -15,17 +15,26 @@ from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, To
 from viz.workspace.decode.maths.filtered import Way, ordinal, title, way
 
 STRATEGIES = [
-    Greedy(), Sample(temperature=0.8, seed=1), Sample(temperature=0.05, seed=2), Sample(temperature=2.0, top_k=40, seed=3),
-    Sample(temperature=0.7, top_k=15, top_p=0.8, min_p=0.03, repetition_penalty=1.3, seed=4), Sample(temperature=0, repetition_penalty=1.7),
-    Sample(top_p=0.0, seed=5), Sample(temperature=1.3, min_p=0.2, repetition_penalty=0.6, seed=6),
-]  # fmt: skip
+    Greedy(),
+    Sample(temperature=0.8, seed=1),
+    Sample(temperature=0.05, seed=2),
+    Sample(temperature=2.0, top_k=40, seed=3),
+    Sample(temperature=0.7, top_k=15, top_p=0.8, min_p=0.03, repetition_penalty=1.3, seed=4),
+    Sample(temperature=0, repetition_penalty=1.7),
+    Sample(top_p=0.0, seed=5),
+    Sample(temperature=1.3, min_p=0.2, repetition_penalty=0.6, seed=6),
+]
 
 
 @pytest.fixture(scope="module")
 def told() -> list[tuple[object, Step, Candidate, Way]]:
     """Every listed candidate of a few steps of each strategy."""
     model = core.open_model("gpt-mini")
-    steps = [(strategy, step) for strategy in STRATEGIES for step in decode(model, "The king said to the king", strategy, max_new_tokens=4)]
+    steps = [
+        (strategy, step)
+        for strategy in STRATEGIES
+        for step in decode(model, "The king said to the king", strategy, max_new_tokens=4)
+    ]
     return [(strategy, step, one, way(one, step)) for strategy, step in steps for one in step.candidates]
 
 
@@ -68,7 +77,9 @@ def test_each_line_goes_on_with_the_result_before_it(told):
             assert first is None or first[1] == now
             now = stage.result
         *_, power, part = one.stages
-        assert power.put == f"e^{{{'−∞' if now == 'cut' else now}}}" and part.put.startswith(f"{power.result} / ")
+        assert power.put == f"e^{{{'−∞' if now == 'cut' else now}}}" and part.put.startswith(
+            f"{power.result} / "
+        )
 
 
 def test_it_ends_in_the_probability_that_the_choice_was_made_from(told):
@@ -84,19 +95,30 @@ def test_all_filters_that_are_on_are_named_until_one_cuts(told):
     for strategy, _, candidate, one in told:
         names = [title(each) for each in strategy.filters]
         found = [stage.name for stage in one.stages[1:-2]]
-        assert found == (names if candidate.cut_by is None else names[: len(found)]) and all(name in one.line for name in found)
+        assert found == (names if candidate.cut_by is None else names[: len(found)]) and all(
+            name in one.line for name in found
+        )
         assert bool(one.rule) == (candidate.cut_by is not None)
 
 
 def test_a_removed_token_says_which_filter_and_by_what_rule(told):
-    rules = {"top_k": r"top-k (\d+): it is ([\d,]+)(?:st|nd|rd|th)", "top_p": r"top-p ([\d.]+): those before it have ([\d.]+) together",
-             "min_p": r"min-p ([\d.]+): it has ([\d.]+) of the most probable one's"}  # fmt: skip
+    rules = {
+        "top_k": r"top-k (\d+): it is ([\d,]+)(?:st|nd|rd|th)",
+        "top_p": r"top-p ([\d.]+): those before it have ([\d.]+) together",
+        "min_p": r"min-p ([\d.]+): it has ([\d.]+) of the most probable one's",
+    }
     seen = set()
     for _, _, candidate, one in told:
         if candidate.cut_by is None:
             continue
         limit, number = map(read, re.fullmatch(rules[candidate.cut_by], one.rule).groups())
-        assert number < limit if candidate.cut_by == "min_p" else number >= limit if candidate.cut_by == "top_p" else number > limit
+        assert (
+            number < limit
+            if candidate.cut_by == "min_p"
+            else number >= limit
+            if candidate.cut_by == "top_p"
+            else number > limit
+        )
         seen.add(candidate.cut_by)
     assert seen == set(rules)
 
@@ -107,11 +129,15 @@ def test_measures_are_those_that_the_filters_decide_by():
     assert (np.isneginf(TopK(40)(z)) == (TopK(40).measure(z, (), at) > 40)).all()
     assert (np.isneginf(TopP(0.8)(z)) == (TopP(0.8).measure(z, (), at) >= 0.8)).all()
     assert (np.isneginf(MinP(0.1)(z)) == (MinP(0.1).measure(z, (), at) < 0.1)).all()
-    assert ((RepetitionPenalty(1.5)(z, [3, 9, 3]) != z) == (RepetitionPenalty(1.5).measure(z, [3, 9, 3], at) == 1)).all()
+    assert (
+        (RepetitionPenalty(1.5)(z, [3, 9, 3]) != z) == (RepetitionPenalty(1.5).measure(z, [3, 9, 3], at) == 1)
+    ).all()
     assert np.allclose((z - Temperature(0.5).measure(z, (), at)) / 0.5, Temperature(0.5)(z))
 
 
-@pytest.mark.parametrize("z", [[900.0, 880.0, 0.0], [-900.0, -905.0, -2000.0], [0.0, 0.0, 0.0], [3.0, -math.inf, 1.0]])
+@pytest.mark.parametrize(
+    "z", [[900.0, 880.0, 0.0], [-900.0, -905.0, -2000.0], [0.0, 0.0, 0.0], [3.0, -math.inf, 1.0]]
+)
 def test_scores_of_any_size_can_be_told(z):
     for filters in ((), (RepetitionPenalty(1.2), Temperature(0.01))):
         choice = choose(np.array(z), "abc".__getitem__, filters=filters, ids=[0])

@@ -44,7 +44,10 @@ def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
 
 
 def test_the_same_seed_draws_the_same_head(body):
-    one, same, other = (first_token.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2))
+    one, same, other = (
+        first_token.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight
+        for seed in (1, 1, 2)
+    )
     assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, body.config.d_model)
 
 
@@ -92,7 +95,9 @@ def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
     np.testing.assert_allclose(found.chances, scores.double().softmax(-1).numpy(), atol=1e-5)
     assert [grammar.OPINIONS[at] for at in found.wanted] == [item.label for item in found.items]
     by = found.by(lambda item: "plain" if plain(item) else "turned")
-    assert sum(right for right, _ in by.values()) == found.right.sum() and sum(of for _, of in by.values()) == n
+    assert (
+        sum(right for right, _ in by.values()) == found.right.sum() and sum(of for _, of in by.values()) == n
+    )
     errors = found.errors()
     assert len(errors) == n - found.right.sum() and not found.right[errors].any()
     sure = found.chances[errors].max(-1)

@@ -12,7 +12,11 @@ from core.decoding import decode
 from tests.core.decoding_helpers import build, recurrent
 
 SOURCE, TARGET = "the old cat sat", "el gato blanco"
-WRITERS = {"transformer": lambda: build("transformer"), "seq2seq": lambda: recurrent("luong-global"), "gpt": lambda: build("gpt")}
+WRITERS = {
+    "transformer": lambda: build("transformer"),
+    "seq2seq": lambda: recurrent("luong-global"),
+    "gpt": lambda: build("gpt"),
+}
 
 
 @pytest.fixture(params=WRITERS)
@@ -27,7 +31,9 @@ def test_the_input_is_the_target_shifted_right_behind_start(model):
     first = model.tokenizer.start if model.spec.has_source else model.tokenizer.encode(SOURCE).ids[-1]
     assert [place.read_id for place in found.forced] == [first, *wanted[:-1]]
     assert [place.read for place in found.forced][1:] == [place.next for place in found.forced][:-1]
-    assert (found.forced[0].read == "START") == model.spec.has_source and found.given[-1] == found.forced[0].read
+    assert (found.forced[0].read == "START") == model.spec.has_source and found.given[-1] == found.forced[
+        0
+    ].read
 
 
 def test_each_loss_is_the_cross_entropy_of_a_pass_over_its_prefix_alone(model):
@@ -64,7 +70,10 @@ def test_they_part_where_another_token_is_written(model):
     found = side_by_side(model, SOURCE, TARGET)
     wanted, own = ([place.next_id for place in places] for places in (found.forced, found.free))
     assert wanted[: found.parts] == own[: found.parts] and wanted != own
-    assert found.parts is not None and wanted[found.parts : found.parts + 1] != own[found.parts : found.parts + 1]
+    assert (
+        found.parts is not None
+        and wanted[found.parts : found.parts + 1] != own[found.parts : found.parts + 1]
+    )
 
 
 def test_a_model_that_is_right_never_parts_and_a_changed_word_parts_there():
@@ -76,7 +85,9 @@ def test_a_model_that_is_right_never_parts_and_a_changed_word_parts_there():
     assert side_by_side(tiny, "", "cop").forced[0].read == "START"
 
 
-@pytest.mark.parametrize(("source", "target"), [("", "a"), ("the", ""), ("the", "  "), ("the", "cat " * 60), ("cat " * 60, "a")])
+@pytest.mark.parametrize(
+    ("source", "target"), [("", "a"), ("the", ""), ("the", "  "), ("the", "cat " * 60), ("cat " * 60, "a")]
+)
 def test_what_cannot_be_used_is_said(source, target):
     with pytest.raises(core.InputError):
         side_by_side(build("transformer"), source, target)

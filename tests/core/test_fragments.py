@@ -23,7 +23,10 @@ CPU = torch.device("cpu")
 NOUNS = {"cat": "gato", "dog": "perro", "horse": "caballo", "boy": "niño", "king": "rey"}
 COLOURS = {"black": "negro", "white": "blanco", "red": "rojo"}
 DEEDS = {"sleeps": "duerme", "eats": "come", "sings": "canta", "runs": "corre"}
-ROWS = [(f"The {a} {n} {v} .", f"El {NOUNS[n]} {COLOURS[a]} {DEEDS[v]} .") for a, n, v in product(COLOURS, NOUNS, DEEDS)] * 3
+ROWS = [
+    (f"The {a} {n} {v} .", f"El {NOUNS[n]} {COLOURS[a]} {DEEDS[v]} .")
+    for a, n, v in product(COLOURS, NOUNS, DEEDS)
+] * 3
 
 
 def test_words_and_phrases_are_found_through_another_order():
@@ -64,7 +67,9 @@ def learnt() -> Any:
 def task(seed: int = 0) -> bare.Beside:
     text = Tokenizer(learnt(), **pairs.IDS)
     long, short = (pairs.encoded(text, rows) for rows in (ROWS, list(NOUNS.items())))
-    return bare.Beside(pairs.Pairs(long, long[:7], text, seed, CPU, 512), pairs.Pairs(short, short, text, seed, CPU, 64))
+    return bare.Beside(
+        pairs.Pairs(long, long[:7], text, seed, CPU, 512), pairs.Pairs(short, short, text, seed, CPU, 64)
+    )
 
 
 def test_both_sets_are_read_at_every_step_and_the_loss_is_their_mean():
@@ -72,13 +77,17 @@ def test_both_sets_are_read_at_every_step_and_the_loss_is_their_mean():
     torch.manual_seed(0)
     network = families()["transformer"].network(config).eval()
     (long, short), n = made.batch(3)
-    assert torch.equal(long[1], made.sentences.batch(3)[0][1]) and torch.equal(short[1], made.bare.batch(3)[0][1])
+    assert torch.equal(long[1], made.sentences.batch(3)[0][1]) and torch.equal(
+        short[1], made.bare.batch(3)[0][1]
+    )
     assert n == made.sentences.batch(3)[1] + made.bare.batch(3)[1]
     assert 2 * long[1].numel() <= 512 + 2 * len(long[1]) and 2 * short[1].numel() <= 64 + 2 * len(short[1])
     with torch.no_grad():
         checked = made.check(network)
         whole = float(made.loss(network, (long, short)))
-        parts = [float(each.loss(network, part)) for each, part in ((made.sentences, long), (made.bare, short))]
+        parts = [
+            float(each.loss(network, part)) for each, part in ((made.sentences, long), (made.bare, short))
+        ]
     assert whole == pytest.approx((1 - bare.SHARE) * parts[0] + bare.SHARE * parts[1])
     assert set(checked) == {"valid_nats", "bare_nats"} and all(map(math.isfinite, checked.values()))
 
@@ -91,11 +100,15 @@ def test_sentences_follow_the_network_that_it_began_with():
     batch, _ = made.batch(0)
     with torch.no_grad():
         assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(0, abs=1e-6)
-        assert float(made.loss(network, batch)) == pytest.approx(bare.SHARE * float(made.bare.loss(network, batch[1])), abs=1e-6)
+        assert float(made.loss(network, batch)) == pytest.approx(
+            bare.SHARE * float(made.bare.loss(network, batch[1])), abs=1e-6
+        )
         network.embed["token"].weight.mul_(1.5)  # the teacher is a copy
         inputs, wanted = batch[0]
         p, q = (each.logits(each(inputs)[wanted != 0]).softmax(-1) for each in (made.teacher, network))
-        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(float((p * (p / q).log()).sum(-1).mean()), rel=1e-4)
+        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(
+            float((p * (p / q).log()).sum(-1).mean()), rel=1e-4
+        )
     assert all(not weight.requires_grad for weight in made.teacher.parameters())
 
 
@@ -103,7 +116,12 @@ def test_the_translators_second_stage_is_the_first_on_more():
     first = recipes()["translator-en-es"]
     then = first.then
     assert then is not None and then.then is None
-    assert (then.name, then.family, then.config, then.ids) == (first.name, first.family, first.config, first.ids)
+    assert (then.name, then.family, then.config, then.ids) == (
+        first.name,
+        first.family,
+        first.config,
+        first.ids,
+    )
     assert then.prepare is bare.prepare and first.prepare is pairs.prepare
     assert then.lr < first.lr / 10 and then.matrix_lr < first.matrix_lr / 10
 
@@ -116,16 +134,27 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
         return task(seed)
 
     first = Recipe(name="both", family="transformer", config=config, steps=4, prepare=prepare, ids=pairs.IDS)
-    monkeypatch.setattr(command, "recipes", lambda: {"both": replace(first, then=replace(first, steps=2, lr=0.0, matrix_lr=0.0, weight_decay=0.0)), "one": first})
+    monkeypatch.setattr(
+        command,
+        "recipes",
+        lambda: {
+            "both": replace(first, then=replace(first, steps=2, lr=0.0, matrix_lr=0.0, weight_decay=0.0)),
+            "one": first,
+        },
+    )
     monkeypatch.chdir(tmp_path)
     common = ["--data", "d", "--out", "models", "--device", "cpu"]
     assert command.main(["both", *common]) == 0
     begun = store.load_weights(tmp_path / "models/both")
     assert command.main(["both", *common, "--then"]) == 0
     ended = store.load_weights(tmp_path / "models/both")
-    assert all(torch.equal(begun[name], ended[name]) for name in begun)  # its rates are zero: it began where the first ended
+    assert all(
+        torch.equal(begun[name], ended[name]) for name in begun
+    )  # its rates are zero: it began where the first ended
     record = json.loads((tmp_path / "models/both/training.json").read_text())
-    assert record["steps"] == 6 and record["command"].count("&&") == 1 and record["command"].endswith("--then")
+    assert (
+        record["steps"] == 6 and record["command"].count("&&") == 1 and record["command"].endswith("--then")
+    )
     with pytest.raises(SystemExit):
         command.main(["one", *common, "--then"])
     with pytest.raises(SystemExit):

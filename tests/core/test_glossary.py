@@ -37,14 +37,18 @@ def test_measures_and_methods_have_an_entry_and_are_found_where_a_text_speaks_of
     assert not words & {term.word for term in (*glossary.LEAVES, *glossary.AXES)}
     for term in glossary.METHODS:
         assert term in glossary.spoken(f"{term.word.capitalize()} of 3.") and glossary.term(term.name) is term
-    assert [term.word for term in glossary.spoken("a cross-entropy of 2 bits")] == ["cross-entropy"], "not the entropy besides"
+    assert [term.word for term in glossary.spoken("a cross-entropy of 2 bits")] == ["cross-entropy"], (
+        "not the entropy besides"
+    )
     assert glossary.spoken("The cat sat.") == ()
 
 
 def test_what_the_glossary_says_of_a_measure_is_so():
     """The formulas and the ends of the scales in its sentences, from the functions that pages use."""
     certain, even, apart = np.array([1.0, 0, 0, 0]), np.full(4, 0.25), np.array([0, 1.0, 0, 0])
-    assert entropy(certain[None]).item() == 0 and np.isclose(entropy(even[None]).item() / np.log(2), np.log2(4))
+    assert entropy(certain[None]).item() == 0 and np.isclose(
+        entropy(even[None]).item() / np.log(2), np.log2(4)
+    )
     mean = (certain + even) / 2
     bits = (entropy(mean[None]) - (entropy(certain[None]) + entropy(even[None])) / 2).item() / np.log(2)
     assert np.isclose(jensen_shannon(certain, even), bits)

@@ -92,7 +92,15 @@ def test_an_opinion_follows_from_the_words_and_what_turns_them(seed):
 
 def test_no_single_word_gives_an_opinion_away():
     """A reader that adds up words does no better than chance: each stands as often in good sentences as in bad ones."""
-    seen = {label: Counter(word for item in sentences(6_000, 3) if item.label == label for word in set(WORD.findall(item.text.lower()))) for label in grammar.OPINIONS}
+    seen = {
+        label: Counter(
+            word
+            for item in sentences(6_000, 3)
+            if item.label == label
+            for word in set(WORD.findall(item.text.lower()))
+        )
+        for label in grammar.OPINIONS
+    }
     for word in {*seen["good"], *seen["bad"]}:
         good, bad = seen["good"][word], seen["bad"][word]
         assert abs(good - bad) < 4.5 * (good + bad) ** 0.5, word
@@ -123,7 +131,12 @@ KIND = {noun: kind for kind, nouns in lexicon.BEINGS.items() for noun in nouns}
 
 def quantified(first, second):
     """Three sorts of beings: the one with the quality, others of its noun, others of its kind; each there or not."""
-    told = [re.fullmatch(rf"(An?|No) ((?:{'|'.join(lexicon.MANNERS)}) )?(\w+) ((?:{'|'.join(lexicon.DOINGS)}) .*)\.", text) for text in (first, second)]
+    told = [
+        re.fullmatch(
+            rf"(An?|No) ((?:{'|'.join(lexicon.MANNERS)}) )?(\w+) ((?:{'|'.join(lexicon.DOINGS)}) .*)\.", text
+        )
+        for text in (first, second)
+    ]
     if told[0] is None:
         return None
     assert told[1] and told[0][4] == told[1][4] and len({KIND.get(m[3], m[3]) for m in told}) == 1
@@ -139,7 +152,9 @@ def quantified(first, second):
 
 def compared(first, second):
     """Two people stand in one of two orders in each respect."""
-    told = [re.fullmatch(r"(\w+) is (?:much |a little )?(\w+) than (\w+)\.", text) for text in (first, second)]
+    told = [
+        re.fullmatch(r"(\w+) is (?:much |a little )?(\w+) than (\w+)\.", text) for text in (first, second)
+    ]
     if told[0] is None:
         return None
     a, b = told[0][1], told[0][3]
@@ -149,7 +164,10 @@ def compared(first, second):
         respect = next(i for i, pair in enumerate(lexicon.COMPARED) if m[2] in pair)
         return (m[1] == world[respect]) == (m[2] == lexicon.COMPARED[respect][0])
 
-    worlds = [tuple((a, b)[n >> i & 1] for i in range(len(lexicon.COMPARED))) for n in range(2 ** len(lexicon.COMPARED))]
+    worlds = [
+        tuple((a, b)[n >> i & 1] for i in range(len(lexicon.COMPARED)))
+        for n in range(2 ** len(lexicon.COMPARED))
+    ]
     return [holds(told[1], world) for world in worlds if holds(told[0], world)]
 
 
@@ -158,7 +176,9 @@ def counted(first, second):
     one = re.fullmatch(r"(\w+) has exactly (\w+) (\w+)\.", first)
     if one is None:
         return None
-    two = re.fullmatch(rf"(\w+) has (more|fewer) than (\w+) ((?:{'|'.join(lexicon.COLORS)}) )?(\w+)\.", second)
+    two = re.fullmatch(
+        rf"(\w+) has (more|fewer) than (\w+) ((?:{'|'.join(lexicon.COLORS)}) )?(\w+)\.", second
+    )
     assert two and one[1] == two[1]
     n, bound = (lexicon.NUMBERS.index(m) + 2 for m in (one[2], two[3]))
     has = [n] if two[5] == one[3] and not two[4] else range(n + 1) if two[5] == one[3] else range(20)
@@ -168,7 +188,12 @@ def counted(first, second):
 def ordered(first, second):
     """Three acts in one of six orders."""
     told = [re.fullmatch(r"(\w+) (.*) (before|after) (he|she) (.*)\.", text) for text in (first, second)]
-    assert told[0] and told[1] and told[0][1] == told[1][1] and told[0][4] == told[1][4] == lexicon.NAMES[told[0][1]]
+    assert (
+        told[0]
+        and told[1]
+        and told[0][1] == told[1][1]
+        and told[0][4] == told[1][4] == lexicon.NAMES[told[0][1]]
+    )
     acts = sorted({m[i] for m in told for i in (2, 5)})
 
     def holds(m, world):
@@ -201,7 +226,12 @@ def test_the_second_sentence_alone_tells_little():
 @settings(max_examples=40)
 def test_the_span_is_the_answer_and_the_only_one(seed):
     base = {plain: past for past, plain in lexicon.DEEDS.items()}
-    kinds = {"who": set(lexicon.NAMES), "where": set(lexicon.PLACES), "when": set(lexicon.DAYS), "color": set(lexicon.COLORS)}
+    kinds = {
+        "who": set(lexicon.NAMES),
+        "where": set(lexicon.PLACES),
+        "when": set(lexicon.DAYS),
+        "color": set(lexicon.COLORS),
+    }
     for item in questions(15, seed):
         answer = item.passage[item.start : item.end]
         assert answer == item.answer and len(re.findall(rf"\b{answer}\b", item.passage, re.I)) == 1, item
@@ -212,7 +242,11 @@ def test_the_span_is_the_answer_and_the_only_one(seed):
             assert re.fullmatch(r"an? (\w+) (\w+)", answer)
         facts = re.findall(r"[^.]+\.", item.passage)
         told = {base.get(word, word) for word in WORD.findall(item.question[0].lower() + item.question[1:])}
-        told = {word for word in told if word.isalpha() and re.search(rf"\b{word}\b", item.passage, re.I)} - {"the", "a", "that"}
+        told = {word for word in told if word.isalpha() and re.search(rf"\b{word}\b", item.passage, re.I)} - {
+            "the",
+            "a",
+            "that",
+        }
         fitting = [fact for fact in facts if all(re.search(rf"\b{word}\b", fact, re.I) for word in told)]
         assert len(facts) == 3 and len(fitting) == 1 and answer in fitting[0], item
 
@@ -224,16 +258,29 @@ def test_the_span_is_the_answer_and_the_only_one(seed):
 @settings(max_examples=40)
 def test_every_word_has_a_tag_and_numbers_agree(seed):
     many = set(f"{lexicon.WORDS['NOUN.pl']} {lexicon.WORDS['NOUN.things']}".split()) - {"fish"}
-    one = set(f"{lexicon.WORDS['NOUN.sg']} {lexicon.WORDS['NOUN.thing']} {lexicon.WORDS['NOUN.place']}".split()) - {"fish"}
+    one = set(
+        f"{lexicon.WORDS['NOUN.sg']} {lexicon.WORDS['NOUN.thing']} {lexicon.WORDS['NOUN.place']}".split()
+    ) - {"fish"}
     for item in tagged(20, seed):
         assert WORD.findall(item.text) == list(item.words) and len(item.words) == len(item.tags)
         assert set(item.tags) <= set(grammar.TAGS) and item.tags[-1] == "PUNCT"
         wanted = None
         for word, tag in zip(item.words, item.tags, strict=True):
             if tag in ("DET", "NUM"):
-                wanted = one if word.lower() in ("a", "an", "this", "that") else many if tag == "NUM" or word.lower() in ("these", "those", "some") else None
+                wanted = (
+                    one
+                    if word.lower() in ("a", "an", "this", "that")
+                    else many
+                    if tag == "NUM" or word.lower() in ("these", "those", "some")
+                    else None
+                )
             elif tag == "NOUN":
-                assert wanted is None or word in wanted or word in lexicon.WORDS["NOUN.event"].split() or word == "fish", item.text
+                assert (
+                    wanted is None
+                    or word in wanted
+                    or word in lexicon.WORDS["NOUN.event"].split()
+                    or word == "fish"
+                ), item.text
                 wanted = None
 
 
@@ -243,7 +290,18 @@ def test_some_words_need_their_neighbors_for_a_tag():
         for word, tag in zip(item.words, item.tags, strict=True):
             found.setdefault(word.lower(), set()).add(tag)
     assert set().union(*found.values()) == set(grammar.TAGS)
-    assert {word for word, tags in found.items() if len(tags) > 1} >= {"that", "her", "watch", "cook", "play", "can", "walk", "fish", "dance", "light"}
+    assert {word for word, tags in found.items() if len(tags) > 1} >= {
+        "that",
+        "her",
+        "watch",
+        "cook",
+        "play",
+        "can",
+        "walk",
+        "fish",
+        "dance",
+        "light",
+    }
 
 
 def test_no_word_is_also_a_symbol_of_the_grammar():

@@ -33,7 +33,9 @@ def attention(pattern, words=WORDS):
 
 
 def heads_of(rows):
-    return Heads(averages([scores for scores, _ in rows]), len(rows), averages([controls for _, controls in rows]))
+    return Heads(
+        averages([scores for scores, _ in rows]), len(rows), averages([controls for _, controls in rows])
+    )
 
 
 def test_what_a_linked_word_gets_anyway_by_hand():
@@ -41,23 +43,31 @@ def test_what_a_linked_word_gets_anyway_by_hand():
     pattern[5, 0], pattern[2, 0], pattern[0, 0] = 0.9, 0.5, 1.0
     one = attention(pattern)
     assert measures.alignment(one.weights, ((0, 5),))[0, 0] == pytest.approx(0.9)
-    assert measures.elsewhere(one.weights, one.allowed, ((0, 5),))[0, 0] == pytest.approx((0.1 + 0.5 + 0.1 + 0.1) / 4)
+    assert measures.elsewhere(one.weights, one.allowed, ((0, 5),))[0, 0] == pytest.approx(
+        (0.1 + 0.5 + 0.1 + 0.1) / 4
+    )
     two = ((0, 5), (2, 5))
-    assert measures.elsewhere(one.weights, one.allowed, two)[0, 0] == pytest.approx((0.1 + 0.5 + 0.1 + 0.1) / 4 + (0.1 + 0.1) / 2)
+    assert measures.elsewhere(one.weights, one.allowed, two)[0, 0] == pytest.approx(
+        (0.1 + 0.5 + 0.1 + 0.1) / 4 + (0.1 + 0.1) / 2
+    )
 
 
 def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
     asks = np.tril(np.full((6, 6), 0.05)) + np.eye(6) * 0.2
     asks[5, 0] = 0.8
     found = heads_of([head_survey.of_sentence(ASKED, attention(asks))])
-    assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][0, 0] == pytest.approx(0.05)
+    assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][
+        0, 0
+    ] == pytest.approx(0.05)
     assert found.kind(0, 0) == "questions" and found.score(0, 0) == pytest.approx(0.8)
     first = np.zeros((6, 6))
     first[:, 0] = 1
     plain = Sentence("prev-x", "previous-word", TEXT, (), "", "")
     rests = heads_of([head_survey.of_sentence(row, attention(first)) for row in (ASKED, plain)])
     assert rests.scores["questions"][0, 0] == 1 and rests.kind(0, 0) == "first"
-    assert heads_of([head_survey.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"  # it gives as much to whoever looks
+    assert (
+        heads_of([head_survey.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"
+    )  # it gives as much to whoever looks
 
 
 def test_of_a_repetition_the_same_word_and_the_one_behind_it():
@@ -77,8 +87,16 @@ def test_a_shuffled_sentence_is_a_control_and_no_score():
 def test_heads_json_is_read_as_it_was_written(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     rng = np.random.default_rng(0)
-    made = {"causal": Heads({"first": rng.random((2, 3)), "spread": rng.random((2, 3))}, 7, {"first": rng.random((2, 3))})}
-    bare = {"causal": Heads({"first": np.zeros((2, 3)), "spread": np.ones((2, 3))}, 7, {"first": np.zeros((2, 3))})}
+    made = {
+        "causal": Heads(
+            {"first": rng.random((2, 3)), "spread": rng.random((2, 3))}, 7, {"first": rng.random((2, 3))}
+        )
+    }
+    bare = {
+        "causal": Heads(
+            {"first": np.zeros((2, 3)), "spread": np.ones((2, 3))}, 7, {"first": np.zeros((2, 3))}
+        )
+    }
     held = write_heads(tmp_path, made, bare, 0)
     for kind, tables in (("scores", made["causal"].scores), ("controls", made["causal"].controls)):
         for name, table in tables.items():
@@ -118,20 +136,29 @@ def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(fold
     if held is None:
         values = json.loads((folder / "config.json").read_text())
         family = families()[values.pop("family")]
-        assert not family.kinds or values.get("attention") == "none", f"{family.name} has heads: run python -m core.tools.survey {folder.name}"
+        assert not family.kinds or values.get("attention") == "none", (
+            f"{family.name} has heads: run python -m core.tools.survey {folder.name}"
+        )
         return
     assert held.weights == read_manifest(shipped_folder())[folder.name].files["model.safetensors"].sha256
     assert (folder / FILE).stat().st_size < 60_000
     for name, heads in held.trained.items():
         assert held.untrained[name].shape == heads.shape
-        assert not {"previous", "spread"} & set(held.untrained[name].best()) - {"spread"}, "an untrained head has no habit"
+        assert not {"previous", "spread"} & set(held.untrained[name].best()) - {"spread"}, (
+            "an untrained head has no habit"
+        )
 
 
 def test_gpt_minis_quotes_are_those_of_its_runs():
     model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
     assert held is not None
     rows = [row for row in texts("battery") if row.group == "quotes"]
-    again = averages([head_survey.of_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[0] for row in rows])
+    again = averages(
+        [
+            head_survey.of_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[0]
+            for row in rows
+        ]
+    )
     np.testing.assert_allclose(again["quotes"], held.trained["causal"].scores["quotes"], atol=2e-3)
 
 

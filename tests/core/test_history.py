@@ -43,7 +43,9 @@ def test_a_step_is_opened_with_its_weights(trained):
     folder, kept, _ = trained
     for step in KEPT:
         early = open_model(folder, step=step)
-        assert early.name.endswith(f"at step {step}") and not any(w.requires_grad for w in early.network.parameters())
+        assert early.name.endswith(f"at step {step}") and not any(
+            w.requires_grad for w in early.network.parameters()
+        )
         for name, value in early.network.state_dict().items():
             torch.testing.assert_close(value, kept[step][name].half().float(), rtol=0, atol=0)
     final = open_model(folder).run("cat").logits
@@ -65,14 +67,20 @@ def test_most_models_have_no_history():
 
 @pytest.mark.parametrize(
     ("names", "metadata", "said"),
-    [({"x": (2, 3)}, {"steps": "0 2"}, "cannot be read"), ({"x": (2, 3)}, {}, "does not say its steps"), ({"x": (1,)}, {"steps": "-1 a"}, "its steps")],
+    [
+        ({"x": (2, 3)}, {"steps": "0 2"}, "cannot be read"),
+        ({"x": (2, 3)}, {}, "does not say its steps"),
+        ({"x": (1,)}, {"steps": "-1 a"}, "its steps"),
+    ],
 )
 def test_a_history_that_does_not_fit_is_refused(trained, tmp_path, names, metadata, said):
     folder = tmp_path / "model"
     folder.mkdir()
     for path in trained[0].iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    save_file({name: torch.zeros(shape) for name, shape in names.items()}, folder / history.FILE, metadata=metadata)
+    save_file(
+        {name: torch.zeros(shape) for name, shape in names.items()}, folder / history.FILE, metadata=metadata
+    )
     with pytest.raises(InputError, match=said):
         open_model(folder, step=0)
 

@@ -15,7 +15,10 @@ from tests.core.test_run import build as build_other
 TEXT, WHOLE = "She has a [MASK] car.", "She has a white car."
 SAMPLES = {
     "gpt": [Sample("She has a white car."), Sample("The animal was tired.")],
-    "transformer": [Sample("She has a white car.", "Ella tiene un auto blanco."), Sample("It was tired.", "tired")],
+    "transformer": [
+        Sample("She has a white car.", "Ella tiene un auto blanco."),
+        Sample("It was tired.", "tired"),
+    ],
     "bert": [Sample(TEXT, WHOLE), Sample("It was [MASK].", "It was tired.")],
 }
 
@@ -35,7 +38,9 @@ def test_the_loss_of_a_decoder_is_torchs_cross_entropy():
 def test_a_translator_must_also_end():
     model = build_other("transformer")
     run = model.run(WHOLE, target="Ella")
-    wanted = F.cross_entropy(torch.tensor(run.logits), torch.tensor([*run.ids[1:], model.tokenizer.end]), reduction="none")
+    wanted = F.cross_entropy(
+        torch.tensor(run.logits), torch.tensor([*run.ids[1:], model.tokenizer.end]), reduction="none"
+    )
     np.testing.assert_allclose(loss(run), wanted, rtol=1e-5)
 
 
@@ -60,7 +65,10 @@ def test_ablation_is_the_loss_with_the_head_off_minus_the_plain_one(case):
     targets = {"target": samples[0].truth} if model.spec.has_source else {}
     both = []
     for edits in ((), (core.edits.ZeroHead(kind.path(1, "heads"), 2),)):
-        per = [loss(model.run(s.text, edits=edits, **(targets and {"target": s.truth})), s.truth) for s in samples]
+        per = [
+            loss(model.run(s.text, edits=edits, **(targets and {"target": s.truth})), s.truth)
+            for s in samples
+        ]
         both.append(np.concatenate(per).mean())
     assert found[1, 2] == pytest.approx(both[1] - both[0], abs=1e-5)
 
@@ -84,12 +92,16 @@ def test_what_keys_bring_adds_up_to_what_the_layer_writes(case):
         to_out = out.weight.numpy().T.reshape(3, 11, 33)
         vectors = np.einsum("hqk,hkd,hdm->hqkm", pattern, v, to_out)
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), found[0], rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(vectors.sum((0, 2)) + out.bias.numpy(), run.trace[kind.path(0, "out")], atol=1e-4)
+        np.testing.assert_allclose(
+            vectors.sum((0, 2)) + out.bias.numpy(), run.trace[kind.path(0, "out")], atol=1e-4
+        )
 
 
 def test_without_an_output_map_it_is_the_weight_times_the_size_of_the_state():
     model = build_other("seq2seq")
     run = model.run("She has a white car.", target="Ella tiene.")
     pattern, v = run.trace["decoder.attn.pattern"], run.trace["decoder.attn.v"]
-    np.testing.assert_allclose(brought(run, "alignment")[0], pattern * np.linalg.norm(v, axis=-1)[:, None], rtol=1e-4)
+    np.testing.assert_allclose(
+        brought(run, "alignment")[0], pattern * np.linalg.norm(v, axis=-1)[:, None], rtol=1e-4
+    )
     assert ablation(model, [Sample("She has a white car.", "Ella tiene.")], "alignment").shape == (1, 1)

@@ -42,6 +42,8 @@ def test_two_chains_are_one_way_each_and_the_jacobian_says_so():
     for name, pattern in zip(two_chains.SIDES, (after, before, np.ones((n, n))), strict=True):
         np.testing.assert_array_equal(found[name] > 0, pattern)
     x = torch.randn(1, n, two_chains.WIDTH)
-    slope = torch.autograd.functional.jacobian(lambda x: two_chains.states(two_chains.chain(backward=False), x, backward=False), x)
+    slope = torch.autograd.functional.jacobian(
+        lambda x: two_chains.states(two_chains.chain(backward=False), x, backward=False), x
+    )
     np.testing.assert_array_equal(slope[:, :, 0].abs().sum((1, 3)).numpy() > 0, after)  # pyright: ignore[reportCallIssue, reportArgumentType]
     assert (two_chains.influence(16)["both, joined"] > 0).all()

@@ -25,7 +25,11 @@ TEXT = "She was hungry, so she ate the apple."
 def build(name: str) -> Model:
     family = families()[name]
     lines, marks = [TEXT, "He was tired."] * 4, ("<pad>", "<start>", "<end>")
-    backend = wordpiece(lines, 300) if family.framed else byte_level_bpe(lines, 300, marks, prefix_space=family.has_source)
+    backend = (
+        wordpiece(lines, 300)
+        if family.framed
+        else byte_level_bpe(lines, 300, marks, prefix_space=family.has_source)
+    )
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
     torch.manual_seed(3)
     network = family.network(config)
@@ -46,12 +50,16 @@ def test_sums_and_inner_layers_are_those_of_the_modules(model):
     last = model.config.n_layers - 1
     assert residuals.first_sum(run, last).gap == 0
     sizes = residuals.by_layer(run)
-    assert sizes.shape == (last + 2,) and sizes[0] == pytest.approx(np.sqrt((residuals.first_sum(run, 0).before ** 2).mean()))
+    assert sizes.shape == (last + 2,) and sizes[0] == pytest.approx(
+        np.sqrt((residuals.first_sum(run, 0).before ** 2).mean())
+    )
     found = inner_layer.inner(run, last)
     part = inner_layer.block(model, last)
     with torch.inference_mode():
         again = part.ffn(torch.tensor(found.into)[None])[0].numpy()
-        two = torch.nn.functional.linear(torch.tensor(found.into), part.ffn.to_hidden.weight, part.ffn.to_hidden.bias).numpy()
+        two = torch.nn.functional.linear(
+            torch.tensor(found.into), part.ffn.to_hidden.weight, part.ffn.to_hidden.bias
+        ).numpy()
     np.testing.assert_allclose(found.out, again, atol=1e-5)
     np.testing.assert_allclose(found.pre, two, atol=1e-5)
     assert found.counts.sum() == found.pre.shape[1] and found.counts[0] == found.dead
@@ -77,7 +85,9 @@ def test_what_a_unit_writes_is_its_column(model):
     np.testing.assert_allclose(apart, found.out, atol=1e-4)
     np.testing.assert_array_equal(unit.vector, ffn.to_out.weight[:, 5].numpy())
     every = cosines(model.network.embed["token"].weight.numpy(), unit.vector)
-    assert [row for row, _ in unit.nearest] == np.argsort(-every, kind="stable")[:3].tolist() and 0 < unit.chance < 1
+    assert [row for row, _ in unit.nearest] == np.argsort(-every, kind="stable")[
+        :3
+    ].tolist() and 0 < unit.chance < 1
 
 
 def test_parameters_are_counted_and_in_closed_form(model):
@@ -94,6 +104,8 @@ def test_through_a_gpt_with_its_sums_is_the_model_itself():
     run = model.run(TEXT)
     assert kept.surprise == pytest.approx(surprise(run.logits, run.ids), abs=1e-4)
     np.testing.assert_allclose(kept.depths.signal, residuals.by_layer(run), rtol=1e-4)
-    assert bare.surprise != pytest.approx(kept.surprise) and not np.allclose(bare.depths.signal[1:], kept.depths.signal[1:])
+    assert bare.surprise != pytest.approx(kept.surprise) and not np.allclose(
+        bare.depths.signal[1:], kept.depths.signal[1:]
+    )
     with pytest.raises(InputError, match="no next word"):
         residuals.through(model, "")

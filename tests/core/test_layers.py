@@ -40,13 +40,18 @@ def test_layer_norm_is_its_equation():
     ours, x = norm(), 3 * draw(BATCH, POS, WIDE, seed=19) + 5
     torch.testing.assert_close(ours(x).double(), written_out(x, ours.weight, ours.bias), rtol=1e-5, atol=1e-5)
     wide = draw(BATCH, 512, seed=20)
-    torch.testing.assert_close(LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
+    torch.testing.assert_close(
+        LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4
+    )
 
 
 def test_layer_norm_has_the_slope_of_its_equation():
     x = (3 * draw(BATCH, POS, WIDE, seed=19) + 5).requires_grad_()
     ours, weights = norm(), draw(BATCH, POS, WIDE, seed=23)
-    slopes = [torch.autograd.grad((y * weights).sum(), x)[0] for y in (ours(x), written_out(x, ours.weight, ours.bias))]
+    slopes = [
+        torch.autograd.grad((y * weights).sum(), x)[0]
+        for y in (ours(x), written_out(x, ours.weight, ours.bias))
+    ]
     torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-6)
 
 
@@ -132,7 +137,9 @@ def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
     layer.requires_grad_(False)
     torch.testing.assert_close(layer(x), plain, rtol=1e-5, atol=1e-5)
     layer.weight.mul_(2.0)
-    torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias), rtol=1e-5, atol=1e-5
+    )
     with_grad = x.clone().requires_grad_()
     layer(with_grad).sum().backward()
     torch.testing.assert_close(with_grad.grad, layer.weight.sum(0).expand_as(x), rtol=1e-5, atol=1e-5)
@@ -152,7 +159,9 @@ def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatc
     assert not room._copies and room.nbytes == 0
 
 
-@pytest.mark.parametrize(("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)])
+@pytest.mark.parametrize(
+    ("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)]
+)
 def test_one_row_is_multiplied_to_the_same_numbers_as_many(out: int, inside: int, bias: bool):
     layer = Linear(inside, out, bias=bias).requires_grad_(False)
     rows = torch.randn(4, 1, inside)

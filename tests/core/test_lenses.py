@@ -55,7 +55,9 @@ def test_what_was_not_recorded_is_none(model):
     assert lenses(run, "cross", 0, 0) == (None, None)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("translator-en-es", "cross"), ("translator-en-es", "causal"), ("gpt-mini", "causal")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("translator-en-es", "cross"), ("translator-en-es", "causal"), ("gpt-mini", "causal")]
+)
 def test_a_score_is_the_logarithm_of_its_weight_and_that_of_the_sum(name, kind):
     run = core.open_model(name).run("She has a white car.")
     found = run.model.spec.kind(kind)
@@ -66,7 +68,11 @@ def test_a_score_is_the_logarithm_of_its_weight_and_that_of_the_sum(name, kind):
 
 
 def test_the_sums_need_queries_and_keys_and_no_scores(model):
-    long = model.run("She has a white car. " * 30, target="Ella tiene un coche blanco. " * 30, keep=["*.pattern", "*.q", "*.k"])
+    long = model.run(
+        "She has a white car. " * 30,
+        target="Ella tiene un coche blanco. " * 30,
+        keep=["*.pattern", "*.q", "*.k"],
+    )
     whole = model.run("She has a white car. " * 30, target="Ella tiene un coche blanco. " * 30)
     np.testing.assert_array_equal(log_sums(long, "cross", 2, 1), log_sums(whole, "cross", 2, 1))
     assert len(log_sums(long, "cross", 2, 1)) > 128

@@ -48,7 +48,12 @@ def test_it_is_symmetric_and_zero_only_beside_itself(seed):
     np.testing.assert_array_equal(there.rows, back.rows)
     assert (there.correlation, there.cosine, there.largest) == (back.correlation, back.cosine, back.largest)
     same = likeness(a, a)
-    assert not same.rows.any() and same.largest == 0.0 and same.cosine == pytest.approx(1) and same.correlation == pytest.approx(1)
+    assert (
+        not same.rows.any()
+        and same.largest == 0.0
+        and same.cosine == pytest.approx(1)
+        and same.correlation == pytest.approx(1)
+    )
     assert (there.rows > 0).all() and (there.rows <= 1).all()
 
 
@@ -69,9 +74,13 @@ def test_a_row_that_is_no_distribution_is_made_one_for_the_divergence():
 
 def test_nothing_to_compare_is_not_a_number():
     none = likeness(np.zeros((2, 2)), np.zeros((2, 2)))
-    assert np.isnan([none.bits, none.correlation, none.cosine, none.largest]).all() and np.isnan(none.rows).all()
+    assert (
+        np.isnan([none.bits, none.correlation, none.cosine, none.largest]).all() and np.isnan(none.rows).all()
+    )
     even = likeness(np.full((3, 3), 1 / 3), patterns(1, 3)[0])
-    assert np.isnan(even.correlation) and np.isfinite(even.cosine), "an even pattern goes up and down with nothing"
+    assert np.isnan(even.correlation) and np.isfinite(even.cosine), (
+        "an even pattern goes up and down with nothing"
+    )
     assert np.isnan(cosine(np.zeros(2), np.ones(2)))
 
 

@@ -31,7 +31,11 @@ def case(name: str) -> core.Model:
     family, _, order = name.partition("-")
     if family == "bert":
         return build_bert()
-    return remade(build_other(family), order=order) if order in ("pre", "post") else remade(build_other(family), order="pre", attention_only=True)
+    return (
+        remade(build_other(family), order=order)
+        if order in ("pre", "post")
+        else remade(build_other(family), order="pre", attention_only=True)
+    )
 
 
 CASES = ("gpt-pre", "gpt-post", "gpt-attention", "transformer-pre", "transformer-post", "bert")
@@ -60,7 +64,9 @@ def test_each_layer_is_read_through_the_final_norm_and_the_table():
     network, lens = run.model.network, logit_lens(run)
     for layer, stream in enumerate(run.hidden()):
         x = torch.tensor(stream)
-        normed = F.layer_norm(x, x.shape[-1:], network.final_norm.weight, network.final_norm.bias, run.model.config.eps)
+        normed = F.layer_norm(
+            x, x.shape[-1:], network.final_norm.weight, network.final_norm.bias, run.model.config.eps
+        )
         chances = (normed @ network.embed["token"].weight.T).softmax(-1)
         np.testing.assert_array_equal(lens.ids[layer, :, 0], chances.argmax(-1))
         np.testing.assert_allclose(lens.chances[layer, :, 0], chances.amax(-1), atol=1e-5)

@@ -8,9 +8,15 @@ import core
 from core.analysis.loops import Loop, endless, looping
 
 
-@pytest.mark.parametrize(("text", "unit", "times"), [
-    ("a a a", "a", 3), ("x a b a b a b", "a b", 3), ("x a b a b a b a", "a b", 3), ("a a a b c b c b c", "b c", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "unit", "times"),
+    [
+        ("a a a", "a", 3),
+        ("x a b a b a b", "a b", 3),
+        ("x a b a b a b a", "a b", 3),
+        ("a a a b c b c b c", "b c", 3),
+    ],
+)
 def test_a_loop_is_the_shortest_unit_from_its_beginning(text: str, unit: str, times: int):
     assert looping(text.split()) == Loop(tuple(unit.split()), times)
 
@@ -25,11 +31,18 @@ def test_a_translation_without_an_end_is_told_with_its_loop_and_its_length():
     run = model.run("ha ha ha ha", keep=[])
     n = len(run.tokens) - 1
     told = endless(run)
-    assert n == 3 * 4 + 10 and told == f"translator-en-es does not find an end: it repeats “gran” {n} times in a row and is stopped after {n} tokens."
+    assert (
+        n == 3 * 4 + 10
+        and told
+        == f"translator-en-es does not find an end: it repeats “gran” {n} times in a row and is stopped after {n} tokens."
+    )
     assert endless(model.run("The cat.", keep=[])) == "", "it ended by itself"
     assert endless(core.open_model("gpt-mini").run("a a a a", keep=[])) == "", "nothing was translated"
 
 
 def test_a_text_without_end_need_not_be_a_loop():
     run = core.open_model("bahdanau-en-es").run("tick tock tick tock", keep=[])
-    assert endless(run) == f"bahdanau-en-es does not find an end: it is stopped after {len(run.tokens) - 1} tokens."
+    assert (
+        endless(run)
+        == f"bahdanau-en-es does not find an end: it is stopped after {len(run.tokens) - 1} tokens."
+    )

@@ -26,7 +26,9 @@ def test_a_row_is_the_closed_form(row, centre, window, sigma):
     raised = np.where(inside, np.exp(row - row.max()), 0.0)
     align = raised / raised.sum() if inside.any() else raised
     np.testing.assert_allclose(found.align, align, atol=1e-12)
-    np.testing.assert_allclose(found.product, align * np.exp(-((at - centre) ** 2) / (2 * sigma**2)), atol=1e-12)
+    np.testing.assert_allclose(
+        found.product, align * np.exp(-((at - centre) ** 2) / (2 * sigma**2)), atol=1e-12
+    )
     assert found.touched == inside.sum() and found.total <= 1 + 1e-12
 
 

@@ -32,7 +32,9 @@ def test_every_step_is_that_of_torch(sizes: Sizes, redrawn: int) -> None:
     np.testing.assert_allclose(way.out, out, atol=1e-13)
     np.testing.assert_allclose(way.pattern, each, atol=1e-14)
     np.testing.assert_allclose(way.pattern.mean(1), mean, atol=1e-14)
-    assert way.parameters == sum(weight.numel() for weight in oracle.parameters()) == 4 * (sizes.d**2 + sizes.d)
+    assert (
+        way.parameters == sum(weight.numel() for weight in oracle.parameters()) == 4 * (sizes.d**2 + sizes.d)
+    )
     assert lessons.parameters(512) == 1_050_624
 
 
@@ -42,18 +44,32 @@ def test_shapes_and_whose_number_is_where() -> None:
     steps = {stage.name: stage for stage in lessons.stages(way)}
     assert tuple(steps) == lessons.NAMES
     expected = {
-        "x": (2, 3, 8), "project": (2, 3, 8), "view": (2, 3, 4, 2), "swap": (2, 4, 3, 2), "scores": (2, 4, 3, 3), "softmax": (2, 4, 3, 3),
-        "out": (2, 4, 3, 2), "transpose back": (2, 3, 4, 2), "flatten": (2, 3, 8), "W_O": (2, 3, 8),
-    }  # fmt: skip
+        "x": (2, 3, 8),
+        "project": (2, 3, 8),
+        "view": (2, 3, 4, 2),
+        "swap": (2, 4, 3, 2),
+        "scores": (2, 4, 3, 3),
+        "softmax": (2, 4, 3, 3),
+        "out": (2, 4, 3, 2),
+        "transpose back": (2, 3, 4, 2),
+        "flatten": (2, 3, 8),
+        "W_O": (2, 3, 8),
+    }
     assert {name: stage.shape for name, stage in steps.items()} == expected
     assert all(stage.head_of.shape == stage.word_of.shape == stage.shape for stage in steps.values())
     for name in ("swap", "scores", "softmax", "out"):
-        assert (steps[name].head_of == np.arange(4)[:, None, None]).all() and (steps[name].word_of == np.arange(3)[:, None]).all()
-    assert (steps["flatten"].head_of[0] == np.arange(8) // 2).all() and (np.arange(3) == steps["flatten"].word_of[0].T).all()
+        assert (steps[name].head_of == np.arange(4)[:, None, None]).all() and (
+            steps[name].word_of == np.arange(3)[:, None]
+        ).all()
+    assert (steps["flatten"].head_of[0] == np.arange(8) // 2).all() and (
+        np.arange(3) == steps["flatten"].word_of[0].T
+    ).all()
     np.testing.assert_array_equal(way.merged[1, 2], way.heads[1, :, 2].ravel())
     wrong = {stage.name: stage for stage in lessons.stages(way, swapped=False)}
     np.testing.assert_array_equal(wrong["flatten"].value, way.heads.reshape(2, 3, 8))
-    right = (wrong["flatten"].head_of == steps["flatten"].head_of) & (wrong["flatten"].word_of == steps["flatten"].word_of)
+    right = (wrong["flatten"].head_of == steps["flatten"].head_of) & (
+        wrong["flatten"].word_of == steps["flatten"].word_of
+    )
     assert right[0].sum() == lessons.in_place(sizes) < 24
     assert way.off > 0.1 and (way.unswapped == way.merged)[right].all()
 
@@ -69,7 +85,10 @@ def test_a_head_drawn_anew_leaves_the_others_as_they_are_to_the_bit() -> None:
     before, after = lessons.followed(sizes), lessons.followed(sizes, redrawn=1)
     moved = lessons.changed(before, after)
     assert moved[0] > 0.1 and (moved[1:] == 0).all()
-    assert before.heads[:, 1:].tobytes() == after.heads[:, 1:].tobytes() and before.pattern[:, 1:].tobytes() == after.pattern[:, 1:].tobytes()
+    assert (
+        before.heads[:, 1:].tobytes() == after.heads[:, 1:].tobytes()
+        and before.pattern[:, 1:].tobytes() == after.pattern[:, 1:].tobytes()
+    )
     assert np.abs(before.out - after.out).max() > 0.05  # W_O mixes all heads
 
 

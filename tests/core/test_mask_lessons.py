@@ -126,7 +126,9 @@ def test_sparse_is_window_global_and_blocks_that_add_to_them():
 
 def test_leak_by_hand():
     """Two equal scores, one forbidden: e^M / (1 + e^M), M = -10 beside the 1/sqrt(64), -10/8 under it."""
-    found = [lesson.filled([[0.0, 0.0]], [[True, False]], -10, p=64, inside=inside) for inside in (True, False)]
+    found = [
+        lesson.filled([[0.0, 0.0]], [[True, False]], -10, p=64, inside=inside) for inside in (True, False)
+    ]
     assert found[0].worst == (0, pytest.approx(math.exp(-1.25) / (1 + math.exp(-1.25))))
     assert found[1].worst == (0, pytest.approx(math.exp(-10) / (1 + math.exp(-10))))
 
@@ -137,7 +139,8 @@ def test_leak_laws(n, seed, fill):
     scores = np.random.default_rng(seed).standard_normal((n, n))
     allowed = masks.causal(n).numpy()
     inside, outside, lower = (
-        lesson.filled(scores, allowed, f, p=64, inside=i) for f, i in ((fill, True), (fill, False), (2 * fill, False))
+        lesson.filled(scores, allowed, f, p=64, inside=i)
+        for f, i in ((fill, True), (fill, False), (2 * fill, False))
     )
     for found in (inside, outside, lower):
         np.testing.assert_allclose(found.weights.sum(-1), 1)
@@ -205,7 +208,9 @@ def test_errata_state_the_numbers_they_computed():
 
 def test_the_masks_of_a_padded_batch():
     """C071. Source padding, target padding, causal, and what the decoder used: neither forbids."""
-    runs = run_batch(build("transformer"), ["She has a white car.", "She"], ["Ella tiene un auto blanco.", "Ella"])
+    runs = run_batch(
+        build("transformer"), ["She has a white car.", "She"], ["Ella tiene un auto blanco.", "Ella"]
+    )
     found = batch_masks(runs[1])
     n, m = len(found.sources), len(found.targets)
     real_n, real_m = runs[1].source.n_real, runs[1].side.n_real
@@ -222,7 +227,9 @@ def test_the_masks_of_a_padded_batch():
 def test_other_content_on_padded_positions_changes_nothing(family):
     """C071. Also without the mask in a GPT: its padding comes last, and causal hides it from all who are read."""
     texts = ["She has a white car.", "She"]
-    runs = run_batch(build(family), texts, ["Ella tiene un auto blanco.", "Ella"] if family == "transformer" else None)
+    runs = run_batch(
+        build(family), texts, ["Ella tiene un auto blanco.", "Ella"] if family == "transformer" else None
+    )
     change = padded_content(runs)
     assert change.padded > 5 and change.with_mask == 0.0
     assert change.without > 0.01 if family == "transformer" else change.without == 0.0

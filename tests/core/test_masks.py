@@ -86,7 +86,9 @@ def test_a_causal_window_sees_at_most_radius_words_back(n, radius):
 def test_prefix_is_causal_and_an_open_beginning(n, length):
     mask = masks.prefix(n, length)
     assert torch.equal(mask & ~masks.causal(n), ~masks.causal(n) & (torch.arange(n) < length)[None, :])
-    assert torch.equal(masks.prefix(n, min(length, 1)), masks.causal(n)), "one open word is no more than causal"
+    assert torch.equal(masks.prefix(n, min(length, 1)), masks.causal(n)), (
+        "one open word is no more than causal"
+    )
     assert length < n or torch.equal(mask, masks.full(n))
 
 
@@ -137,7 +139,9 @@ def test_random_blocks_besides_others_never_draw_a_block_twice(n, block, count, 
     added = masks.random_blocks(n, block=block, count=count, seed=seed, besides=there)
     assert not (added & there).any()
     for row in range(0, n, block):
-        free = sum(not there[row : row + block, column : column + block].any() for column in range(0, n, block))
+        free = sum(
+            not there[row : row + block, column : column + block].any() for column in range(0, n, block)
+        )
         assert added[row, ::block].sum() == min(count, free)
 
 
@@ -154,7 +158,11 @@ def test_bigbird_keeps_622_of_4096_blocks(seed):
         return
     words = union.repeat_interleave(block, 0).repeat_interleave(block, 1)
     at_once = masks.random_blocks(
-        n, block=block, count=3, seed=seed, besides=there.repeat_interleave(block, 0).repeat_interleave(block, 1)
+        n,
+        block=block,
+        count=3,
+        seed=seed,
+        besides=there.repeat_interleave(block, 0).repeat_interleave(block, 1),
     )
     assert torch.equal(words, there.repeat_interleave(block, 0).repeat_interleave(block, 1) | at_once)
     assert words.sum() == 622 * block**2

@@ -9,9 +9,20 @@ from viz.course.errata._counts import bert, gpt
 from viz.course.gpt.sizes import maths as sizes
 
 EXACT = {
-    "BERT-Base": 109_482_240, "BERT-Large": 335_141_888, "DistilBERT": 66_362_880, "RoBERTa": 124_645_632, "TinyBERT": 14_350_248, "XLNet": 116_718_336, "BioBERT": 108_310_272,
-    "GPT-2 small": 124_439_808, "GPT-2 medium": 354_823_168, "GPT-2 large": 774_030_080, "GPT-2 XL": 1_557_611_200, "DistilGPT-2": 81_912_576, "GPT-3": 174_604_259_328,
-}  # fmt: skip
+    "BERT-Base": 109_482_240,
+    "BERT-Large": 335_141_888,
+    "DistilBERT": 66_362_880,
+    "RoBERTa": 124_645_632,
+    "TinyBERT": 14_350_248,
+    "XLNet": 116_718_336,
+    "BioBERT": 108_310_272,
+    "GPT-2 small": 124_439_808,
+    "GPT-2 medium": 354_823_168,
+    "GPT-2 large": 774_030_080,
+    "GPT-2 XL": 1_557_611_200,
+    "DistilGPT-2": 81_912_576,
+    "GPT-3": 174_604_259_328,
+}
 
 
 def test_counted_parts_are_those_of_the_closed_form_and_sum_to_the_numbers_of_the_course():
@@ -19,7 +30,9 @@ def test_counted_parts_are_those_of_the_closed_form_and_sum_to_the_numbers_of_th
         assert sizes.counted(shape) == sizes.closed(shape), name
     assert {name: sizes.total(sizes.ALL[name]) for name in EXACT} == EXACT
     assert sizes.total(sizes.BERTS["BERT-Base"]) == bert() and sizes.total(sizes.GPT2["GPT-2 small"]) == gpt()
-    assert [EXACT[name] for name in sizes.BERTS if name in EXACT] == sorted(EXACT[name] for name in sizes.BERTS if name in EXACT)
+    assert [EXACT[name] for name in sizes.BERTS if name in EXACT] == sorted(
+        EXACT[name] for name in sizes.BERTS if name in EXACT
+    )
 
 
 def test_the_formula_of_gpt_2_as_printed():
@@ -27,7 +40,10 @@ def test_the_formula_of_gpt_2_as_printed():
         v, c, n, d = shape.n_vocab, shape.n_ctx, shape.n_layers, shape.d_model
         assert sizes.total(shape) == v * d + c * d + n * (12 * d * d + 13 * d) + 2 * d
     assert sizes.blocks(sizes.RACE["GPT-3"]) == 173_946_175_488
-    assert round(sizes.total(sizes.RACE["Megatron-LM"]) / 1e9, 1) == 8.3 and round(sizes.total(sizes.RACE["Turing-NLG"]) / 1e9, 1) == 17.2
+    assert (
+        round(sizes.total(sizes.RACE["Megatron-LM"]) / 1e9, 1) == 8.3
+        and round(sizes.total(sizes.RACE["Turing-NLG"]) / 1e9, 1) == 17.2
+    )
 
 
 def test_heads_change_no_count_and_must_share_the_width():
@@ -37,4 +53,6 @@ def test_heads_change_no_count_and_must_share_the_width():
 
 
 def test_memory_is_bytes_times_parameters():
-    assert list(sizes.memory(EXACT["GPT-3"]).values()) == pytest.approx([698.417, 349.2085, 2793.668], rel=1e-5)
+    assert list(sizes.memory(EXACT["GPT-3"]).values()) == pytest.approx(
+        [698.417, 349.2085, 2793.668], rel=1e-5
+    )

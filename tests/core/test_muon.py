@@ -12,7 +12,13 @@ SHAPES = ((6, 6), (12, 6), (6, 6), (6, 12), (12, 6))
 def moved(kind: type[torch.optim.Muon]) -> list[torch.Tensor]:
     rng = torch.Generator().manual_seed(0)
     weights = [torch.nn.Parameter(torch.randn(shape, generator=rng)) for shape in SHAPES]
-    optim = kind([*weights, torch.nn.Parameter(torch.ones(2, 2))], lr=0.05, momentum=0.9, weight_decay=0.1, nesterov=True)
+    optim = kind(
+        [*weights, torch.nn.Parameter(torch.ones(2, 2))],
+        lr=0.05,
+        momentum=0.9,
+        weight_decay=0.1,
+        nesterov=True,
+    )
     for _ in range(4):
         for weight in weights:
             weight.grad = torch.randn(weight.shape, generator=rng)
@@ -27,7 +33,14 @@ def test_the_same_steps_as_one_by_one():
 
 
 def test_orthogonal_matrices_have_singular_values_near_one():
-    found = torch.linalg.svdvals(orthogonal(torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(1)), (3.4445, -4.775, 2.0315), 5, 1e-7).float())
+    found = torch.linalg.svdvals(
+        orthogonal(
+            torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(1)),
+            (3.4445, -4.775, 2.0315),
+            5,
+            1e-7,
+        ).float()
+    )
     assert found.min() > 0.6 and found.max() < 1.3
 
 

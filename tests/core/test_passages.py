@@ -26,7 +26,10 @@ NAMES = ("ada", "ben", "cleo", "dora", "emil", "fay", "gus")
 
 def story(book: int, n: int) -> list[str]:
     """One paragraph of two sentences a line, each naming its place: book 1 line 7 is unlike any other."""
-    return [f"In book {book} line {i} stands {NAMES[i % 7]}. It is followed by number {i + 1} of {book}!" for i in range(n)]
+    return [
+        f"In book {book} line {i} stands {NAMES[i % 7]}. It is followed by number {i + 1} of {book}!"
+        for i in range(n)
+    ]
 
 
 ROWS = ["=== one", *story(1, 60), "=== two", *story(2, 50), "=== three", "Too short."]
@@ -53,7 +56,10 @@ def test_a_book_is_read_whole_and_in_order():
     assert len(written) == len(BOOKS.book) == 2 * 60 + 2 * 50 + 1
     assert written[0].replace(" ", "") == "inbook1line0standsada." and written[-1] == "too short."
     assert [int((BOOKS.book == i).sum()) for i in (1, 2, 3)] == [120, 100, 1]
-    assert np.array_equal(np.concatenate([TOK.encode(s).ids for row in ROWS if row[0] != "=" for s in SENTENCE.findall(row)]), BOOKS.stream)
+    assert np.array_equal(
+        np.concatenate([TOK.encode(s).ids for row in ROWS if row[0] != "=" for s in SENTENCE.findall(row)]),
+        BOOKS.stream,
+    )
 
 
 def test_windows_fill_their_size_within_one_book():
@@ -76,7 +82,11 @@ def test_pairs_are_neighbours_or_far_apart_in_the_same_book(first, seed, follows
         return
     first_texts = [BOOKS.sentences(first, n) for n in (1, 2, 3)]
     n_first = 1 + next(i for i, text in enumerate(first_texts) if np.array_equal(text, pair.first))
-    seconds = [i for i in range(len(BOOKS.book)) if any(np.array_equal(BOOKS.sentences(i, n), pair.second) for n in (1, 2, 3))]
+    seconds = [
+        i
+        for i in range(len(BOOKS.book))
+        if any(np.array_equal(BOOKS.sentences(i, n), pair.second) for n in (1, 2, 3))
+    ]
     assert len(seconds) == 1 and pair.follows == follows  # each sentence names its place
     second = seconds[0]
     assert BOOKS.book[second] == BOOKS.book[first] and len(pair.first) <= SIDE and len(pair.second) <= SIDE
@@ -101,12 +111,20 @@ def test_fifteen_per_cent_are_chosen_and_their_fate_is_80_10_10():
 
 
 def test_a_row_of_one_word_has_it_hidden():
-    _, chosen = hide(np.array([[2, 9, 3]]), np.array([[True, False, True]]), np.random.default_rng(0), mask=4, drawable=np.arange(5, 9))
+    _, chosen = hide(
+        np.array([[2, 9, 3]]),
+        np.array([[True, False, True]]),
+        np.random.default_rng(0),
+        mask=4,
+        drawable=np.arange(5, 9),
+    )
     assert chosen.tolist() == [[False, True, False]]
 
 
 def test_rows_are_framed_and_padded():
-    ids, segments, real = padded([framed(TOK, np.array([7, 8]), np.array([9])), framed(TOK, np.array([5]))], 0)
+    ids, segments, real = padded(
+        [framed(TOK, np.array([7, 8]), np.array([9])), framed(TOK, np.array([5]))], 0
+    )
     assert ids.tolist() == [[2, 7, 8, 3, 9, 3], [2, 5, 3, 0, 0, 0]]
     assert segments.tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6]
     assert real.tolist() == [[True] * 6, [True] * 3 + [False] * 3]
@@ -162,7 +180,9 @@ def test_a_model_that_always_gives_one_answer_scores_the_share_of_it(text, says)
 
 def test_measuring_twice_gives_the_same(text):
     first, second = (evaluate(reader(), text) for _ in range(2))
-    assert {k: v for k, v in first.items() if k != "seconds"} == {k: v for k, v in second.items() if k != "seconds"}
+    assert {k: v for k, v in first.items() if k != "seconds"} == {
+        k: v for k, v in second.items() if k != "seconds"
+    }
 
 
 def test_without_a_next_sentence_head_only_words_are_measured(text):
@@ -188,7 +208,9 @@ def test_walked_pairs_do_not_overlap():
 
 @pytest.fixture
 def task(monkeypatch):
-    config = replace(bert_mini.RECIPE.config, n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=len(TOK), n_ctx=61)
+    config = replace(
+        bert_mini.RECIPE.config, n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=len(TOK), n_ctx=61
+    )
     monkeypatch.setattr(bert_mini, "RECIPE", replace(bert_mini.RECIPE, config=config))
     monkeypatch.setattr(bert_mini, "CHECKED", 1)
     return bert_mini.Passages(BOOKS, BOOKS, TOK, 0, torch.device("cpu"))
@@ -197,11 +219,18 @@ def task(monkeypatch):
 def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone(task):
     groups, n_tokens = task.batch(3)
     of = bert_mini.mix(3)
-    assert [len(rows.batch.ids) for rows in groups] == [of.windows * 61 // bert_mini.SHORTEST, *[of.pairs // bert_mini.GROUPS] * bert_mini.GROUPS, of.short]
+    assert [len(rows.batch.ids) for rows in groups] == [
+        of.windows * 61 // bert_mini.SHORTEST,
+        *[of.pairs // bert_mini.GROUPS] * bert_mini.GROUPS,
+        of.short,
+    ]
     assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == bert_mini.SHORTEST
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in groups)
     told = [rows.follows for rows in groups if rows.follows is not None]
-    assert len(told) == bert_mini.GROUPS and groups[1].batch.ids.shape[1] < groups[bert_mini.GROUPS].batch.ids.shape[1]
+    assert (
+        len(told) == bert_mini.GROUPS
+        and groups[1].batch.ids.shape[1] < groups[bert_mini.GROUPS].batch.ids.shape[1]
+    )
     assert 0.25 * of.pairs < int(torch.cat(told).sum()) < 0.75 * of.pairs
     again, _ = task.batch(3)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
@@ -213,13 +242,17 @@ def test_less_and_less_is_hidden_down_to_the_usual_share(task):
         rows = task.batch(step)[0][0]
         return len(rows.wanted) / int((rows.batch.real.sum(1) - 2).sum())
 
-    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.FALLS - 1) == pytest.approx(0.15, abs=0.02)
+    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.FALLS - 1) == pytest.approx(
+        0.15, abs=0.02
+    )
     assert share(2 * bert_mini.RECIPE.steps) == pytest.approx(0.15, abs=0.02)
 
 
 def test_windows_grow_to_the_whole_context_and_are_then_as_many_as_the_recipe_says(task):
     sizes = [task.batch(step)[0][0].batch.ids.shape for step in (0, bert_mini.GROWS, 10 * bert_mini.GROWS)]
-    assert [size[1] for size in sizes] == [16, 32, 61] and sizes[-1][0] == bert_mini.mix(10 * bert_mini.GROWS).windows
+    assert [size[1] for size in sizes] == [16, 32, 61] and sizes[-1][0] == bert_mini.mix(
+        10 * bert_mini.GROWS
+    ).windows
 
 
 def test_the_loss_is_the_sum_of_the_two_means_and_reaches_every_weight(task):
@@ -230,9 +263,17 @@ def test_the_loss_is_the_sum_of_the_two_means_and_reaches_every_weight(task):
     words, told = [], []
     for rows in groups:
         hidden = network(rows.batch)
-        words.append(torch.nn.functional.cross_entropy(network.logits(hidden)[rows.chosen], rows.wanted, reduction="none"))
+        words.append(
+            torch.nn.functional.cross_entropy(
+                network.logits(hidden)[rows.chosen], rows.wanted, reduction="none"
+            )
+        )
         if rows.follows is not None:
-            told.append(torch.nn.functional.cross_entropy(network.next_sentence(network.pooled(hidden)), (~rows.follows).long(), reduction="none"))
+            told.append(
+                torch.nn.functional.cross_entropy(
+                    network.next_sentence(network.pooled(hidden)), (~rows.follows).long(), reduction="none"
+                )
+            )
     torch.testing.assert_close(loss, torch.cat(words).mean() + torch.cat(told).mean(), rtol=1e-4, atol=1e-5)
     loss.backward()
     assert all(weight.grad is not None and weight.grad.abs().max() > 0 for weight in network.parameters())

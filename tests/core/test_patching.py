@@ -34,7 +34,10 @@ def pair(request) -> Pair:
 def edits_of(pair: Pair) -> list[PatchAt]:
     stack, kind = STACK[pair.clean.model.family], pair.clean.kinds[-1]
     n = len((pair.clean.source or pair.clean.side).ids)
-    return [*(at_position(pair, stack, layer, place) for layer in range(2) for place in range(n)), *(of_head(pair, kind, 1, head) for head in range(3))]
+    return [
+        *(at_position(pair, stack, layer, place) for layer in range(2) for place in range(n)),
+        *(of_head(pair, kind, 1, head) for head in range(3)),
+    ]
 
 
 def test_a_run_patched_with_itself_is_bitwise_the_same(pair):
@@ -50,20 +53,29 @@ def test_the_changed_word_at_the_bottom_is_the_whole_difference_and_other_words_
     places = changed(pair.clean, pair.corrupted, side)
     for place in range(len((pair.clean.source or pair.clean.side).ids)):
         share = patched(pair, at_position(pair, stack, 0, place))
-        assert share == pytest.approx(1.0 if [place] == places else 0.0, abs=1e-3) or (place in places and len(places) > 1)
+        assert share == pytest.approx(1.0 if [place] == places else 0.0, abs=1e-3) or (
+            place in places and len(places) > 1
+        )
 
 
 def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
     """Written separately: the mixed stream put in as a whole."""
     stack = STACK[pair.clean.model.family]
-    path, place = f"{stack}.1.resid_in", changed(pair.clean, pair.corrupted, "encoder" if stack.startswith("encoder") else None)[0]
+    path, place = (
+        f"{stack}.1.resid_in",
+        changed(pair.clean, pair.corrupted, "encoder" if stack.startswith("encoder") else None)[0],
+    )
     mixed = pair.corrupted.trace[path].copy()
     mixed[place] = pair.clean.trace[path][place]
     side = pair.corrupted.source or pair.corrupted.side
-    run = pair.clean.model.run(side.text, target=pair.corrupted.target_text, edits=(Patch(path, torch.tensor(mixed)[None]),))
+    run = pair.clean.model.run(
+        side.text, target=pair.corrupted.target_text, edits=(Patch(path, torch.tensor(mixed)[None]),)
+    )
     logits = [r.logits[pair.asked.row].astype(np.float64) for r in (run, pair.clean, pair.corrupted)]
     new, clean, corrupted = (row[7] - row[12] for row in logits)
-    assert patched(pair, at_position(pair, stack, 1, place)) == pytest.approx((new - corrupted) / (clean - corrupted), abs=1e-6)
+    assert patched(pair, at_position(pair, stack, 1, place)) == pytest.approx(
+        (new - corrupted) / (clean - corrupted), abs=1e-6
+    )
 
 
 def test_a_patch_is_known_by_where_it_comes_from(pair):
@@ -79,7 +91,9 @@ def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_e
             pair_of(*runs)
         return
     found = pair_of(*runs)
-    assert [found.asked.token, found.asked.against] == [int(run.logits[found.asked.row].argmax()) for run in runs]
+    assert [found.asked.token, found.asked.against] == [
+        int(run.logits[found.asked.row].argmax()) for run in runs
+    ]
     clean, corrupted = found.values
     assert clean >= 0 >= corrupted and found.restored(corrupted) == 0 and found.restored(clean) == 1
 

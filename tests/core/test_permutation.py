@@ -28,10 +28,14 @@ def rows(n: int = WORDS) -> np.ndarray:
 def oracle(layer: MultiHeadAttention) -> nn.MultiheadAttention:
     other = nn.MultiheadAttention(SIZE, HEADS, batch_first=True).double().eval()
     maps = (layer.to_q, layer.to_k, layer.to_v)
-    other.load_state_dict({
-        "in_proj_weight": torch.cat([each.weight for each in maps]), "in_proj_bias": torch.cat([each.bias for each in maps]),
-        "out_proj.weight": layer.to_out.weight, "out_proj.bias": layer.to_out.bias,
-    })  # fmt: skip
+    other.load_state_dict(
+        {
+            "in_proj_weight": torch.cat([each.weight for each in maps]),
+            "in_proj_bias": torch.cat([each.bias for each in maps]),
+            "out_proj.weight": layer.to_out.weight,
+            "out_proj.bias": layer.to_out.bias,
+        }
+    )
     return other
 
 
@@ -40,7 +44,9 @@ def test_the_layer_is_torch_s(layer, causal):
     x = rows()
     mask = torch.ones(WORDS, WORDS, dtype=torch.bool).triu(1) if causal else None
     with torch.no_grad():
-        expected, weights = oracle(layer)(*[torch.tensor(x)[None]] * 3, attn_mask=mask, average_attn_weights=False)
+        expected, weights = oracle(layer)(
+            *[torch.tensor(x)[None]] * 3, attn_mask=mask, average_attn_weights=False
+        )
     out, pattern = lesson.attend(layer, x, causal)
     np.testing.assert_allclose(out, expected[0], atol=1e-12)
     np.testing.assert_allclose(pattern, weights[0], atol=1e-12)
@@ -67,14 +73,20 @@ def test_with_positions_and_with_a_mask_it_is_lost(layer):
     assert placed.kind == lesson.CHANGES and placed.pooled_largest > 0.001 and not placed.kept.any()
     masked = lesson.reordered(layer, x, x[list(order)], order, causal=True)
     assert masked.kind == lesson.CHANGES
-    assert masked.kept.tolist() == lesson.same_past(range(WORDS), order) == [True, False, False, True, True, False, False]
+    assert (
+        masked.kept.tolist()
+        == lesson.same_past(range(WORDS), order)
+        == [True, False, False, True, True, False, False]
+    )
 
 
 def test_a_repeated_word_counts_and_only_shares_count(layer):
     x = rows()
     again = (*range(WORDS), 2, 2)
     before, after = lesson.attend(layer, x)[1], lesson.attend(layer, x[list(again)])[1][:, :WORDS]
-    together = np.concatenate([after[..., :2], after[..., [2]] + after[..., 7:].sum(-1, keepdims=True), after[..., 3:7]], axis=-1)
+    together = np.concatenate(
+        [after[..., :2], after[..., [2]] + after[..., 7:].sum(-1, keepdims=True), after[..., 3:7]], axis=-1
+    )
     np.testing.assert_allclose(together, lesson.repeated(before, [1, 1, 3, 1, 1, 1, 1]), atol=1e-13)
     said = lesson.reordered(layer, x, x[list(again)], again)
     assert said.kind == lesson.CHANGES and not said.kept.any()

@@ -62,7 +62,9 @@ def test_rotary_s_mean_score_is_the_sinusoid_s_and_alibi_is_linear():
     sinusoid = np.sqrt(14) * (dot_products(Formula(14, base=500.0).table(20))[0] / 7 - 1)
     assert np.allclose(rows["rotary, sinusoid"].mean[::4], sinusoid)
     assert np.allclose(rows["ALiBi 1/32"].mean, -np.arange(20) / 32)
-    assert rows["learned"].at(4)[0] == pytest.approx(np.sqrt(14) * (similarity_profile(learned, 20).at(4)[0] - 1))
+    assert rows["learned"].at(4)[0] == pytest.approx(
+        np.sqrt(14) * (similarity_profile(learned, 20).at(4)[0] - 1)
+    )
     assert all(row.at(0)[0] == pytest.approx(0) for row in rows.values())
 
 
@@ -74,7 +76,12 @@ def test_a_wrong_dimension_is_told_in_three_parts():
 
 
 def test_names_and_wavelengths_follow_the_exponent():
-    assert [Formula(4).name_of(i) for i in range(4)] == ["sin(pos)", "cos(pos)", "sin(pos / 100)", "cos(pos / 100)"]
+    assert [Formula(4).name_of(i) for i in range(4)] == [
+        "sin(pos)",
+        "cos(pos)",
+        "sin(pos / 100)",
+        "cos(pos / 100)",
+    ]
     assert Formula(4, variant="unpaired").name_of(1) == "cos(pos / 10)"
     assert Formula(60).wavelengths()[-1] == pytest.approx(46222, abs=1)
 
@@ -121,15 +128,36 @@ def test_worked_examples():
     assert [e.rounded for e in evidence.worked_d4(1)] == ["0.8415", "0.5403", "0.0100", "1.0000"]
     wide = evidence.worked_d512()
     assert [e.rounded for e in wide] == ["0.8415", "0.5403", "0.8219", "0.0001", "1.0000"]
-    assert [e.printed for e in wide] == [e.cut for e in wide] == ["0.8414", "0.5403", "0.8218", "0.0001", "0.9999"]
+    assert (
+        [e.printed for e in wide]
+        == [e.cut for e in wide]
+        == ["0.8414", "0.5403", "0.8218", "0.0001", "0.9999"]
+    )
 
 
 @pytest.mark.parametrize(
     ("number", "phrases"),
     [
         ("E3", ["differ here", "1.404 (position 9, dimension 8)", "46,222", "1,313", "0.99964", "0.98683"]),
-        ("E4", ["(0.8415, 0.9950, 0.0100, 1.0000)", "(0.8415, 0.5403, 0.0100, 1.0000)", "0.5552", "4.787", "6.678"]),
-        ("E33", ["0.841470985 is printed as 0.8414", "0.999999995 is printed as 0.9999", "All 3 are cut", "(1, 0, 1, 0)"]),
+        (
+            "E4",
+            [
+                "(0.8415, 0.9950, 0.0100, 1.0000)",
+                "(0.8415, 0.5403, 0.0100, 1.0000)",
+                "0.5552",
+                "4.787",
+                "6.678",
+            ],
+        ),
+        (
+            "E33",
+            [
+                "0.841470985 is printed as 0.8414",
+                "0.999999995 is printed as 0.9999",
+                "All 3 are cut",
+                "(1, 0, 1, 0)",
+            ],
+        ),
         ("E34", ["62 entries"]),
         ("E43", ["1 table of positions", "0 inside them"]),
     ],

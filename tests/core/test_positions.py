@@ -166,9 +166,13 @@ def test_rotary_interleaved_is_roformers_matrix():
 
 @settings(deadline=None, max_examples=40)
 @given(
-    m=st.integers(0, 400), n=st.integers(0, 400), shift=st.integers(0, 400),
-    half=st.integers(1, 8), seed=st.integers(0, 99), interleaved=st.booleans(),
-)  # fmt: skip
+    m=st.integers(0, 400),
+    n=st.integers(0, 400),
+    shift=st.integers(0, 400),
+    half=st.integers(1, 8),
+    seed=st.integers(0, 99),
+    interleaved=st.booleans(),
+)
 def test_rotary_dot_products_depend_on_the_difference_only(m, n, shift, half, seed, interleaved):
     draw = torch.Generator().manual_seed(seed)
     q, k = torch.randn(2, 1, 1, 1, 2 * half, generator=draw, **exact)
@@ -179,7 +183,9 @@ def test_rotary_dot_products_depend_on_the_difference_only(m, n, shift, half, se
         return (turned_q * turned_k).sum().item()
 
     assert score(m, n) == pytest.approx(score(m + shift, n + shift), abs=1e-10)
-    assert rotary(q, torch.tensor([m]), interleaved=interleaved).norm().item() == pytest.approx(q.norm().item())
+    assert rotary(q, torch.tensor([m]), interleaved=interleaved).norm().item() == pytest.approx(
+        q.norm().item()
+    )
 
 
 def test_rotary_refuses_odd_heads_and_wrong_lengths():

@@ -23,7 +23,9 @@ class Counted:
 def test_batches_come_in_order_from_any_step(workers):
     found = list(islice(fed(Counted(), 5, torch.device("cpu"), workers), 40))  # pyright: ignore
     assert [n for _, n in found] == list(range(5, 45))
-    assert all(batch.ids.tolist() == [[n, n]] and more[0].tolist() == [[n + 1, n + 1]] for (batch, more), n in found)
+    assert all(
+        batch.ids.tolist() == [[n, n]] and more[0].tolist() == [[n + 1, n + 1]] for (batch, more), n in found
+    )
 
 
 def test_everything_that_holds_tensors_moves():

@@ -12,9 +12,15 @@ from core.data.texts import Preset, texts
 from core.run import Run
 
 KINDS = {
-    "translator-en-es": ("translate",), "gpt-mini": ("continue",), "bert-mini": ("fill", "pair"), "copy-lstm-attention": ("copy",), "copy-gru-attention": ("copy",),
-    "copy-rnn-attention": ("copy",), "prompt-tiny": ("prompt",), "induction-tiny": ("repeat",),
-}  # fmt: skip
+    "translator-en-es": ("translate",),
+    "gpt-mini": ("continue",),
+    "bert-mini": ("fill", "pair"),
+    "copy-lstm-attention": ("copy",),
+    "copy-gru-attention": ("copy",),
+    "copy-rnn-attention": ("copy",),
+    "prompt-tiny": ("prompt",),
+    "induction-tiny": ("repeat",),
+}
 """The models that a page opens with one of these kinds; and the letter copiers that attend."""
 ATTENDING = ("bahdanau-en-es", "luong-global-en-es", "luong-local-en-es")
 BROKEN = {"bert-mini": {"Money is in the [MASK]."}}
@@ -33,7 +39,11 @@ def run(name: str, row: Preset) -> Run:
 
 def judged(name: str, *kinds: str) -> dict[str, bool]:
     found = {row: outcome(row, run(name, row)) for row in texts("presets") if row.kind in kinds}
-    return {row.text if row.kind != "pair" else f"{row.text} {row.second}": one.kept for row, one in found.items() if one}
+    return {
+        row.text if row.kind != "pair" else f"{row.text} {row.second}": one.kept
+        for row, one in found.items()
+        if one
+    }
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -56,7 +66,9 @@ def test_without_attention_most_are_broken_so_that_there_is_something_to_see():
 
 
 def test_every_sentence_promises_something_but_those_that_only_show_where_a_model_looks():
-    silent = [row for row in texts("presets") if not row.wanted or (row.kind == "pair" and row.task not in FOLLOWS)]
+    silent = [
+        row for row in texts("presets") if not row.wanted or (row.kind == "pair" and row.task not in FOLLOWS)
+    ]
     assert all(row.cites or row.kind == "pair" or row.task == "nothing comes twice" for row in silent)
     assert {row.kind for row in texts("presets") if row.also} == {"translate", "continue", "fill"}
 
@@ -65,19 +77,32 @@ def test_a_broken_promise_is_told_with_what_came_instead():
     row = Preset("fill", "topic", "Money is in the [MASK].", "bank", (), (), "")
     found = outcome(row, run("bert-mini", row))
     assert found and not found.kept and "“bank” at rank " in found.says and "first comes “" in found.says
-    kept = outcome(row.__class__(**{**vars(row), "also": (found.says.split("first comes “")[1].split("”")[0],)}), run("bert-mini", row))
+    kept = outcome(
+        row.__class__(**{**vars(row), "also": (found.says.split("first comes “")[1].split("”")[0],)}),
+        run("bert-mini", row),
+    )
     assert kept and kept.kept and "at rank 1 of" in kept.says
 
 
 def test_a_word_in_pieces_counts_by_its_first_piece_alone():
-    row = Preset("continue", "names", "The children called the old horse Captain Silver. One day Captain", "Silver", (), (), "")
+    row = Preset(
+        "continue",
+        "names",
+        "The children called the old horse Captain Silver. One day Captain",
+        "Silver",
+        (),
+        (),
+        "",
+    )
     here = run("gpt-mini", row)
     tokens = model("gpt-mini").tokenizer.encode(" Silver").tokens
     assert len(tokens) > 1
     found = outcome(row, here)
     assert found and found.kept
     other = outcome(row.__class__(**{**vars(row), "second": "Jupiter"}), here)
-    assert other and ("place 1 of" in other.says) == (model("gpt-mini").tokenizer.encode(" Jupiter").tokens[0] == tokens[0])
+    assert other and ("place 1 of" in other.says) == (
+        model("gpt-mini").tokenizer.encode(" Jupiter").tokens[0] == tokens[0]
+    )
 
 
 def test_nothing_is_judged_where_nothing_is_promised():
@@ -85,7 +110,10 @@ def test_nothing_is_judged_where_nothing_is_promised():
     assert outcome(row, run("gpt-mini", row)) is None
 
 
-@pytest.mark.parametrize(("first", "second", "task", "kept"), [("follows", "follows", "follows", True), ("follows", "does not follow", "does not follow", False)])
+@pytest.mark.parametrize(
+    ("first", "second", "task", "kept"),
+    [("follows", "follows", "follows", True), ("follows", "does not follow", "does not follow", False)],
+)
 def test_a_pair_is_judged_by_what_the_model_says(first: str, second: str, task: str, kept: bool):
     row = next(row for row in texts("presets") if row.kind == "pair" and row.task == first)
     found = outcome(row.__class__(**{**vars(row), "task": task}), run("bert-mini", row))
@@ -96,5 +124,7 @@ def test_a_translation_alone_is_judged_as_the_run_is():
     row = next(row for row in texts("presets") if row.text == "She has a white car.")
     here = run("rnn-en-es", row)
     found = translated(row.text, "rnn-en-es", here.target_text or "")
-    assert found == outcome(row, here) and found and not found.kept and "coche rojo" in found.says, "the colour is lost in one vector"
+    assert found == outcome(row, here) and found and not found.kept and "coche rojo" in found.says, (
+        "the colour is lost in one vector"
+    )
     assert translated("I gave my little sister a red ball.", "rnn-en-es", "Le di.") is None

@@ -24,7 +24,14 @@ from viz.course.shared.maths.prompts import (
     toy_prompts,
 )
 
-TEXTS = {"text": "old cat", "premise": "the cat", "hypothesis": "a mat", "first": "old", "second": "a white car", "context": "the"}
+TEXTS = {
+    "text": "old cat",
+    "premise": "the cat",
+    "hypothesis": "a mat",
+    "first": "old",
+    "second": "a white car",
+    "context": "the",
+}
 CANDIDATES = [" cat", " old mat", " the white car sat", "x"]
 
 
@@ -40,11 +47,20 @@ def test_rows_are_the_tokens_between_the_marks(gpt, name):
     wanted = {
         "classification": [(START, *cut["text"], EXTRACT)],
         "entailment": [(START, *cut["premise"], DELIM, *cut["hypothesis"], EXTRACT)],
-        "similarity": [(START, *cut["first"], DELIM, *cut["second"], EXTRACT), (START, *cut["second"], DELIM, *cut["first"], EXTRACT)],
-        "multiple choice": [(START, *cut["context"], DELIM, *gpt.tokenizer.encode(answer).tokens, EXTRACT) for answer in ("yes", "no", "car")],
+        "similarity": [
+            (START, *cut["first"], DELIM, *cut["second"], EXTRACT),
+            (START, *cut["second"], DELIM, *cut["first"], EXTRACT),
+        ],
+        "multiple choice": [
+            (START, *cut["context"], DELIM, *gpt.tokenizer.encode(answer).tokens, EXTRACT)
+            for answer in ("yes", "no", "car")
+        ],
     }
     assert [row.tokens for row in found] == wanted[name]
-    assert all(row.tokens[row.extract] == EXTRACT and row.extract == len(row.tokens) - 1 and row.marks[0] == 0 for row in found)
+    assert all(
+        row.tokens[row.extract] == EXTRACT and row.extract == len(row.tokens) - 1 and row.marks[0] == 0
+        for row in found
+    )
 
 
 def test_similarity_is_the_same_when_the_sentences_change_places(gpt):
@@ -57,7 +73,9 @@ def test_templates_and_our_own_tasks_fit_together(gpt):
     assert {asked.template for asked in ASKED} == set(TEMPLATES)
     for asked in ASKED:
         assert set(asked.texts) == set(TEMPLATES[asked.template].fields) and "{" not in asked.prompt
-        assert len(set(asked.candidates)) == len(asked.candidates) > asked.right and all(each[0] == " " for each in asked.candidates)
+        assert len(set(asked.candidates)) == len(asked.candidates) > asked.right and all(
+            each[0] == " " for each in asked.candidates
+        )
 
 
 @pytest.mark.parametrize("prompt", ["the old", ""])
@@ -74,7 +92,9 @@ def test_answers_are_a_plain_count_and_a_forced_decoding(gpt, prompt):
         assert each.rank == ranked.index(ids[0]) + 1 if ids[0] in ranked else each.rank > len(ranked)
         totals.append(sum(step.logprob for step in steps))
     whole = math.fsum(math.exp(total) for total in totals)
-    assert [each.share for each in found] == pytest.approx([math.exp(total) / whole for total in totals], abs=1e-4)
+    assert [each.share for each in found] == pytest.approx(
+        [math.exp(total) / whole for total in totals], abs=1e-4
+    )
     assert [each.place for each in found] == [1 + sum(other > total for other in totals) for total in totals]
 
 
@@ -85,8 +105,13 @@ def test_candidates_that_cannot_be_used_are_said(gpt, candidates):
 
 
 def test_texts_that_are_missing_are_said(gpt):
-    for ask in (lambda: rows(gpt, FORMS["entailment"], {"premise": "a"}), lambda: rows(gpt, FORMS["multiple choice"], TEXTS, ["one"]),
-                lambda: TEMPLATES["answer"].filled({"passage": "a"}), lambda: toy_prompts("a b"), lambda: toy_prompts("")):  # fmt: skip
+    for ask in (
+        lambda: rows(gpt, FORMS["entailment"], {"premise": "a"}),
+        lambda: rows(gpt, FORMS["multiple choice"], TEXTS, ["one"]),
+        lambda: TEMPLATES["answer"].filled({"passage": "a"}),
+        lambda: toy_prompts("a b"),
+        lambda: toy_prompts(""),
+    ):
         with pytest.raises(core.InputError):
             ask()
 
@@ -96,7 +121,10 @@ def test_the_prompt_word_alone_chooses_the_task():
     drawn, found = strings(6, np.random.default_rng(0), PROMPTED, 5, "test"), solved(tiny, n=6, length=5)
     for task, make in PROMPTS.items():
         texts = [list(decode(tiny, f"{task}: {text} =", max_new_tokens=9))[-1] for text in drawn]
-        right = [step.reason == "end" and step.ids[:-1] == tiny.tokenizer.encode(make(text)).ids for step, text in zip(texts, drawn, strict=True)]
+        right = [
+            step.reason == "end" and step.ids[:-1] == tiny.tokenizer.encode(make(text)).ids
+            for step, text in zip(texts, drawn, strict=True)
+        ]
         assert found[task] == pytest.approx(sum(right) / 6) and found[task] >= 0.8
     for toy in toy_prompts("hello"):
         written = list(decode(tiny, toy.prompt, max_new_tokens=10))

@@ -50,7 +50,10 @@ def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
 
 def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
     """C005."""
-    left = {cell: analysis.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"]) for cell in CELLS}
+    left = {
+        cell: analysis.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"])
+        for cell in CELLS
+    }
     share = {cell: sizes[9] / sizes[0] for cell, sizes in left.items()}
     assert share["rnn"] < 1e-4 and share["lstm"] > 0.3 and share["gru"] > 0.2
 
@@ -80,7 +83,9 @@ def test_others_are_refused_in_three_parts():
 def test_the_numbers_of_a_cell_are_those_of_torch(cell, d_input, d_hidden):
     for both in (False, True):
         module = KERNELS[cell](d_input, d_hidden, bidirectional=both)
-        assert cells.parameters(cell, d_input, d_hidden, both_ways=both) == sum(p.numel() for p in module.parameters())
+        assert cells.parameters(cell, d_input, d_hidden, both_ways=both) == sum(
+            p.numel() for p in module.parameters()
+        )
 
 
 @pytest.mark.parametrize("cell", CELLS)

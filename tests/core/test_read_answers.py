@@ -30,7 +30,9 @@ def headed(body: Model, goal: str) -> Model:
         for name, weight in network.named_parameters():
             if name.startswith(tuning.HEADS):
                 weight.mul_(20)
-    return Model("headed", body.spec, replace(body.config, **GOALS[goal].head), network.eval(), body.tokenizer)
+    return Model(
+        "headed", body.spec, replace(body.config, **GOALS[goal].head), network.eval(), body.tokenizer
+    )
 
 
 def test_an_answer_is_read_from_the_passage_alone(body):
@@ -46,7 +48,10 @@ def test_an_answer_is_read_from_the_passage_alone(body):
     np.testing.assert_allclose(one.found.end, scores[:, 1].softmax(0), atol=1e-5)
     assert one.found.start.sum() == pytest.approx(1) == one.found.end.sum()
     n = len(one.tokens)
-    best = max(((i, j) for i in range(n) for j in range(i, n)), key=lambda pair: one.starts[pair[0]] + one.ends[pair[1]])
+    best = max(
+        ((i, j) for i in range(n) for j in range(i, n)),
+        key=lambda pair: one.starts[pair[0]] + one.ends[pair[1]],
+    )
     assert one.found.best == best
     span = one.span(item.start, item.end)
     assert span is not None and one.text(span) == item.answer == item.passage[item.start : item.end]
@@ -58,7 +63,11 @@ def test_a_push_moves_one_score_and_no_answer_ends_before_it_starts(body):
     one = read_answers.answer(model, item.question, item.passage)
     pushed = one.pushed("end", 0, 1000.0)
     assert pushed.alone == (one.alone[0], 0) and pushed.found.best == (0, 0)
-    assert pushed.ends[0] - one.ends[0] == 1000 and (pushed.ends[1:] == one.ends[1:]).all() and (pushed.starts == one.starts).all()
+    assert (
+        pushed.ends[0] - one.ends[0] == 1000
+        and (pushed.ends[1:] == one.ends[1:]).all()
+        and (pushed.starts == one.starts).all()
+    )
     other = one.pushed("start", len(one.tokens) - 1, 1000.0)
     assert other.found.best == (len(one.tokens) - 1,) * 2
 
@@ -70,9 +79,15 @@ def test_a_word_has_the_tag_of_its_first_piece(body):
     run = model.run(text)
     assert one.chances.shape == (len(run.tokens) - 2, len(grammar.TAGS))
     np.testing.assert_allclose(one.chances.sum(-1), 1)
-    np.testing.assert_allclose(one.chances, torch.tensor(np.array(run.tags[1:-1])).double().softmax(-1), atol=1e-6)
+    np.testing.assert_allclose(
+        one.chances, torch.tensor(np.array(run.tags[1:-1])).double().softmax(-1), atol=1e-6
+    )
     assert len(one.tokens) > len(one.words) and one.words[0] == "Unfriendly" and one.words[-1] == "."
-    assert [token for token, begins in zip(one.tokens, one.begins, strict=True) if token.startswith("##") and begins] == []
+    assert [
+        token
+        for token, begins in zip(one.tokens, one.begins, strict=True)
+        if token.startswith("##") and begins
+    ] == []
     assert one.firsts[0] == 0 and len(one.firsts) == len(one.words) == one.begins.sum()
 
 
@@ -84,7 +99,10 @@ def test_heads_that_moved_by_hand():
         moved_heads(before, after[..., :1])
 
 
-@pytest.mark.parametrize(("question", "passage", "wrong"), [(" ", "A dog.", "question"), ("Who?", "", "passage"), ("Who?", "dog " * 70, "70 tokens")])
+@pytest.mark.parametrize(
+    ("question", "passage", "wrong"),
+    [(" ", "A dog.", "question"), ("Who?", "", "passage"), ("Who?", "dog " * 70, "70 tokens")],
+)
 def test_texts_that_cannot_be_asked(body, question, passage, wrong):
     with pytest.raises(InputError, match=wrong):
         read_answers.answer(headed(body, "answers"), question, passage)

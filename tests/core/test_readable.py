@@ -13,44 +13,93 @@ from core.data.texts import texts
 
 OTHER = {
     "German": (
-        "Das weiße Auto steht vor dem Haus.", "Wir gehen heute Abend mit unseren Freunden ins Kino.", "Ich habe meinen Schlüssel wieder verloren.",
-        "Der kleine Hund schläft unter dem Tisch.", "Kannst du mir bitte sagen, wie spät es ist?",
+        "Das weiße Auto steht vor dem Haus.",
+        "Wir gehen heute Abend mit unseren Freunden ins Kino.",
+        "Ich habe meinen Schlüssel wieder verloren.",
+        "Der kleine Hund schläft unter dem Tisch.",
+        "Kannst du mir bitte sagen, wie spät es ist?",
     ),
     "Spanish": (
-        "La sopa está fría porque la ventana está abierta.", "Mañana iremos a la playa con los niños.", "No sé dónde he puesto las llaves.",
-        "Mi hermana trabaja en un hospital muy grande.", "¿Quieres tomar un café conmigo esta tarde?",
+        "La sopa está fría porque la ventana está abierta.",
+        "Mañana iremos a la playa con los niños.",
+        "No sé dónde he puesto las llaves.",
+        "Mi hermana trabaja en un hospital muy grande.",
+        "¿Quieres tomar un café conmigo esta tarde?",
     ),
     "French": (
-        "La voiture blanche est devant la maison.", "Nous avons mangé trop de gâteau hier soir.", "Je ne comprends pas pourquoi il est parti.",
-        "Les enfants jouent dans le jardin de leur grand-mère.", "Pouvez-vous parler un peu plus lentement ?",
+        "La voiture blanche est devant la maison.",
+        "Nous avons mangé trop de gâteau hier soir.",
+        "Je ne comprends pas pourquoi il est parti.",
+        "Les enfants jouent dans le jardin de leur grand-mère.",
+        "Pouvez-vous parler un peu plus lentement ?",
     ),
     "Italian": (
-        "Il gatto nero dorme sul letto bianco.", "Domani mattina andiamo al mercato a comprare il pesce.", "Non ho mai visto un cielo così bello.",
-        "Mio fratello studia medicina a Bologna.", "Che cosa hai fatto ieri sera?",
+        "Il gatto nero dorme sul letto bianco.",
+        "Domani mattina andiamo al mercato a comprare il pesce.",
+        "Non ho mai visto un cielo così bello.",
+        "Mio fratello studia medicina a Bologna.",
+        "Che cosa hai fatto ieri sera?",
     ),
     "Dutch": (
-        "De fiets van mijn broer staat in de schuur.", "Wij drinken elke ochtend samen koffie.", "Het regent al de hele week.",
-        "Waarom heb je mij niet gebeld?", "De kinderen zwemmen graag in het meer.",
+        "De fiets van mijn broer staat in de schuur.",
+        "Wij drinken elke ochtend samen koffie.",
+        "Het regent al de hele week.",
+        "Waarom heb je mij niet gebeld?",
+        "De kinderen zwemmen graag in het meer.",
     ),
     "Russian": (
-        "Белая машина стоит перед домом.", "Мы сегодня вечером идём в театр.", "Я не знаю, где мои ключи.", "Сколько это стоит?", "Моя сестра живёт в Москве.",
+        "Белая машина стоит перед домом.",
+        "Мы сегодня вечером идём в театр.",
+        "Я не знаю, где мои ключи.",
+        "Сколько это стоит?",
+        "Моя сестра живёт в Москве.",
     ),
-    "Persian": ("ماشین سفید جلوی خانه است.", "من امروز خیلی خسته هستم.", "کتاب روی میز است.", "شما کجا زندگی می‌کنید؟", "هوا امروز سرد است."),
-    "Chinese": ("白色的汽车停在房子前面。", "我今天很累。", "你要不要喝茶？", "孩子们在花园里玩。", "他昨天没有来上课。"),
-}  # fmt: skip
+    "Persian": (
+        "ماشین سفید جلوی خانه است.",
+        "من امروز خیلی خسته هستم.",
+        "کتاب روی میز است.",
+        "شما کجا زندگی می‌کنید؟",
+        "هوا امروز سرد است.",
+    ),
+    "Chinese": (
+        "白色的汽车停在房子前面。",
+        "我今天很累。",
+        "你要不要喝茶？",
+        "孩子们在花园里玩。",
+        "他昨天没有来上课。",
+    ),
+}
 """Sentences of our own, five in each of eight languages."""
 ENGLISH = (
-    "Hi!", "No.", "Mum", "cat", "Thank you very much.", "Where is the train station?", "My sister's dog barked at the postman all morning.",
-    "Peter and Wolfgang Schmidt met Mrs. Thistledown in Łódź.", "The physicist explained gravitation, electromagnetism and thermodynamics.",
-    "He bought three croissants and a cappuccino.", "I can't believe it's not butter!", "Colourless green ideas sleep furiously.",
-    "To be, or not to be, that is the question.", "She sells sea shells by the sea shore.", "What a lovely day it is today, isn't it?",
-    "Attention is all you need.", "The quick brown fox jumps over the lazy dog.", "We'll meet again at half past seven.",
-)  # fmt: skip
+    "Hi!",
+    "No.",
+    "Mum",
+    "cat",
+    "Thank you very much.",
+    "Where is the train station?",
+    "My sister's dog barked at the postman all morning.",
+    "Peter and Wolfgang Schmidt met Mrs. Thistledown in Łódź.",
+    "The physicist explained gravitation, electromagnetism and thermodynamics.",
+    "He bought three croissants and a cappuccino.",
+    "I can't believe it's not butter!",
+    "Colourless green ideas sleep furiously.",
+    "To be, or not to be, that is the question.",
+    "She sells sea shells by the sea shore.",
+    "What a lovely day it is today, isn't it?",
+    "Attention is all you need.",
+    "The quick brown fox jumps over the lazy dog.",
+    "We'll meet again at half past seven.",
+)
 
 
 def english_sentences() -> list[str]:
     """Every English sentence of ours that pages offer or heads are measured on, and everyday ones."""
-    offered = [part for row in texts("presets") if row.kind in ("translate", "continue", "fill", "pair") for part in (row.text, row.second if row.kind == "pair" else "")]
+    offered = [
+        part
+        for row in texts("presets")
+        if row.kind in ("translate", "continue", "fill", "pair")
+        for part in (row.text, row.second if row.kind == "pair" else "")
+    ]
     measured = [row.text for name in ("battery", "heads_en", "heads_en-es") for row in texts(name)]
     return [text for text in dict.fromkeys([*offered, *measured, *ENGLISH]) if re.search(r"[a-z]", text)]
 
@@ -77,30 +126,46 @@ def test_nothing_is_said_without_the_yardstick(monkeypatch):
     assert is_english.__wrapped__("Das weiße Auto steht vor dem Haus.")
 
 
-@pytest.mark.parametrize("text", ["I AM VERY ANGRY WITH YOU", "SHE HAS A WHITE CAR.", "THE CAT SAT ON THE MAT.", "HELP ME PLEASE!"])
+@pytest.mark.parametrize(
+    "text", ["I AM VERY ANGRY WITH YOU", "SHE HAS A WHITE CAR.", "THE CAT SAT ON THE MAT.", "HELP ME PLEASE!"]
+)
 def test_capitals_are_found_where_the_tokenizer_cuts_them_to_pieces(text):
     reads = core.open_model("translator-en-es").tokenizer
     loud, small = shouted(text, reads) or (0, 0)
-    assert loud == len(reads.encode(text).ids) and small == len(reads.encode(in_small_letters(text)).ids) and loud >= 1.5 * small
+    assert (
+        loud == len(reads.encode(text).ids)
+        and small == len(reads.encode(in_small_letters(text)).ids)
+        and loud >= 1.5 * small
+    )
     assert shouted(text, core.open_model("bert-mini").tokenizer) is None, "it reads capitals as small letters"
 
 
 def test_no_sentence_of_ours_is_in_capitals():
     reads = core.open_model("gpt-mini").tokenizer
-    assert [text for text in (*english_sentences(), "NASA", "OK", "I", "The BBC and the FBI met.", "123", "") if shouted(text, reads)] == []
+    assert [
+        text
+        for text in (*english_sentences(), "NASA", "OK", "I", "The BBC and the FBI met.", "123", "")
+        if shouted(text, reads)
+    ] == []
 
 
 def test_small_letters_are_written_as_english_is():
-    assert in_small_letters("I AM ANGRY. WHY AM I? \"RUN!\" SAID I.") == "I am angry. Why am I? \"Run!\" said I."
+    assert in_small_letters('I AM ANGRY. WHY AM I? "RUN!" SAID I.') == 'I am angry. Why am I? "Run!" said I.'
     assert in_small_letters("THE CAT SAT ON THE [MASK].") == "The cat sat on the [mask]."
 
 
 def test_characters_without_a_token_are_named_once_each():
     assert unknown("猫 sat on 猫", core.open_model("bert-mini").tokenizer) == "猫"
     assert unknown("a b ! a !", core.open_model("copy-gru").tokenizer) == "!"
-    assert unknown("猫 sat on the mat", core.open_model("gpt-mini").tokenizer) == "", "bytes stand for every character"
+    assert unknown("猫 sat on the mat", core.open_model("gpt-mini").tokenizer) == "", (
+        "bytes stand for every character"
+    )
 
 
 def test_half_a_surrogate_pair_is_left_to_the_run_to_refuse():
     reads = core.open_model("gpt-mini").tokenizer
-    assert unknown("half \ud800", reads) == "" and shouted("HALF \ud800 A PAIR", reads) and is_english("half \ud800 a pair")
+    assert (
+        unknown("half \ud800", reads) == ""
+        and shouted("HALF \ud800 A PAIR", reads)
+        and is_english("half \ud800 a pair")
+    )

@@ -23,7 +23,9 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     found, head, size = removal(model, TEXT, kind.name), 3, model.config.d_head
     run = model.run(TEXT, keep=("logits",))
     rows, tokens = said(run)
-    assert found.tokens == tuple(model.tokenizer.token(token) for token in tokens) and found.target == (run.target_text if model.spec.has_source else None)
+    assert found.tokens == tuple(model.tokenizer.token(token) for token in tokens) and found.target == (
+        run.target_text if model.spec.has_source else None
+    )
     with torch.random.fork_rng():
         network = model.spec.network(model.config).eval().requires_grad_(False)
     network.load_state_dict(model.network.state_dict())
@@ -32,13 +34,25 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
         kind.module(network, 1).to_out.weight[:, head * size : (head + 1) * size] = 0
     for changed, expected in (
         (other.run(TEXT, target=found.target, keep=("logits",)), found.without[1, head]),
-        (model.run(TEXT, target=found.target, keep=("logits",), edits=[edits.ZeroHead(kind.path(1, "heads"), h) for h in range(model.config.n_heads)]), found.bare[1]),
+        (
+            model.run(
+                TEXT,
+                target=found.target,
+                keep=("logits",),
+                edits=[edits.ZeroHead(kind.path(1, "heads"), h) for h in range(model.config.n_heads)],
+            ),
+            found.bare[1],
+        ),
         (run, found.before),
-    ):  # fmt: skip
+    ):
         chances = torch.from_numpy(changed.logits[rows].astype(np.float64)).log_softmax(-1)
-        np.testing.assert_allclose(expected, chances[torch.arange(len(rows)), torch.tensor(tokens)].numpy(), atol=2e-4)
+        np.testing.assert_allclose(
+            expected, chances[torch.arange(len(rows)), torch.tensor(tokens)].numpy(), atol=2e-4
+        )
     factors = found.factors(1)
-    assert factors.shape == (model.config.n_heads + 1,) and factors[head] == pytest.approx(np.exp((found.without[1, head] - found.before).sum()))
+    assert factors.shape == (model.config.n_heads + 1,) and factors[head] == pytest.approx(
+        np.exp((found.without[1, head] - found.before).sum())
+    )
 
 
 def test_the_word_that_asks_and_the_head_to_point_at() -> None:

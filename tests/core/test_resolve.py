@@ -24,7 +24,10 @@ TWICE = "7 k m x 2 q a 7 k m x 2"
 def test_a_moment_opens_by_its_name_with_the_weights_of_its_step():
     named, asked = core.open_model("induction-tiny at step 0"), core.open_model("induction-tiny", step=0)
     assert named.name == "induction-tiny at step 0"
-    assert all(torch.equal(named.network.state_dict()[key], value) for key, value in asked.network.state_dict().items())
+    assert all(
+        torch.equal(named.network.state_dict()[key], value)
+        for key, value in asked.network.state_dict().items()
+    )
 
 
 def test_the_engine_runs_a_moment_and_lists_none():
@@ -48,7 +51,13 @@ def test_a_step_that_was_not_kept_is_refused_with_the_nearest_that_were(step, ne
 
 def test_an_unknown_name_is_still_unknown():
     with Engine() as engine:
-        for name in ("induction-tiny at step x", "induction-tiny at step -1", "../induction-tiny at step 0", " at step 0", "recorded: nonsense"):
+        for name in (
+            "induction-tiny at step x",
+            "induction-tiny at step -1",
+            "../induction-tiny at step 0",
+            " at step 0",
+            "recorded: nonsense",
+        ):
             with pytest.raises(InputError):
                 engine.open(name)
 
@@ -59,16 +68,25 @@ def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
 
     allowed, opened = {f"own {i}": Listing(f"own {i}", True) for i in range(5)}, []
     monkeypatch.setattr(registry, "MOST_ASIDE", 30)
-    held = Registry(lambda name: opened.append(name) or Weighs(name.upper()), lambda: (Listing("a", True),), allowed.get)
+    held = Registry(
+        lambda name: opened.append(name) or Weighs(name.upper()), lambda: (Listing("a", True),), allowed.get
+    )
     assert held.open("own 1") == held.open("own 1") == "OWN 1" and opened == ["own 1"]
     del allowed["own 1"]
     with pytest.raises(InputError, match="There is no model 'own 1'"):
         held.open("own 1")
     for name in ("a", "own 0", "own 2", "own 3", "own 4"):
         held.open(name)
-    assert [name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.loaded(name)] == ["a", "own 2", "own 3", "own 4"]
+    assert [name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.loaded(name)] == [
+        "a",
+        "own 2",
+        "own 3",
+        "own 4",
+    ]
     monkeypatch.setattr(registry, "MOST_ASIDE", 5)
-    assert held.open("own 0") and not held.loaded("own 4") and held.loaded("own 0"), "one may be larger than all may be together"
+    assert held.open("own 0") and not held.loaded("own 4") and held.loaded("own 0"), (
+        "one may be larger than all may be together"
+    )
 
 
 @pytest.fixture
@@ -107,7 +125,11 @@ def test_no_other_visitor_opens_it_even_when_it_is_loaded_already(trained):
     with Engine() as engine:
         engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
         asking[0] = "Bob"
-        for ask in (engine.entry, engine.open, lambda name: engine.run(RunRequest(name, TASKS["reverse"].shown), session="Bob")):
+        for ask in (
+            engine.entry,
+            engine.open,
+            lambda name: engine.run(RunRequest(name, TASKS["reverse"].shown), session="Bob"),
+        ):
             with pytest.raises(InputError, match="not here any more"):
                 ask(name)
 

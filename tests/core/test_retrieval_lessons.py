@@ -30,28 +30,58 @@ def test_the_two_queries_of_the_slides():
     assert [row[1] for row in two.rows] == ["Ali", "Ashkan"] and two.similarity == (1, 0, 1)
 
 
-@pytest.mark.parametrize("sql", [*persons.QUERIES, persons.AS_NUMBER, "select * from persons", "SELECT Name FROM PERSONS WHERE Family LIKE '%h%' AND length(ID) = 12;",
-                                 "SELECT Name FROM PERSONS WHERE ID = (SELECT max(ID) FROM PERSONS)", "SELECT ID FROM PERSONS WHERE 1 -- all"])  # fmt: skip
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *persons.QUERIES,
+        persons.AS_NUMBER,
+        "select * from persons",
+        "SELECT Name FROM PERSONS WHERE Family LIKE '%h%' AND length(ID) = 12;",
+        "SELECT Name FROM PERSONS WHERE ID = (SELECT max(ID) FROM PERSONS)",
+        "SELECT ID FROM PERSONS WHERE 1 -- all",
+    ],
+)
 def test_the_sum_of_similarity_times_value_is_what_sqlite_returns(sql):
     answer = persons.ask(persons.PERSONS, sql)
     assert list(answer.rows) == free(sql)
     places = [persons.COLUMNS.index(column) for column in answer.columns]
-    by_hand = [tuple(row[c] for c in places) for row, s in zip(persons.PERSONS, answer.similarity, strict=True) if s]
+    by_hand = [
+        tuple(row[c] for c in places) for row, s in zip(persons.PERSONS, answer.similarity, strict=True) if s
+    ]
     assert list(answer.rows) == by_hand
 
 
 def test_another_table_another_answer():
     table = [(*persons.PERSONS[0][:2], "Ahmadi"), ("005123179999", "Sara", "Karimi")]
-    assert persons.ask(table, persons.QUERIES[1]).similarity == (1, 1) and persons.ask(table, persons.QUERIES[0]).similarity == (0, 0)
+    assert persons.ask(table, persons.QUERIES[1]).similarity == (1, 1) and persons.ask(
+        table, persons.QUERIES[0]
+    ).similarity == (0, 0)
 
 
-@pytest.mark.parametrize("sql", [
-    "", "DROP TABLE PERSONS", "SELECT ID FROM PERSONS; DELETE FROM PERSONS", "SELECT name FROM sqlite_master", "PRAGMA table_info(PERSONS)",
-    "SELECT ID FROM PERSONS WHERE (SELECT count(*) FROM sqlite_master)", "ATTACH '/tmp/x' AS y", "SELECT ID FROM PERSONS WHERE load_extension('x')",
-    "SELECT ID FROM PERSONS WHERE randomblob(900000000)", "SELECT load_extension('x') FROM PERSONS", "SELECT ID FROM PERSONS WHERE ID = 'a' UNION SELECT sql FROM sqlite_master",
-    "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT x FROM t", "SELECT ID FROM PERSONS WHERE ID IN (WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT x FROM t)",
-    "SELECT ID FROM PERSONS WHERE ID = '\x00", "SELECT ID FROM PERSONS WHERE ID = '\ud800'", "SELECT ID FROM PERSONS WHERE 1) OR (1", "SELECT x FROM PERSONS", "SELECT ID FROM PERSONS WHERE " + "(" * 90, "a" * 400,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "DROP TABLE PERSONS",
+        "SELECT ID FROM PERSONS; DELETE FROM PERSONS",
+        "SELECT name FROM sqlite_master",
+        "PRAGMA table_info(PERSONS)",
+        "SELECT ID FROM PERSONS WHERE (SELECT count(*) FROM sqlite_master)",
+        "ATTACH '/tmp/x' AS y",
+        "SELECT ID FROM PERSONS WHERE load_extension('x')",
+        "SELECT ID FROM PERSONS WHERE randomblob(900000000)",
+        "SELECT load_extension('x') FROM PERSONS",
+        "SELECT ID FROM PERSONS WHERE ID = 'a' UNION SELECT sql FROM sqlite_master",
+        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT x FROM t",
+        "SELECT ID FROM PERSONS WHERE ID IN (WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM t) SELECT x FROM t)",
+        "SELECT ID FROM PERSONS WHERE ID = '\x00",
+        "SELECT ID FROM PERSONS WHERE ID = '\ud800'",
+        "SELECT ID FROM PERSONS WHERE 1) OR (1",
+        "SELECT x FROM PERSONS",
+        "SELECT ID FROM PERSONS WHERE " + "(" * 90,
+        "a" * 400,
+    ],
+)
 def test_anything_else_is_refused_in_three_parts(sql):
     with pytest.raises(InputError) as caught:
         persons.ask(persons.PERSONS, sql)
@@ -97,5 +127,7 @@ def test_without_a_sharpness_two_weights_differ_at_most_by_e_squared(memory):
 
 
 def test_ten_rows_reach_the_numbers_of_the_bound():
-    assert memory_read.read(memory_read.TEN, (1, 1, 0), 1).weights.max() == pytest.approx(math.e / (math.e + 9 / math.e))
+    assert memory_read.read(memory_read.TEN, (1, 1, 0), 1).weights.max() == pytest.approx(
+        math.e / (math.e + 9 / math.e)
+    )
     assert round(float(memory_read.read(memory_read.TEN, (1, 1, 0), 10).weights.max()), 4) == 1.0

@@ -24,7 +24,9 @@ def test_a_causal_model_cannot_look_ahead_bit_for_bit():
     assert moved.shape == (3, len(before.tokens)) and 0 < first < len(before.tokens) - 1
     assert (moved[:, :first] == 0).all(), "exactly"
     assert (moved[1:, first:] > 0).all() and moved[0, first] > 0
-    assert (moved[0, first + len(changed(before, after)) :] == 0).all(), "before any layer only the word itself has changed"
+    assert (moved[0, first + len(changed(before, after)) :] == 0).all(), (
+        "before any layer only the word itself has changed"
+    )
     np.testing.assert_array_equal(before.logits[:first], after.logits[:first])
 
 
@@ -37,7 +39,10 @@ def test_an_encoder_is_moved_everywhere():
 def test_it_is_the_length_of_the_difference_over_the_length():
     before, after = pair(build_other("gpt"))
     one, other = before.hidden(), after.hidden()
-    wanted = [[np.sqrt(sum((b - a) ** 2)) / np.sqrt(sum(a**2)) for a, b in zip(*rows, strict=True)] for rows in zip(one, other, strict=True)]
+    wanted = [
+        [np.sqrt(sum((b - a) ** 2)) / np.sqrt(sum(a**2)) for a, b in zip(*rows, strict=True)]
+        for rows in zip(one, other, strict=True)
+    ]
     np.testing.assert_allclose(ripple(before, after), wanted, rtol=1e-4)
 
 
@@ -60,7 +65,11 @@ def tried(model: core.Model, run: core.Run, path: str, n: int, **options) -> np.
     push = np.full(model.config.d_model, 0.5, dtype=np.float32)
     push[::2] = -0.25
     for place in range(n):
-        moved = model.run(run.source.text if run.source else ONE, edits=(*options.get("edits", ()), AddVector(path, push, place)), **({"target": run.target_text} if run.source else {}))
+        moved = model.run(
+            run.source.text if run.source else ONE,
+            edits=(*options.get("edits", ()), AddVector(path, push, place)),
+            **({"target": run.target_text} if run.source else {}),
+        )
         found[:, place] = (moved.logits != run.logits).any(-1)
     return found
 
@@ -70,7 +79,11 @@ def test_who_reaches_whom_in_a_causal_model_is_what_trying_says(window):
     """With a narrow window in both layers a word reaches two places back, no further."""
     model = build_other("gpt")
     n = len(model.run(ONE).tokens)
-    far = [Forbid("layer.*.self_attn.allowed", query=q, key=k) for q in range(n) for k in range(q - 1)] if window else []
+    far = (
+        [Forbid("layer.*.self_attn.allowed", query=q, key=k) for q in range(n) for k in range(q - 1)]
+        if window
+        else []
+    )
     run = model.run(ONE, edits=far)
     found = reach(run)
     np.testing.assert_array_equal(found, tried(model, run, "embed.out", n, edits=far))
@@ -80,7 +93,9 @@ def test_who_reaches_whom_in_a_causal_model_is_what_trying_says(window):
 def test_who_reaches_whom_in_a_translator_is_what_trying_says():
     model = build_other("transformer")
     run = model.run(ONE, target="Ella tiene.")
-    np.testing.assert_array_equal(reach(run, "source"), tried(model, run, "encoder.embed.out", len(run.source.tokens)))
+    np.testing.assert_array_equal(
+        reach(run, "source"), tried(model, run, "encoder.embed.out", len(run.source.tokens))
+    )
     np.testing.assert_array_equal(reach(run), tried(model, run, "decoder.embed.out", run.side.n_real))
     with pytest.raises(core.InputError):
         reach(build_other("gpt").run(ONE), "source")
@@ -90,6 +105,8 @@ def test_who_reaches_whom_in_a_translator_is_what_trying_says():
 def test_a_neighbour_differs_in_one_word_and_has_as_many_pieces(build):
     model = build()
     other = neighbour(model, "She has a tired car.")
-    assert other != "She has a tired car." and len(model.run(other).tokens) == len(model.run("She has a tired car.").tokens)
+    assert other != "She has a tired car." and len(model.run(other).tokens) == len(
+        model.run("She has a tired car.").tokens
+    )
     assert sum(a != b for a, b in zip(other.split(), ["She", "has", "a", "tired", "car."], strict=True)) == 1
     assert neighbour(model, ".") == "."

@@ -14,7 +14,11 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.text.tokenizer import LONGEST
 
-TEXTS = ["She has a white car.", "Ella tiene un auto blanco.", "The animal didn't cross the street because it was too tired."] * 4
+TEXTS = [
+    "She has a white car.",
+    "Ella tiene un auto blanco.",
+    "The animal didn't cross the street because it was too tired.",
+] * 4
 
 
 def build(name: str) -> core.Model:
@@ -49,9 +53,15 @@ def test_the_public_face_of_a_decoder(writer):
     assert run.trace.axes("layer.1.self_attn.scores") == ("head", "query", "key")
     assert run.trace.names()[-1] == "logits" and run.trace["logits"].shape == run.logits.shape
     attention = run.attention("causal")
-    assert attention.weights.shape == (writer.config.n_layers, writer.config.n_heads, n, n) and attention.weights.dtype == np.float32
+    assert (
+        attention.weights.shape == (writer.config.n_layers, writer.config.n_heads, n, n)
+        and attention.weights.dtype == np.float32
+    )
     assert attention.allowed.dtype == bool and (attention.weights[~attention.allowed] == 0).all()
-    assert attention.queries == attention.keys == run.tokens and attention.paths == ("layer.0.self_attn.pattern", "layer.1.self_attn.pattern")
+    assert attention.queries == attention.keys == run.tokens and attention.paths == (
+        "layer.0.self_attn.pattern",
+        "layer.1.self_attn.pattern",
+    )
 
 
 def test_logits_are_those_of_the_network(writer):
@@ -66,12 +76,16 @@ def test_logits_are_those_of_the_network(writer):
 def test_the_public_face_of_an_encoder_decoder(translator):
     run = translator.run("She has a white car.", target="Ella tiene un auto blanco.")
     assert run.kinds == ("self", "causal", "cross")
-    assert run.tokens[0] == "START" and run.spans[0] is None and run.target_text == "Ella tiene un auto blanco."
+    assert (
+        run.tokens[0] == "START" and run.spans[0] is None and run.target_text == "Ella tiene un auto blanco."
+    )
     assert "".join(run.source.tokens).strip() == "She has a white car."
     assert run.logits.shape[0] == len(run.tokens)
     cross = run.attention("cross")
     assert cross.weights.shape[2:] == (len(run.tokens), len(run.source.tokens))
-    assert run.hidden("encoder").shape[1] == len(run.source.tokens) and run.hidden("decoder").shape[1] == len(run.tokens)
+    assert run.hidden("encoder").shape[1] == len(run.source.tokens) and run.hidden("decoder").shape[1] == len(
+        run.tokens
+    )
     with pytest.raises(core.InputError):
         run.hidden()
 
@@ -79,7 +93,9 @@ def test_the_public_face_of_an_encoder_decoder(translator):
 def test_without_a_target_the_model_writes_its_own(translator):
     run = translator.run("She has a white car.")
     assert run.target_text == translator.tokenizer.decode(run.ids[1:])
-    assert list(run.ids[1:]) == run.logits.argmax(-1)[: len(run.ids) - 1].tolist(), "greedy: each token is the largest logit before it"
+    assert list(run.ids[1:]) == run.logits.argmax(-1)[: len(run.ids) - 1].tolist(), (
+        "greedy: each token is the largest logit before it"
+    )
     spans = [span for span in run.spans if span]
     assert all(0 <= a <= b <= len(run.target_text) for a, b in spans) and spans == sorted(spans)
 
@@ -97,7 +113,9 @@ def test_words_join_pieces_and_rows_still_sum_to_one(translator):
 def test_writing_names_rows_by_the_word_they_write(translator):
     run = translator.run("She has a car.", target="Ella tiene un auto.")
     reading, writing = run.attention("cross"), run.attention("cross", writing=True)
-    assert writing.queries == (*reading.queries[1:], "END") and np.array_equal(reading.weights, writing.weights)
+    assert writing.queries == (*reading.queries[1:], "END") and np.array_equal(
+        reading.weights, writing.weights
+    )
     words = run.attention("cross", by="word", writing=True)
     assert words.queries == ("Ella", "tiene", "un", "auto", ".", "END")
     first = run.side.written().words[0].pieces
@@ -106,14 +124,23 @@ def test_writing_names_rows_by_the_word_they_write(translator):
 
 
 def test_a_padded_batch_gives_what_single_runs_give_and_shows_its_padding(translator):
-    texts, targets = ["She has.", "The animal didn't cross the street."], ["Ella.", "Ella tiene un auto blanco."]
+    texts, targets = (
+        ["She has.", "The animal didn't cross the street."],
+        ["Ella.", "Ella tiene un auto blanco."],
+    )
     together = translator.run_many(texts, targets=targets)
-    assert together[0].tokens[-1] == "PAD" and together[0].source.tokens[-1] == "PAD" and "PAD" not in together[1].tokens
+    assert (
+        together[0].tokens[-1] == "PAD"
+        and together[0].source.tokens[-1] == "PAD"
+        and "PAD" not in together[1].tokens
+    )
     for run, text, target in zip(together, texts, targets, strict=True):
         alone = translator.run(text, target=target)
         n, m = len(alone.tokens), len(alone.source.tokens)
         np.testing.assert_allclose(run.logits[:n], alone.logits, atol=1e-4)
-        np.testing.assert_allclose(run.attention("cross").weights[:, :, :n, :m], alone.attention("cross").weights, atol=1e-5)
+        np.testing.assert_allclose(
+            run.attention("cross").weights[:, :, :n, :m], alone.attention("cross").weights, atol=1e-5
+        )
         assert (run.attention("cross").weights[..., m:] == 0).all()
 
 
@@ -121,7 +148,9 @@ def test_keep_and_edits(writer):
     edit = core.edits.ZeroHead("layer.1.self_attn.heads", head=2)
     run = writer.run("The animal", keep=["*.pattern"], edits=[edit])
     plain = writer.run("The animal", keep=["*.pattern"])
-    assert set(run.trace.names()) == {f"layer.{i}.self_attn.{leaf}" for i in (0, 1) for leaf in ("allowed", "pattern")}
+    assert set(run.trace.names()) == {
+        f"layer.{i}.self_attn.{leaf}" for i in (0, 1) for leaf in ("allowed", "pattern")
+    }
     np.testing.assert_array_equal(run.attention().weights, plain.attention().weights)
     assert not np.array_equal(run.logits, plain.logits)
     with pytest.raises(ValueError, match="patern"):
@@ -132,7 +161,9 @@ def test_keep_and_edits(writer):
 
 def test_edits_change_what_the_model_writes(translator):
     silent = [core.edits.Scale("decoder.layer.*.cross_attn.out", 0.0)]
-    one, other = (translator.run(text, edits=silent).target_text for text in ("She has a white car.", "The street."))
+    one, other = (
+        translator.run(text, edits=silent).target_text for text in ("She has a white car.", "The street.")
+    )
     assert one[:20] == other[:20], "without cross-attention the source cannot matter"
 
 
@@ -143,7 +174,10 @@ def test_gradients_agree_with_finite_differences(writer):
     vector = np.zeros(writer.config.d_model, dtype=np.float32)
     vector[5] = step
     up, down = (
-        writer.run("The animal", edits=[core.edits.AddVector(path, sign * vector, position=0)]).logits[-1, token] for sign in (1, -1)
+        writer.run("The animal", edits=[core.edits.AddVector(path, sign * vector, position=0)]).logits[
+            -1, token
+        ]
+        for sign in (1, -1)
     )
     np.testing.assert_allclose(run.trace.grad(path)[0, 5], (up - down) / (2 * step), rtol=0.05, atol=1e-3)
     assert run.trace.grad("layer.0.self_attn.pattern").shape == run.trace["layer.0.self_attn.pattern"].shape
@@ -177,8 +211,14 @@ def test_empty_text_starts_from_the_start_token(writer):
         (lambda w, t: w.run("a", pair="b"), "pairs"),
         (lambda w, t: w.run("word " * 62), "reads at most 61 at once"),
         (lambda w, t: w.run("a" * (LONGEST + 1)), "20,001 letters"),
-        (lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.self_attn.q", float("nan"))]), "NaN or infinite"),
-        (lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.resid_mid", float("inf"))]), "NaN or infinite"),
+        (
+            lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.self_attn.q", float("nan"))]),
+            "NaN or infinite",
+        ),
+        (
+            lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.resid_mid", float("inf"))]),
+            "NaN or infinite",
+        ),
         (lambda w, t: w.run("half \ud83d of it"), "surrogate"),
         (lambda w, t: w.run("a").attention("cross"), "no attention"),
         (lambda w, t: w.run("a", grad="loss"), "unknown"),

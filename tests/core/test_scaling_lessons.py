@@ -31,7 +31,9 @@ def test_entropy_falls_unscaled_and_stays_scaled():
     assert [round(m.entropy, 2) for m in found["raw"]] == pytest.approx([2.37, 0.10], abs=0.02)
     assert [m.entropy for m in found["scaled"]] == pytest.approx([3.0, 3.0], abs=0.07)
     weights = torch.softmax(torch.from_numpy(scaling.drawn(16).raw), -1).numpy()
-    assert scaling.measured(scaling.drawn(16).raw).entropy == pytest.approx(stats.entropy(weights, axis=-1).mean())
+    assert scaling.measured(scaling.drawn(16).raw).entropy == pytest.approx(
+        stats.entropy(weights, axis=-1).mean()
+    )
 
 
 @given(some.lists(some.floats(-6, 6), min_size=1, max_size=7))
@@ -59,7 +61,9 @@ def test_float32_ends_at_88_72():
     """C032."""
     assert pytest.approx(88.7228, abs=1e-3) == scaling.OVERFLOW
     below, above = (scaling.in_float32([s, 0.0], safe=False) for s in (88.72, 88.73))
-    assert not below.broken and above.broken and np.isinf(above.exponentials[0]) and np.isnan(above.weights[0])
+    assert (
+        not below.broken and above.broken and np.isinf(above.exponentials[0]) and np.isnan(above.weights[0])
+    )
     assert float(torch.exp(torch.tensor(88.73))) == math.inf
     assert np.exp(np.float32(scaling.VANISHES - 0.1)) == 0 < np.exp(np.float32(scaling.VANISHES + 0.1))
 
@@ -69,7 +73,9 @@ def test_the_safe_softmax_is_torchs(scores):
     """C032: torch subtracts the maximum too."""
     found = scaling.in_float32(scores, safe=True)
     assert not found.broken
-    np.testing.assert_allclose(found.weights, torch.softmax(torch.tensor(scores, dtype=torch.float32), -1), rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(
+        found.weights, torch.softmax(torch.tensor(scores, dtype=torch.float32), -1), rtol=1e-4, atol=1e-7
+    )
 
 
 def test_both_agree_where_both_work():
@@ -81,7 +87,9 @@ def test_evenness_and_surprise_against_scipy_and_torch():
     draw = np.random.default_rng(0)
     pattern = draw.dirichlet(np.ones(5), size=(3, 5))
     allowed = np.ones((3, 5, 5), dtype=bool)
-    np.testing.assert_allclose(unscaled.evenness(pattern, allowed), stats.entropy(pattern, axis=-1, base=5).mean(-1))
+    np.testing.assert_allclose(
+        unscaled.evenness(pattern, allowed), stats.entropy(pattern, axis=-1, base=5).mean(-1)
+    )
     logits, ids = draw.standard_normal((4, 7)), (1, 6, 2, 0)
     wanted = torch.nn.functional.cross_entropy(torch.from_numpy(logits[:3]), torch.tensor(ids[1:]))
     assert unscaled.surprise(logits, ids) == pytest.approx(float(wanted))

@@ -35,7 +35,9 @@ def test_dot_and_scaled_dot(same):
     torch.testing.assert_close(ScaledDot(D, D)(q, k), wanted / math.sqrt(D))
     mixed = ScaledDot(D, D)(q, k).softmax(-1) @ k
     torch.testing.assert_close(mixed, F.scaled_dot_product_attention(q, k, k))
-    torch.testing.assert_close(Dot(D, D)(q, k).softmax(-1) @ k, F.scaled_dot_product_attention(q, k, k, scale=1.0))
+    torch.testing.assert_close(
+        Dot(D, D)(q, k).softmax(-1) @ k, F.scaled_dot_product_attention(q, k, k, scale=1.0)
+    )
 
 
 def test_the_scale_is_the_size_of_the_vectors_not_the_number_of_words():
@@ -57,7 +59,9 @@ def test_general(same, differing):
 def test_additive_in_one_piece_and_split(differing):
     q, k = differing
     score = Additive(D, D_KEY, d_ff=D_FF)
-    together = torch.cat((q[:, :, None].expand(-1, -1, KEY, -1), k[:, None].expand(-1, QUERY, -1, -1)), dim=-1)
+    together = torch.cat(
+        (q[:, :, None].expand(-1, -1, KEY, -1), k[:, None].expand(-1, QUERY, -1, -1)), dim=-1
+    )
     whole = torch.cat((score.from_query.weight, score.from_key.weight), dim=1)  # W_a [s; h]
     torch.testing.assert_close(score(q, k), torch.tanh(together @ whole.T) @ score.v)
 
@@ -97,7 +101,9 @@ def test_every_score_by_one_interface(name, same):
     score, tap = SCORES[name](D, D, D_FF, N_CTX), Recorder()
     scores = score(q, k, tap)
     assert scores.shape == (BATCH, QUERY, KEY) and torch.equal(tap.close()["scores"], scores)
-    torch.testing.assert_close(score.compare(q[:, 1:2], score.prepare(k)), scores[:, 1:2], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        score.compare(q[:, 1:2], score.prepare(k)), scores[:, 1:2], rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", [Dot, ScaledDot, Cosine])

@@ -23,7 +23,9 @@ pair = some.tuples(number, number)
 def test_every_function_is_the_planes_rule(query, keys):
     """C017: the layer that models use and the arithmetic of the plane agree."""
     for f in lessons.eight():
-        found = look_up.look_up(query, keys, keys, rule=RULES.get(f.kind, f.kind), sharpness=f.sharpness, **f.numbers)
+        found = look_up.look_up(
+            query, keys, keys, rule=RULES.get(f.kind, f.kind), sharpness=f.sharpness, **f.numbers
+        )
         np.testing.assert_allclose(f.weights(query, keys), found.weights, atol=1e-9)
         np.testing.assert_allclose(f.scores(query, keys), f.sharpness * found.scores, atol=1e-9)
 

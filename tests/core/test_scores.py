@@ -11,7 +11,13 @@ from core.checkpoints.store import shipped_folder
 from core.errors import InputError
 from core.tools import evaluate as command
 
-OWN = {"items": 3, "seconds": 1.5, "bits_per_byte": 1.5, "best_head": "L1.H0", "bleu_by_length": {"2-5 words": 3.0}}
+OWN = {
+    "items": 3,
+    "seconds": 1.5,
+    "bits_per_byte": 1.5,
+    "best_head": "L1.H0",
+    "bleu_by_length": {"2-5 words": 3.0},
+}
 
 
 def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
@@ -19,7 +25,9 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
     folder.mkdir()
     assert read_scores(folder) == ()
     baseline = Score("bits_per_byte", "valid", "trigram", 1.6)
-    (folder / FILE).write_text(json.dumps([vars(baseline), vars(Score("bits_per_byte", "valid", "model", 9.0))]))
+    (folder / FILE).write_text(
+        json.dumps([vars(baseline), vars(Score("bits_per_byte", "valid", "model", 9.0))])
+    )
     record(folder, "valid", OWN)
     record(folder, "test", OWN | {"bits_per_byte": 1.7})
     assert read_scores(folder) == (
@@ -34,7 +42,9 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
 def test_weights_of_an_earlier_step_have_rows_of_their_own(tmp_path):
     record(tmp_path, "valid", OWN)
     record(tmp_path, "valid", {"bits_per_byte": 8.5}, of=f"{tmp_path.name} at step 0")
-    assert {(score.of, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"} == {
+    assert {
+        (score.of, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"
+    } == {
         (tmp_path.name, 1.5),
         (f"{tmp_path.name} at step 0", 8.5),
     }
@@ -42,9 +52,16 @@ def test_weights_of_an_earlier_step_have_rows_of_their_own(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["{}", "[1]", '[{"measure": "m", "split": "s", "of": "o"}]', '[{"measure": "m", "split": "s", "of": "o", "value": "high"}]',
-     '[{"measure": "m", "split": "s", "of": 3, "value": 1}]', '[{"measure": "m", "split": "s", "of": "o", "value": NaN}]', "["],
-)  # fmt: skip
+    [
+        "{}",
+        "[1]",
+        '[{"measure": "m", "split": "s", "of": "o"}]',
+        '[{"measure": "m", "split": "s", "of": "o", "value": "high"}]',
+        '[{"measure": "m", "split": "s", "of": 3, "value": 1}]',
+        '[{"measure": "m", "split": "s", "of": "o", "value": NaN}]',
+        "[",
+    ],
+)
 def test_a_file_that_is_not_understood_is_refused_by_name(tmp_path, text):
     (tmp_path / FILE).write_text(text)
     with pytest.raises(InputError, match=r"scores\.json") as caught:

@@ -15,7 +15,9 @@ from viz.course.shared.maths import self_attention as lessons
 
 def run(d: int = 4, p: int = 3, r: int = 5, n: int = 7, lot: int = 11, **options: bool) -> lessons.Attended:
     words = ["the", "old", "dog", "sees", "a", "new", "cat"][:n]
-    return lessons.attend(lessons.word_vectors(words, d, lot), *lessons.weight_matrices(d, p, r, lot), **options)
+    return lessons.attend(
+        lessons.word_vectors(words, d, lot), *lessons.weight_matrices(d, p, r, lot), **options
+    )
 
 
 @pytest.mark.parametrize("itself", [True, False])
@@ -23,20 +25,30 @@ def run(d: int = 4, p: int = 3, r: int = 5, n: int = 7, lot: int = 11, **options
 def test_equals_scaled_dot_product_attention_also_where_r_is_not_p(d, p, r, n, itself):
     found = run(d, p, r, n, itself=itself)
     q, k, v = (torch.from_numpy(part.astype(np.float32))[None] for part in (found.q, found.k, found.v))
-    theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(found.allowed)[None])[0].numpy()
+    theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(found.allowed)[None])[
+        0
+    ].numpy()
     np.testing.assert_allclose(found.z.astype(np.float32), theirs, atol=1e-6)
     assert found.z.shape == (n, r) and lessons.off_torch(found) <= 1e-6
-    exact = F.scaled_dot_product_attention(*(torch.from_numpy(part)[None] for part in (found.q, found.k, found.v)),
-                                           attn_mask=torch.from_numpy(found.allowed)[None])[0].numpy()  # fmt: skip
+    exact = F.scaled_dot_product_attention(
+        *(torch.from_numpy(part)[None] for part in (found.q, found.k, found.v)),
+        attn_mask=torch.from_numpy(found.allowed)[None],
+    )[0].numpy()
     np.testing.assert_allclose(found.z, exact, atol=1e-14)
 
 
 def test_by_hand():
     x = np.array([[1.0, 0.0], [0.0, 2.0]])
     found = lessons.attend(x, np.array([[1.0], [1.0]]), np.array([[1.0], [0.0]]), np.eye(2))
-    assert found.q.tolist() == [[1.0], [2.0]] and found.k.tolist() == [[1.0], [0.0]] and found.dots.tolist() == [[1.0, 0.0], [2.0, 0.0]]
+    assert (
+        found.q.tolist() == [[1.0], [2.0]]
+        and found.k.tolist() == [[1.0], [0.0]]
+        and found.dots.tolist() == [[1.0, 0.0], [2.0, 0.0]]
+    )
     e = math.e
-    np.testing.assert_allclose(found.weights, [[e / (e + 1), 1 / (e + 1)], [e * e / (e * e + 1), 1 / (e * e + 1)]])
+    np.testing.assert_allclose(
+        found.weights, [[e / (e + 1), 1 / (e + 1)], [e * e / (e * e + 1), 1 / (e * e + 1)]]
+    )
     np.testing.assert_allclose(found.z[0], [e / (e + 1), 2 / (e + 1)])
 
 
@@ -55,7 +67,9 @@ def test_as_printed_is_the_sum_over_columns():
     printed = lessons.as_printed(found)
     np.testing.assert_allclose(printed.z.T, found.v.T @ found.weights)
     np.testing.assert_allclose(printed.sums, [sum(row[j] for row in found.weights) for j in range(7)])
-    assert printed.gap == pytest.approx(np.abs(found.v.T @ found.weights - (found.v.T @ found.weights.T)).max())
+    assert printed.gap == pytest.approx(
+        np.abs(found.v.T @ found.weights - (found.v.T @ found.weights.T)).max()
+    )
     assert np.abs(printed.sums - 1).max() > 0.05 and printed.gap > 0.05
 
 
@@ -63,7 +77,10 @@ def test_a_smaller_size_cuts_and_changes_no_number():
     large, small = run(6, 5, 4), run(3, 2, 1)
     np.testing.assert_array_equal(small.x, large.x[:, :3])
     np.testing.assert_array_equal(small.w_q, large.w_q[:3, :2])
-    assert set(np.unique(large.x)) <= {-1.0, 0.0, 1.0} and len({large.w_q.tobytes(), large.w_k.tobytes(), large.w_v[:, :4].tobytes()}) == 3
+    assert (
+        set(np.unique(large.x)) <= {-1.0, 0.0, 1.0}
+        and len({large.w_q.tobytes(), large.w_k.tobytes(), large.w_v[:, :4].tobytes()}) == 3
+    )
 
 
 def test_the_same_draw_repeats_and_another_is_another():
@@ -74,18 +91,30 @@ def test_the_same_draw_repeats_and_another_is_another():
 
 def test_a_change_sets_one_weight_and_one_outside_sets_none():
     before = lessons.weight_matrices(4, 3, 2, 0)
-    after = lessons.weight_matrices(4, 3, 2, 0, [lessons.Change("W_K", 3, 2, 5.0), lessons.Change("W_V", 5, 5, 9.0)])
+    after = lessons.weight_matrices(
+        4, 3, 2, 0, [lessons.Change("W_K", 3, 2, 5.0), lessons.Change("W_V", 5, 5, 9.0)]
+    )
     assert after[1][3, 2] == 5 and (after[0] == before[0]).all() and (after[2] == before[2]).all()
     assert (after[1] != before[1]).sum() == 1
 
 
 def test_tied_weights_make_a_kernel():
     """E14."""
-    loose, tied = (lessons.kernel(lessons.attend(lessons.word_vectors(["a", "b", "c", "d"], 5, 3), *lessons.weight_matrices(5, 3, 2, 3, tied=tied))) for tied in (False, True))
+    loose, tied = (
+        lessons.kernel(
+            lessons.attend(
+                lessons.word_vectors(["a", "b", "c", "d"], 5, 3),
+                *lessons.weight_matrices(5, 3, 2, 3, tied=tied),
+            )
+        )
+        for tied in (False, True)
+    )
     assert tied.asymmetry == 0 and tied.least >= 0 and loose.asymmetry > 0 and loose.least < 0
 
 
-@pytest.mark.parametrize(("name", "weights"), [("student", (0.7, 0.2, 0.1)), ("apple", (0.1, 0.1, 0.5, 0.1, 0.2))])
+@pytest.mark.parametrize(
+    ("name", "weights"), [("student", (0.7, 0.2, 0.1)), ("apple", (0.1, 0.1, 0.5, 0.1, 0.2))]
+)
 def test_the_examples_of_the_documents_come_back_from_their_scores(name, weights):
     """C028, C029: softmax(log a) = a; the word itself is left out."""
     example = lessons.EXAMPLES[name]

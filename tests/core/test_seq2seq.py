@@ -104,8 +104,13 @@ def test_input_feeding_hands_the_mixed_state_to_the_next_step(attention):
     """Without it a look at another word changes what is written, not the states; with it the next state too."""
     for feeding in (False, True):
         network = build(attention, input_feeding=feeding)
-        plain, changed = (traced(network, edits=e)[1] for e in ([], [edits.Scale("decoder.step.1.attn.context", 2.0)]))
-        same = [torch.equal(plain["decoder.layer.0.hidden"][:, t], changed["decoder.layer.0.hidden"][:, t]) for t in range(5)]
+        plain, changed = (
+            traced(network, edits=e)[1] for e in ([], [edits.Scale("decoder.step.1.attn.context", 2.0)])
+        )
+        same = [
+            torch.equal(plain["decoder.layer.0.hidden"][:, t], changed["decoder.layer.0.hidden"][:, t])
+            for t in range(5)
+        ]
         assert same == [True, True, *[not feeding] * 3]
         assert not torch.equal(plain["decoder.mixed"][:, 1], changed["decoder.mixed"][:, 1])
 
@@ -114,8 +119,12 @@ def test_gaussian_in_closed_form():
     places, centre = torch.arange(11.0), torch.tensor(4.3)
     torch.testing.assert_close(gaussian(places, centre, 2.0), torch.exp(-((places - 4.3) ** 2) / 8))
     for window in (1, 2, 5):  # sigma = D / 2: at distance D
-        assert gaussian(torch.tensor([3.0 + window]), torch.tensor(3.0), window / 2).item() == pytest.approx(math.exp(-2))
-    assert torch.equal(gaussian(places, centre, 1e9), torch.ones(11)), "a wide one is no factor: the softmax in the window is left"
+        assert gaussian(torch.tensor([3.0 + window]), torch.tensor(3.0), window / 2).item() == pytest.approx(
+            math.exp(-2)
+        )
+    assert torch.equal(gaussian(places, centre, 1e9), torch.ones(11)), (
+        "a wide one is no factor: the softmax in the window is left"
+    )
 
 
 def test_predicted_windows():
@@ -142,7 +151,9 @@ def test_monotonic_windows_move_with_the_step_and_may_run_out_of_words():
     assert torch.equal(trace["decoder.attn.centre"][:, 0], torch.arange(5.0).expand(2, 5))
     allowed = trace["decoder.attn.allowed"][:, 0]
     assert allowed[0, 2].tolist() == [False, True, True, True, False, False, False]
-    longer = replace(example(), ids=torch.ones(2, 7, dtype=torch.long), real=torch.ones(2, 7, dtype=torch.bool))
+    longer = replace(
+        example(), ids=torch.ones(2, 7, dtype=torch.long), real=torch.ones(2, 7, dtype=torch.bool)
+    )
     logits, trace = traced(network, longer)
     assert (trace["decoder.attn.pattern"][1, 0, 5:] == 0).all() and logits.isfinite().all()
 
@@ -155,7 +166,9 @@ def test_without_attention_the_source_enters_by_one_vector():
     assert not torch.equal(traced(network, other)[0], plain)
     assert torch.equal(traced(network, other, edits=[patch])[0], plain)
     states = trace["encoder.layer.1.hidden"]
-    torch.testing.assert_close(trace["decoder.start.context"][1], torch.cat((states[1, 3, :17], states[1, 0, 17:])))
+    torch.testing.assert_close(
+        trace["decoder.start.context"][1], torch.cat((states[1, 3, :17], states[1, 0, 17:]))
+    )
 
 
 # --------------------------------------------------------------------------------------------- looking and editing
@@ -181,7 +194,9 @@ def test_a_forbidden_source_word_is_not_looked_at_and_the_output_changes(attenti
     assert trace["decoder.attn.pattern"][0, 0, 1, key] == 0 < before["decoder.attn.pattern"][0, 0, 1, key]
     assert torch.equal(logits[:, 0], plain[:, 0]) and not torch.equal(logits[0, 1], plain[0, 1])
     at_step = edits.Forbid("decoder.step.1.attn.allowed", key=key)
-    assert torch.equal(traced(network, edits=[at_step])[0], logits), "an edit of the whole and of the step are the same"
+    assert torch.equal(traced(network, edits=[at_step])[0], logits), (
+        "an edit of the whole and of the step are the same"
+    )
 
 
 @pytest.mark.parametrize("path", ["decoder.attn.pattern", "decoder.step.2.attn.pattern"])
@@ -245,10 +260,14 @@ def test_writing_step_by_step_gives_the_logits_and_patterns_of_the_whole_pass(at
     assert run.ids[1 : len(steps)] == steps[-1].ids[:-1], "without a target the run writes by itself"
     names = tuple(m.tokenizer.token(i) for i in m.tokenizer.encode(SOURCE).ids)
     for i, step in enumerate(steps):
-        np.testing.assert_allclose(step.log_total, np.log(np.exp(run.logits[i].astype(float)).sum()), atol=1e-4)
+        np.testing.assert_allclose(
+            step.log_total, np.log(np.exp(run.logits[i].astype(float)).sum()), atol=1e-4
+        )
         assert step.keys == dict.fromkeys(run.kinds, names)
         for kind in run.kinds:
-            np.testing.assert_allclose(step.attention[kind][0, 0], run.attention(kind).weights[0, 0, i], atol=1e-5)
+            np.testing.assert_allclose(
+                step.attention[kind][0, 0], run.attention(kind).weights[0, 0, i], atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -257,7 +276,9 @@ def test_beams_carry_their_states_along(attention):
     m = opened(attention)
     harmless = edits.Scale("decoder.embed.token", 1.0)
     for strategy in (core.Beam(width=4), core.Greedy()):
-        cached, anew = (list(decode(m, SOURCE, strategy, max_new_tokens=9, edits=e)) for e in ((), (harmless,)))
+        cached, anew = (
+            list(decode(m, SOURCE, strategy, max_new_tokens=9, edits=e)) for e in ((), (harmless,))
+        )
         assert [s.ids for s in cached] == [s.ids for s in anew]
         np.testing.assert_allclose([s.logprob for s in cached], [s.logprob for s in anew], atol=1e-4)
     assert cached[-1].cache_bytes > 0
@@ -265,7 +286,10 @@ def test_beams_carry_their_states_along(attention):
 
 def test_a_whole_batch_is_written_as_its_sentences_alone():
     network, batch = build("luong-global", input_feeding=True).requires_grad_(False), example()
-    alone = [Batch(ids=batch.ids[i : i + 1], real=batch.real[i : i + 1], source=batch.source[i : i + 1, :n]) for i, n in enumerate((7, 4))]
+    alone = [
+        Batch(ids=batch.ids[i : i + 1], real=batch.real[i : i + 1], source=batch.source[i : i + 1, :n])
+        for i, n in enumerate((7, 4))
+    ]
     for write in (greedy, lambda *a, **k: beam(*a, width=3, **k)):
         with torch.inference_mode():
             together = write(network, batch, start=1, end=2, limit=11)
@@ -276,7 +300,9 @@ def test_edits_change_what_is_written():
     m = opened()
     n = len(m.tokenizer.encode(SOURCE).ids)
     silent = [edits.Forbid("decoder.attn.allowed", key=key) for key in range(n)]
-    assert ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9, edits=silent) != ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9)
+    assert ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9, edits=silent) != ids_of(
+        m, SOURCE, core.Greedy(), max_new_tokens=9
+    )
 
 
 # ----------------------------------------------------------------------------------------------- the public face
@@ -312,7 +338,12 @@ def test_gradients_belong_to_the_steps():
     step, last = 1e-2, len(run.tokens) - 1
     token = m.tokenizer.encode("cat").ids[0]
     path = f"decoder.step.{last}.attn.context"
-    up, down = (m.run(SOURCE, target="el gato", edits=[edits.AddVector(path, [sign * step, *[0] * 33])]).logits[-1, token] for sign in (1, -1))
+    up, down = (
+        m.run(SOURCE, target="el gato", edits=[edits.AddVector(path, [sign * step, *[0] * 33])]).logits[
+            -1, token
+        ]
+        for sign in (1, -1)
+    )
     np.testing.assert_allclose(run.trace.grad(path)[0, 0], (up - down) / (2 * step), rtol=0.05, atol=1e-3)
     assert run.trace.grad("encoder.embed.token").any()
     with pytest.raises(KeyError, match="step"):
@@ -325,14 +356,28 @@ def test_a_saved_model_comes_back(tmp_path, attention):
     path = tmp_path / "tokenizer.json"
     byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
     folder = store.save_model(
-        tmp_path / "it", family="seq2seq", config=m.config, weights=m.network.state_dict(), tokenizer=path,
-        ids={"pad": 0, "start": 1, "end": 2}, training={},
+        tmp_path / "it",
+        family="seq2seq",
+        config=m.config,
+        weights=m.network.state_dict(),
+        tokenizer=path,
+        ids={"pad": 0, "start": 1, "end": 2},
+        training={},
     )
     again = store.load_model(folder, "it")
     assert again.config == m.config and again.run("the old", target="cat").logits.shape[1] == m.config.n_vocab
     for name, value in {
-        "attention": "magic", "score": 3, "cell": "transformer", "d_model": 0, "window": -1, "n_heads": 2, "bidirectional": "yes",
-        "input_feeding": 1, "dropout": "much", "n_layers": 2.5, "n_ctx": True,
+        "attention": "magic",
+        "score": 3,
+        "cell": "transformer",
+        "d_model": 0,
+        "window": -1,
+        "n_heads": 2,
+        "bidirectional": "yes",
+        "input_feeding": 1,
+        "dropout": "much",
+        "n_layers": 2.5,
+        "n_ctx": True,
     }.items():
         held = json.loads((folder / "config.json").read_text())
         bad = tmp_path / name
@@ -360,15 +405,28 @@ def test_cells_start_orthogonal_with_the_forget_gate_open():
 
 
 @pytest.mark.parametrize(
-    ("name", "cell"), [("bahdanau-en-es", "lstm"), ("rnn-en-es", "rnn"), ("rnn-en-es", "lstm"), ("luong-global-en-es", "gru"), ("luong-local-en-es", "lstm")]
+    ("name", "cell"),
+    [
+        ("bahdanau-en-es", "lstm"),
+        ("rnn-en-es", "rnn"),
+        ("rnn-en-es", "lstm"),
+        ("luong-global-en-es", "gru"),
+        ("luong-local-en-es", "lstm"),
+    ],
 )
 def test_a_small_recipe_learns_and_goes_on_where_it_stopped(tmp_path, name, cell):
     """In the engine as it is: bfloat16 where it is offered, dropout, two optimisers, padding."""
     draw = np.random.default_rng(0)
     words = [[int(i) for i in draw.integers(3, 20, n)] for n in draw.integers(1, 7, 64)]
     made = recipes()[name]
-    task = Pairs([(w, w) for w in words], [(w, w) for w in words], tokenizer(prefix_space=True), 0, torch.device("cpu"))
-    made = replace(made, config=replace(made.config, cell=cell, d_model=32, d_ff=13, n_vocab=29, n_ctx=19, dropout=0.1), warm_up=5)
+    task = Pairs(
+        [(w, w) for w in words], [(w, w) for w in words], tokenizer(prefix_space=True), 0, torch.device("cpu")
+    )
+    made = replace(
+        made,
+        config=replace(made.config, cell=cell, d_model=32, d_ff=13, n_vocab=29, n_ctx=19, dropout=0.1),
+        warm_up=5,
+    )
     plan = Plan(work=tmp_path, quiet=True, steps=16, check_every=1)
     outcome = train(made, task, plan, torch.device("cpu"))
     lost = [row["valid_nats"] for row in outcome.log]
@@ -379,10 +437,16 @@ def test_a_small_recipe_learns_and_goes_on_where_it_stopped(tmp_path, name, cell
 
 def test_recipes_of_translators_are_of_one_size():
     """A comparison with and without attention is about attention: parameters within 10 percent of Bahdanau's."""
-    made = {name: recipe for name, recipe in recipes().items() if recipe.family == "seq2seq" and recipe.measure is None}
+    made = {
+        name: recipe
+        for name, recipe in recipes().items()
+        if recipe.family == "seq2seq" and recipe.measure is None
+    }
     assert set(made) == {"bahdanau-en-es", "rnn-en-es", "luong-global-en-es", "luong-local-en-es"}
     with torch.device("meta"):
-        counts = {name: sum(w.numel() for w in Seq2Seq(recipe.config).parameters()) for name, recipe in made.items()}
+        counts = {
+            name: sum(w.numel() for w in Seq2Seq(recipe.config).parameters()) for name, recipe in made.items()
+        }
     assert counts["bahdanau-en-es"] == pytest.approx(4.0e6, rel=0.02)
     assert all(count == pytest.approx(counts["bahdanau-en-es"], rel=0.1) for count in counts.values())
     assert len({(recipe.prepare, recipe.config.n_vocab) for recipe in made.values()}) == 1

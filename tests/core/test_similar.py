@@ -19,7 +19,9 @@ TEXT = "The animal didn't cross the street because it was too tired."
 
 def random_rows(heads=5, sentences=((3, 4), (7, 6)), seed=0):
     rng = np.random.default_rng(seed)
-    parts = [[TextPatterns(tuple(range(q)), tuple(range(k)), _rows(rng, heads, q, k + 1))] for q, k in sentences]
+    parts = [
+        [TextPatterns(tuple(range(q)), tuple(range(k)), _rows(rng, heads, q, k + 1))] for q, k in sentences
+    ]
     return stacked(parts)
 
 
@@ -30,7 +32,12 @@ def _rows(rng, *shape):
 
 def test_distances_are_scipys_mean_over_all_rows_of_all_texts():
     rows = random_rows()
-    assert rows.weights.shape == (5, 10, 7) and rows.begins == (0, 3) and rows.n_keys == (4, 6) and rows.n_texts == 2
+    assert (
+        rows.weights.shape == (5, 10, 7)
+        and rows.begins == (0, 3)
+        and rows.n_keys == (4, 6)
+        and rows.n_texts == 2
+    )
     wanted = np.zeros((5, 5))
     for a, b in zip(*np.nonzero(~np.eye(5, dtype=bool)), strict=True):
         wanted[a, b] = np.mean(jensenshannon(*rows.weights[[a, b]].astype(float), base=2, axis=-1) ** 2)
@@ -48,7 +55,11 @@ def test_a_text_keeps_its_own_rows_and_heads_can_be_picked():
 
 
 def test_words_that_models_cut_differently_are_joined():
-    fine = TextPatterns((0, 4, 6), (0, 4, 6), np.array([[[0.1, 0.9, 0, 0], [0.2, 0.3, 0.5, 0], [0, 0.2, 0.3, 0.5]]], dtype=np.float32))
+    fine = TextPatterns(
+        (0, 4, 6),
+        (0, 4, 6),
+        np.array([[[0.1, 0.9, 0, 0], [0.2, 0.3, 0.5, 0], [0, 0.2, 0.3, 0.5]]], dtype=np.float32),
+    )
     coarse = TextPatterns((0, 6), (0, 6), np.array([[[0, 1, 0], [0.5, 0.25, 0.25]]], dtype=np.float32))
     assert shared([fine, coarse]) == ((0, 6), (0, 6))
     rows = stacked([[fine, coarse]])
@@ -71,11 +82,21 @@ def test_of_a_run_the_rows_are_its_words_and_what_was_added_is_one_key():
 
 
 def test_two_shipped_models_see_the_same_words_and_the_aligner_finds_the_other_one():
-    english = [core.open_model("gpt-mini").run(TEXT), core.open_model("translator-en-es").run(TEXT, target="")]
+    english = [
+        core.open_model("gpt-mini").run(TEXT),
+        core.open_model("translator-en-es").run(TEXT, target=""),
+    ]
     one, other = seen(english[0], "causal"), seen(english[1], "self")
-    assert one.queries == other.queries == one.keys and one.weights.shape[0] == 48 and other.weights.shape[0] == 24
+    assert (
+        one.queries == other.queries == one.keys
+        and one.weights.shape[0] == 48
+        and other.weights.shape[0] == 24
+    )
     row = texts("heads_en-es")[0]
-    runs = [core.open_model(name).run(row.text, target=row.target) for name in ("translator-en-es", "bahdanau-en-es")]
+    runs = [
+        core.open_model(name).run(row.text, target=row.target)
+        for name in ("translator-en-es", "bahdanau-en-es")
+    ]
     rows = stacked([[seen(runs[0], "cross"), seen(runs[1], "alignment")]])
     first = nearest(apart(rows, 24), 24)[0]
     assert first // 8 in (0, 1, 2) and apart(rows, 24)[first] < np.median(apart(rows, 24))
@@ -86,16 +107,22 @@ def test_the_rows_behind_a_score_make_the_score(name):
     model = core.open_model("gpt-mini")
     for text in evidence.examples(name)[:3]:
         scores, _ = of_sentence(text, model.run(text.text, keep=["*.pattern"]).attention("causal", by="word"))
-        np.testing.assert_allclose(np.nanmean(evidence.each_row(model, "causal", name, text), -1), scores[name], atol=1e-5)
+        np.testing.assert_allclose(
+            np.nanmean(evidence.each_row(model, "causal", name, text), -1), scores[name], atol=1e-5
+        )
 
 
-@pytest.mark.parametrize("name", ["induction", "duplicate", "coreference", "agreement", "questions", "lists", "quotes"])
+@pytest.mark.parametrize(
+    "name", ["induction", "duplicate", "coreference", "agreement", "questions", "lists", "quotes"]
+)
 def test_linked_words_are_counted_pair_by_pair(name):
     model = core.open_model("gpt-mini")
     for text in evidence.examples(name)[:3]:
         scores, _ = of_sentence(text, model.run(text.text, keep=["*.pattern"]).attention("causal", by="word"))
         if name in scores:
-            np.testing.assert_allclose(np.nanmean(evidence.each_row(model, "causal", name, text), -1), scores[name], atol=1e-5)
+            np.testing.assert_allclose(
+                np.nanmean(evidence.each_row(model, "causal", name, text), -1), scores[name], atol=1e-5
+            )
             return
     pytest.fail("no sentence of the group has a link")
 
@@ -104,7 +131,9 @@ def test_pairs_are_counted_as_the_aligner_is():
     model, row = core.open_model("translator-en-es"), texts("heads_en-es")[0]
     kinds = [model.spec.kind("cross")]
     wanted = of_example(model, row, kinds)["cross"]["aligner"]
-    np.testing.assert_allclose(np.nanmean(evidence.each_row(model, "cross", "aligner", row), -1), wanted, atol=1e-5)
+    np.testing.assert_allclose(
+        np.nanmean(evidence.each_row(model, "cross", "aligner", row), -1), wanted, atol=1e-5
+    )
     assert evidence.examples("aligner", written=True) == texts("heads_en-es")
 
 
@@ -116,7 +145,11 @@ def test_evidence_names_the_texts_and_the_rows_with_most_and_least():
     np.testing.assert_allclose(found.of(0, 0), [0.55, 0.5])
     assert found.most[:, 0, 0].tolist() == [2, 1] and found.least[:, 0, 0].tolist() == [1, 2]
     over = evidence.stability(found.of(0, 0))
-    assert (over.least, over.most, over.deviation) == (0.5, 0.55, round(float(np.std([0.55, 0.5])), 3)) and over.median == pytest.approx(0.525)
+    assert (over.least, over.most, over.deviation) == (
+        0.5,
+        0.55,
+        round(float(np.std([0.55, 0.5])), 3),
+    ) and over.median == pytest.approx(0.525)
 
 
 def test_a_habit_of_place_stays_on_shuffled_words_and_one_of_words_goes():

@@ -23,7 +23,18 @@ def heads_on(n: int) -> np.ndarray:
 
 
 def rows_of(*sizes: int) -> Rows:
-    return stacked([[TextPatterns(tuple(range(n)), tuple(range(n)), np.concatenate([np.zeros((4, n, 1)), heads_on(n)], axis=-1))] for n in sizes])
+    return stacked(
+        [
+            [
+                TextPatterns(
+                    tuple(range(n)),
+                    tuple(range(n)),
+                    np.concatenate([np.zeros((4, n, 1)), heads_on(n)], axis=-1),
+                )
+            ]
+            for n in sizes
+        ]
+    )
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (12, 12), (16, 16), (7, 11)])
@@ -59,7 +70,12 @@ def test_a_score_is_scipys_and_weight_on_marks_counts_against_a_head():
     drawn = np.zeros((3, 3), dtype=bool)
     drawn[0, 1] = drawn[2, 0] = drawn[2, 1] = True
     pattern = np.array([[0.2, 0.5, 0.1], [1, 0, 0], [0.3, 0.3, 0.4]])
-    wanted = 1 - np.mean([jensenshannon([0, 1, 0, 0], [0.2, 0.5, 0.1, 0.2], base=2) ** 2, jensenshannon([0.5, 0.5, 0, 0], [0.3, 0.3, 0.4, 0], base=2) ** 2])
+    wanted = 1 - np.mean(
+        [
+            jensenshannon([0, 1, 0, 0], [0.2, 0.5, 0.1, 0.2], base=2) ** 2,
+            jensenshannon([0.5, 0.5, 0, 0], [0.3, 0.3, 0.4, 0], base=2) ** 2,
+        ]
+    )
     assert likeness(drawn, pattern[None])[0] == pytest.approx(wanted)
 
 

@@ -24,12 +24,24 @@ from core.models import families
 
 ROOT = Path(core.__file__).parents[1]
 CASES = [
-    ("gpt", {"order": "pre"}), ("gpt", {"order": "post"}), ("gpt", {"attention_only": True}), ("bert", {}),
-    ("transformer", {"order": "pre"}), ("transformer", {"order": "post"}),
-    *(("seq2seq", {"attention": attention, "score": score, "cell": cell}) for attention, score, cell in (
-        ("bahdanau", "concat", "lstm"), ("luong-global", "general", "rnn"), ("luong-global", "cosine", "gru"),
-        ("luong-local-m", "location", "gru"), ("luong-local-p", "dot", "lstm"), ("luong-local-p", "linear", "gru"))),
-]  # fmt: skip
+    ("gpt", {"order": "pre"}),
+    ("gpt", {"order": "post"}),
+    ("gpt", {"attention_only": True}),
+    ("bert", {}),
+    ("transformer", {"order": "pre"}),
+    ("transformer", {"order": "post"}),
+    *(
+        ("seq2seq", {"attention": attention, "score": score, "cell": cell})
+        for attention, score, cell in (
+            ("bahdanau", "concat", "lstm"),
+            ("luong-global", "general", "rnn"),
+            ("luong-global", "cosine", "gru"),
+            ("luong-local-m", "location", "gru"),
+            ("luong-local-p", "dot", "lstm"),
+            ("luong-local-p", "linear", "gru"),
+        )
+    ),
+]
 
 
 def model_of(family: str, changes: dict[str, object]) -> core.Model:
@@ -52,7 +64,11 @@ def taps(lines: tuple[SourceLine, ...]) -> dict[str, SourceLine]:
     return {line.path: line for line in lines if line.path is not None}
 
 
-@pytest.mark.parametrize(("family", "changes"), CASES, ids=lambda case: case if isinstance(case, str) else "-".join(map(str, case.values())))
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    CASES,
+    ids=lambda case: case if isinstance(case, str) else "-".join(map(str, case.values())),
+)
 def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: dict[str, object]) -> None:
     run = opened(family, changes)
     for kind in run.kinds:
@@ -60,18 +76,33 @@ def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: d
         for layer in range(found.n_layers(run.model.config)):
             lines, scope = source_of(run, kind, layer), found.path(layer, "")
             by_path = taps(lines)
-            assert set(by_path) == set(run.trace.names(scope + "*")), "no leaf without a line, no line without a leaf"
+            assert set(by_path) == set(run.trace.names(scope + "*")), (
+                "no leaf without a line, no line without a leaf"
+            )
             for path, line in by_path.items():
                 assert path == scope + str(line.leaf) and f'tap("{line.leaf}"' in line.text
                 assert (line.axes, line.shape) == (run.trace.axes(path), run.trace[path].shape)
             quiet = [line.leaf for line in lines if line.leaf is not None and line.path is None]
-            assert bool(quiet) == str(changes.get("attention", "")).startswith("luong-local"), "only a branch that did not run has no tensor"
+            assert bool(quiet) == str(changes.get("attention", "")).startswith("luong-local"), (
+                "only a branch that did not run has no tensor"
+            )
 
 
 def test_the_two_branches_of_local_attention_make_one_whole() -> None:
     """What did not run in one model ran in the other: all taps of the class are met."""
-    ran = [{line.number for line in source_of(opened("seq2seq", {"attention": name}), "alignment", 0) if line.path} for name in ("luong-local-m", "luong-local-p")]
-    taps = {line.number for line in source_of(opened("seq2seq", {"attention": "luong-local-m"}), "alignment", 0) if line.leaf}
+    ran = [
+        {
+            line.number
+            for line in source_of(opened("seq2seq", {"attention": name}), "alignment", 0)
+            if line.path
+        }
+        for name in ("luong-local-m", "luong-local-p")
+    ]
+    taps = {
+        line.number
+        for line in source_of(opened("seq2seq", {"attention": "luong-local-m"}), "alignment", 0)
+        if line.leaf
+    }
     assert ran[0] | ran[1] == taps and ran[0] - ran[1] and ran[1] - ran[0]
 
 
@@ -89,8 +120,12 @@ def test_docstrings_are_left_out_and_gaps_are_said() -> None:
     for before, line in itertools.pairwise(lines):
         if line.file == before.file:
             assert line.gap == (line.number != before.number + 1)
-    assert [line.text for line in lines if line.text.startswith("class")] == ["class MultiHeadAttention(nn.Module):"]
-    assert {line.file for line in lines} == {"core/layers/attention.py"}, "what only training calls is not shown"
+    assert [line.text for line in lines if line.text.startswith("class")] == [
+        "class MultiHeadAttention(nn.Module):"
+    ]
+    assert {line.file for line in lines} == {"core/layers/attention.py"}, (
+        "what only training calls is not shown"
+    )
 
 
 @pytest.mark.parametrize("score", scores.SCORES)
@@ -98,13 +133,18 @@ def test_the_score_function_in_use_is_shown(score: str) -> None:
     lines = source_of(opened("seq2seq", {"attention": "luong-global", "score": score}), "alignment", 0)
     kind = type(scores.SCORES[score](4, 4, 3, 5)).__name__
     assert f"class {kind}(Score):" in [line.text for line in lines]
-    assert any("def compare" in line.text for line in lines) and any("def masked_softmax" in line.text for line in lines)
+    assert any("def compare" in line.text for line in lines) and any(
+        "def masked_softmax" in line.text for line in lines
+    )
 
 
 def test_pieces_are_what_python_says_they_are() -> None:
     lines = source_of(opened("gpt", {}), "causal", 0)
     scores_line = next(line for line in lines if line.leaf == "scores")
-    assert [text for kind, text in scores_line.spans if kind == "string"] == ['"scores"', '"batch head query key"']
+    assert [text for kind, text in scores_line.spans if kind == "string"] == [
+        '"scores"',
+        '"batch head query key"',
+    ]
     assert [text for kind, text in scores_line.spans if kind == "tap"] == ["tap"]
     assert ("keyword", "def") in next(line for line in lines if "def forward" in line.text).spans
     assert ("number", "0.0") in next(line for line in lines if "return torch.where" in line.text).spans
@@ -114,15 +154,34 @@ def test_pieces_are_what_python_says_they_are() -> None:
 
 def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
     model = model_of("gpt", {})
-    chosen = (edits.ZeroHead("layer.*.self_attn.heads", head=1), edits.Forbid("layer.1.self_attn.allowed", query=2), edits.AddVector("layer.0.resid_mid", [0.0] * 33))
+    chosen = (
+        edits.ZeroHead("layer.*.self_attn.heads", head=1),
+        edits.Forbid("layer.1.self_attn.allowed", query=2),
+        edits.AddVector("layer.0.resid_mid", [0.0] * 33),
+    )
     run = model.run("the old cat sat", edits=chosen)
-    marked = {layer: {line.leaf: line.edits for line in source_of(run, "causal", layer, chosen) if line.edits} for layer in (0, 1)}
-    assert marked == {0: {"heads": (repr(chosen[0]),)}, 1: {"heads": (repr(chosen[0]),), "allowed": (repr(chosen[1]),)}}
+    marked = {
+        layer: {line.leaf: line.edits for line in source_of(run, "causal", layer, chosen) if line.edits}
+        for layer in (0, 1)
+    }
+    assert marked == {
+        0: {"heads": (repr(chosen[0]),)},
+        1: {"heads": (repr(chosen[0]),), "allowed": (repr(chosen[1]),)},
+    }
     plain = model.run("the old cat sat")
     for layer in (0, 1):
         for path, line in taps(source_of(run, "causal", layer, chosen)).items():
-            first = path.startswith("layer.0") and line.leaf in ("q", "k", "v", "scores", "allowed", "pattern")
-            assert not first or np.array_equal(run.trace[path], plain.trace[path]), "before the first edit nothing differs"
+            first = path.startswith("layer.0") and line.leaf in (
+                "q",
+                "k",
+                "v",
+                "scores",
+                "allowed",
+                "pattern",
+            )
+            assert not first or np.array_equal(run.trace[path], plain.trace[path]), (
+                "before the first edit nothing differs"
+            )
     assert not np.array_equal(run.trace["layer.0.self_attn.heads"], plain.trace["layer.0.self_attn.heads"])
 
 
@@ -158,25 +217,67 @@ def test_a_card_tells_the_numbers_of_the_tensor() -> None:
     run = model_of("gpt", {}).run("the old cat sat")
     path = "layer.1.self_attn.scores"
     card, value = tensor_card(run, path), run.trace[path]
-    assert (card.axes, card.shape, card.kind, card.odd) == (("head", "query", "key"), value.shape, "float32", 0)
-    assert (card.smallest, card.largest) == (value.min(), value.max()) and card.mean == pytest.approx(value.mean(), abs=1e-6)
-    assert card.first == tuple(float(x) for x in value.ravel()[:8]) and card.word == "scores" and card.sentence
+    assert (card.axes, card.shape, card.kind, card.odd) == (
+        ("head", "query", "key"),
+        value.shape,
+        "float32",
+        0,
+    )
+    assert (card.smallest, card.largest) == (value.min(), value.max()) and card.mean == pytest.approx(
+        value.mean(), abs=1e-6
+    )
+    assert (
+        card.first == tuple(float(x) for x in value.ravel()[:8]) and card.word == "scores" and card.sentence
+    )
     mask = tensor_card(run, "layer.1.self_attn.allowed")
-    assert (mask.kind, mask.smallest, mask.largest) == ("bool", 0.0, 1.0) and mask.mean == run.trace[mask.path].mean()
+    assert (mask.kind, mask.smallest, mask.largest) == ("bool", 0.0, 1.0) and mask.mean == run.trace[
+        mask.path
+    ].mean()
     with pytest.raises(KeyError, match="Nearest: layer.1.self_attn.scores"):
         tensor_card(run, "layer.1.self_attn.score")
 
 
 def test_a_card_marks_what_is_not_finite() -> None:
-    stopped = edits.Patch("layer.0.self_attn.out", torch.zeros(()))  # nothing of it reaches what the model computes
-    run = model_of("gpt", {}).run("the old cat sat", edits=[edits.Scale("layer.0.self_attn.q", math.nan), stopped])
+    stopped = edits.Patch(
+        "layer.0.self_attn.out", torch.zeros(())
+    )  # nothing of it reaches what the model computes
+    run = model_of("gpt", {}).run(
+        "the old cat sat", edits=[edits.Scale("layer.0.self_attn.q", math.nan), stopped]
+    )
     card = tensor_card(run, "layer.0.self_attn.q")
-    assert card.odd == run.trace["layer.0.self_attn.q"].size and math.isnan(card.mean) and math.isnan(card.first[0])
+    assert (
+        card.odd == run.trace["layer.0.self_attn.q"].size
+        and math.isnan(card.mean)
+        and math.isnan(card.first[0])
+    )
 
 
 def test_no_path_is_typed() -> None:
     """The file knows no leaf and no module by name: what it links, it saw."""
     tree = ast.parse(Path(source.__file__).read_text("utf-8"))
-    docs = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and isinstance(node.body[0], ast.Expr)}
-    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs}
-    assert not words & {"scores", "pattern", "allowed", "heads", "out", "q", "k", "v", "self_attn", "cross_attn", "attn", "align", "gaussian"}
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+        and isinstance(node.body[0], ast.Expr)
+    }
+    words = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    }
+    assert not words & {
+        "scores",
+        "pattern",
+        "allowed",
+        "heads",
+        "out",
+        "q",
+        "k",
+        "v",
+        "self_attn",
+        "cross_attn",
+        "attn",
+        "align",
+        "gaussian",
+    }

@@ -31,20 +31,30 @@ TRAINING = {"command": 'python -m core.tools.train "a name" --data DATA', "seed"
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
-    byte_level_bpe(["round and round we go"] * 3, 270, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
+    byte_level_bpe(["round and round we go"] * 3, 270, ["<pad>", "<start>", "<end>"], prefix_space=True).save(
+        str(path)
+    )
     return path
 
 
 def parts(family="gpt", seed=0, **changes):
     """A random network of a family, and what save_model wants to know about it."""
     spec = families()[family]
-    shown = {"dropout": 0.1} if hasattr(spec.config, "dropout") else {"window": 3}  # a field that is not as in tiny()
+    shown = (
+        {"dropout": 0.1} if hasattr(spec.config, "dropout") else {"window": 3}
+    )  # a field that is not as in tiny()
     config = replace(spec.config.tiny(), n_vocab=270, **shown, **changes)
     torch.manual_seed(seed)
     network = spec.network(config)
     for weight in network.parameters():
         nn.init.normal_(weight, std=0.3)
-    return network, {"family": family, "config": config, "weights": network.state_dict(), "ids": IDS, "training": TRAINING}
+    return network, {
+        "family": family,
+        "config": config,
+        "weights": network.state_dict(),
+        "ids": IDS,
+        "training": TRAINING,
+    }
 
 
 @pytest.fixture
@@ -71,7 +81,9 @@ def test_a_model_comes_back_as_it_was_saved(tmp_path, tokenizer, family):
     halves = {name: value.half().float() for name, value in network.state_dict().items()}
     loaded = store.load_weights(folder)
     assert loaded.keys() == halves.keys()
-    assert all(torch.equal(loaded[name], halves[name]) and loaded[name].dtype == torch.float32 for name in halves)
+    assert all(
+        torch.equal(loaded[name], halves[name]) and loaded[name].dtype == torch.float32 for name in halves
+    )
     network.load_state_dict(halves)
     spec, tokens = families()[family], Tokenizer.from_file(tokenizer, **IDS)
     target = {"target": "we go"} if spec.has_source else {}
@@ -82,12 +94,20 @@ def test_a_model_comes_back_as_it_was_saved(tmp_path, tokenizer, family):
     assert before.tokens == after.tokens
     assert (model.name, model.family, model.config, model.card) == ("it", family, given["config"], "")
     assert (model.tokenizer.start, model.tokenizer.end, model.tokenizer.pad) == (1, 2, 0)
-    assert not any(weight.requires_grad or weight.is_meta for weight in (*model.network.parameters(), *model.network.buffers()))
+    assert not any(
+        weight.requires_grad or weight.is_meta
+        for weight in (*model.network.parameters(), *model.network.buffers())
+    )
 
 
 def test_what_is_written(tmp_path, tokenizer):
     folder = store.save_model(tmp_path / "deep" / "it", tokenizer=tokenizer, **parts()[1])
-    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json", "training.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "training.json",
+    ]
     held = json.loads((folder / "config.json").read_text())
     assert (held["family"], held["ids"], held["n_heads"]) == ("gpt", IDS, 3)
     assert json.loads((folder / "training.json").read_text()) == TRAINING
@@ -103,7 +123,10 @@ def test_saving_again_replaces_everything(tmp_path, tokenizer):
     (tmp_path / "it" / "README.md").write_text("The card of the old weights.")
     second = parts(seed=2)[1]
     store.save_model(tmp_path / "it", tokenizer=tokenizer, **second)
-    assert torch.equal(store.load_weights(tmp_path / "it")["final_norm.bias"], second["weights"]["final_norm.bias"].half().float())
+    assert torch.equal(
+        store.load_weights(tmp_path / "it")["final_norm.bias"],
+        second["weights"]["final_norm.bias"].half().float(),
+    )
     assert not (tmp_path / "it" / "README.md").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
 
@@ -114,10 +137,19 @@ def test_a_save_that_fails_leaves_the_old_model_whole(tmp_path, tokenizer, monke
     store.save_model(tmp_path / "it", tokenizer=tokenizer, **old)
     if fault == "rename":
         real = Path.rename
-        monkeypatch.setattr(Path, "rename", lambda path, to: _disk_full() if ".new-" in str(path) else real(path, to))
+        monkeypatch.setattr(
+            Path, "rename", lambda path, to: _disk_full() if ".new-" in str(path) else real(path, to)
+        )
     with pytest.raises(OSError, match=r"disk full|No such file"):
-        store.save_model(tmp_path / "it", tokenizer=tmp_path / "none" if fault == "tokenizer" else tokenizer, **parts(seed=2)[1])
-    assert torch.equal(store.load_weights(tmp_path / "it")["final_norm.bias"], old["weights"]["final_norm.bias"].half().float())
+        store.save_model(
+            tmp_path / "it",
+            tokenizer=tmp_path / "none" if fault == "tokenizer" else tokenizer,
+            **parts(seed=2)[1],
+        )
+    assert torch.equal(
+        store.load_weights(tmp_path / "it")["final_norm.bias"],
+        old["weights"]["final_norm.bias"].half().float(),
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
 
 
@@ -140,7 +172,9 @@ def test_weights_of_another_shape_are_not_saved(tmp_path, tokenizer):
     with pytest.raises(InputError, match=r"final_norm\.bias"):
         store.save_model(tmp_path / "it", tokenizer=tokenizer, **given)
     with pytest.raises(InputError, match=r"ffn\.to_hidden"):
-        store.save_model(tmp_path / "it", tokenizer=tokenizer, **parts()[1] | {"config": replace(parts()[0].cfg, d_ff=14)})
+        store.save_model(
+            tmp_path / "it", tokenizer=tokenizer, **parts()[1] | {"config": replace(parts()[0].cfg, d_ff=14)}
+        )
 
 
 def test_load_weights_of_nothing(tmp_path):
@@ -160,7 +194,13 @@ def test_the_manifest_names_each_file_and_keeps_the_terms(models):
     assert (held["one"]["licence"], held["one"]["attribution"]) == ("CC0", 'Von Tom, "frei".')
     assert held["two"]["licence"] == "Apache-2.0"
     assert held["one"]["command"] == TRAINING["command"]
-    assert sorted(held["one"]["files"]) == ["README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"]
+    assert sorted(held["one"]["files"]) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "training.json",
+    ]
     assert held["one"]["files"]["README.md"] == {"sha256": CARD_SUM, "bytes": 6}
     assert manifest.verify("one") == models / "one"
 
@@ -191,7 +231,10 @@ def damage(folder, how):
         path.write_bytes(data + b"x")
 
 
-@pytest.mark.parametrize(("how", "word"), [("missing", "is missing"), ("cut off", "cut off"), ("altered", "altered"), ("longer", "altered")])
+@pytest.mark.parametrize(
+    ("how", "word"),
+    [("missing", "is missing"), ("cut off", "cut off"), ("altered", "altered"), ("longer", "altered")],
+)
 def test_a_damaged_model_is_listed_with_its_file_and_refused(models, how, word):
     damage(models / "one", how)
     one, two = listing()
@@ -220,7 +263,9 @@ def test_a_model_the_manifest_does_not_know_is_not_trusted(models):
         open_model("new")
 
 
-@pytest.mark.parametrize("text", ["[models", "models = 3", '[models.one]\nfiles = 5', '[models.one.files."x"]\nsize = 3', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["[models", "models = 3", "[models.one]\nfiles = 5", '[models.one.files."x"]\nsize = 3', "\xff"]
+)
 def test_a_broken_manifest_is_said_of_every_model(models, text):
     (models.parent / "MANIFEST.toml").write_bytes(text.encode("latin-1"))
     assert [(entry.name, entry.ok) for entry in listing()] == [("one", False), ("two", False)]
@@ -253,14 +298,22 @@ def test_a_path_opens_our_own_format(models):
 
 def test_an_unknown_name_lists_the_known_ones(models):
     damage(models / "one", "missing")
-    with pytest.raises(InputError, match=r"no model 'twoo'\. Models that can be opened: two\. Did you mean two\?"):
+    with pytest.raises(
+        InputError, match=r"no model 'twoo'\. Models that can be opened: two\. Did you mean two\?"
+    ):
         open_model("twoo")
 
 
 def test_the_store_is_found_from_another_directory(tmp_path):
     root = Path(__file__).parents[2]
     code = "from core.checkpoints import store; print(store.shipped_folder())"
-    out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
     assert out.stdout.strip() == str(root / "assets" / "models"), out.stderr
 
 
@@ -279,7 +332,9 @@ def shelf(tmp_path, tokenizer):
 
 
 def test_local_folders_are_listed_under_names_of_their_own(models, shelf, tmp_path, monkeypatch):
-    single = store.save_model(tmp_path / "other" / "alpha", tokenizer=models / "two" / "tokenizer.json", **parts("transformer")[1])
+    single = store.save_model(
+        tmp_path / "other" / "alpha", tokenizer=models / "two" / "tokenizer.json", **parts("transformer")[1]
+    )
     monkeypatch.setenv("ATLAS_MODELS", f"{shelf}:{single}:")
     found = {entry.name: entry for entry in listing()}
     assert list(found) == ["one", "two", "alpha", "one-2", "alpha-2"]
@@ -297,7 +352,12 @@ def test_local_folders_that_are_broken_are_listed_with_the_reason(models, shelf,
     monkeypatch.setenv("ATLAS_MODELS", f"{shelf}:{tmp_path / 'nowhere'}")
     found = {entry.name: entry for entry in listing()}
     assert {name: entry.ok for name, entry in found.items()} == {
-        "one": True, "two": True, "alpha": False, "one-2": False, "nowhere": False}  # fmt: skip
+        "one": True,
+        "two": True,
+        "alpha": False,
+        "one-2": False,
+        "nowhere": False,
+    }
     assert "model.safetensors is damaged: it is cut off" in found["alpha"].problem
     assert "n_heads is 0" in found["one-2"].problem
     assert "no folder 'nowhere'" in found["nowhere"].problem
@@ -320,7 +380,12 @@ def test_the_engine_serves_what_is_listed(models, shelf, monkeypatch):
     monkeypatch.setenv("ATLAS_MODELS", str(shelf))
     damage(models / "one", "missing")
     with Engine(opener=open_model, listing=listing) as engine:
-        assert {entry.name: entry.ok for entry in engine.models()} == {"one": False, "two": True, "alpha": True, "one-2": True}
+        assert {entry.name: entry.ok for entry in engine.models()} == {
+            "one": False,
+            "two": True,
+            "alpha": True,
+            "one-2": True,
+        }
         assert engine.run(RunRequest("alpha", "we go")).model.name == "alpha"
         with pytest.raises(InputError, match=r"one/model\.safetensors is missing"):
             engine.run(RunRequest("one", "we go"))
@@ -340,6 +405,10 @@ def test_what_ships_is_in_order():
         assert entry.licence == "Apache-2.0"
         assert "core.tools.train" in entry.command
         drawn = recipes()[name].measure is not None
-        assert ("drawn at random" if drawn else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR") in entry.attribution
-        assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"} <= set(entry.files)
+        assert (
+            "drawn at random" if drawn else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR"
+        ) in entry.attribution
+        assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"} <= set(
+            entry.files
+        )
     assert sum(file.bytes for entry in entries.values() for file in entry.files.values()) <= 120e6

@@ -51,7 +51,11 @@ def test_whoever_waited_long_enough_goes_on_beside_the_others():
 
 def test_what_is_known_already_is_answered_without_giving_the_turn_up(monkeypatch):
     given_up = []
-    monkeypatch.setattr(executor, "turn", type("Watched", (Turn,), {"given_up": lambda self: (given_up.append(1), Turn.given_up(self))[1]})())
+    monkeypatch.setattr(
+        executor,
+        "turn",
+        type("Watched", (Turn,), {"given_up": lambda self: (given_up.append(1), Turn.given_up(self))[1]})(),
+    )
     with executor.turn.taken():
         waiting = executor.Gate(ByteCache(10_000))
         assert [waiting.ask("six times seven", lambda: 6 * 7), len(given_up)] == [42, 1]

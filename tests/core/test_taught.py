@@ -31,7 +31,12 @@ def copied(model):
 def test_the_decoder_reads_start_and_the_target_one_place_later(model):
     found = at_once.at_once(model, SOURCE, TARGET)
     ids = [*model.tokenizer.encode(TARGET).ids, model.tokenizer.end]
-    assert found.ids.tolist() == ids and found.read[0] == "START" and found.read[1:] == found.wanted[:-1] and found.wanted[-1] == "END"
+    assert (
+        found.ids.tolist() == ids
+        and found.read[0] == "START"
+        and found.read[1:] == found.wanted[:-1]
+        and found.wanted[-1] == "END"
+    )
     assert at_once.shifted(tuple(ids), 1) == (1, *ids[:-1])
     table = model.network.embed["token"].weight
     rows = F.one_hot(torch.tensor(ids), len(table)).float() @ table
@@ -41,7 +46,9 @@ def test_the_decoder_reads_start_and_the_target_one_place_later(model):
 def test_losses_are_cross_entropy_and_both_ways_give_the_same_scores(model):
     """C075: one pass over all places, and one place after the other."""
     found = at_once.at_once(model, SOURCE, TARGET)
-    wanted = F.cross_entropy(torch.from_numpy(found.logits), torch.from_numpy(found.ids), reduction="none").numpy()
+    wanted = F.cross_entropy(
+        torch.from_numpy(found.logits), torch.from_numpy(found.ids), reduction="none"
+    ).numpy()
     np.testing.assert_allclose(found.losses, wanted, atol=1e-9)
     assert at_once.by_torch(found) == pytest.approx(found.losses.mean())
     assert found.differences.shape == (len(found.ids),) and found.differences.max() < 1e-4
@@ -59,17 +66,27 @@ def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
     assert [each.step for each in steps] == list(range(taught.MOST + 1))
     np.testing.assert_allclose(steps[0].losses, pair.losses, atol=1e-5)
     network = copied(model)
-    optimiser = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[rule](network.parameters(), lr=taught.RATES[rule])
+    optimiser = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[rule](
+        network.parameters(), lr=taught.RATES[rule]
+    )
     prompt = at_once.start_of(model, SOURCE)
     batch = taught._batch([prompt.source], [at_once.shifted(tuple(pair.ids.tolist()), prompt.ids[-1])])
     for step in steps:
-        losses = F.cross_entropy(network.logits(network(batch))[0], torch.from_numpy(pair.ids), reduction="none")
+        losses = F.cross_entropy(
+            network.logits(network(batch))[0], torch.from_numpy(pair.ids), reduction="none"
+        )
         np.testing.assert_allclose(step.losses, losses.detach().numpy(), rtol=2e-3, atol=2e-4)
         optimiser.zero_grad()
         losses.mean().backward()
         optimiser.step()
-    assert steps[-1].loss < steps[0].loss and steps[0].changed == 0 and 0 < steps[1].changed <= model.n_parameters
-    assert all(torch.equal(before[name], value) for name, value in model.network.state_dict().items()), "the shared weights are frozen"
+    assert (
+        steps[-1].loss < steps[0].loss
+        and steps[0].changed == 0
+        and 0 < steps[1].changed <= model.n_parameters
+    )
+    assert all(torch.equal(before[name], value) for name, value in model.network.state_dict().items()), (
+        "the shared weights are frozen"
+    )
     assert not any(weight.requires_grad for weight in model.network.parameters())
 
 

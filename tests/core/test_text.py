@@ -53,7 +53,18 @@ PIECES = [
 texts = st.one_of(st.text(max_size=40), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 awkward = [
     example(text=text)
-    for text in ("", " ", "  a  b ", "\x00", FAMILY, "a\n\nb", " \u00a0x", "e\u0301 ñ", "\u200d", "<end>a<end>")
+    for text in (
+        "",
+        " ",
+        "  a  b ",
+        "\x00",
+        FAMILY,
+        "a\n\nb",
+        " \u00a0x",
+        "e\u0301 ñ",
+        "\u200d",
+        "<end>a<end>",
+    )
 ]
 
 
@@ -98,7 +109,9 @@ def test_spans_lie_in_the_text_and_go_forward(tok, text):
     assert placed == sorted(placed)
     added = [token for token, span in zip(encoded.tokens, encoded.spans, strict=True) if span is None]
     assert added in ([], [" "])
-    assert not added or (tok is PREFIXED and encoded.spans[0] is None)  # the space at the head that nobody typed
+    assert not added or (
+        tok is PREFIXED and encoded.spans[0] is None
+    )  # the space at the head that nobody typed
 
 
 @BOTH
@@ -119,9 +132,13 @@ def test_the_pieces_of_one_character_share_its_span(tok):
     for place, char in enumerate(text):
         if len(char.encode()) > 1:
             pieces = [i for i, span in enumerate(encoded.spans) if span and place in range(*span)]
-            assert all(encoded.spans[i] == (place, place + 1) for i in pieces if encoded.tokens[i].startswith("‹"))
+            assert all(
+                encoded.spans[i] == (place, place + 1) for i in pieces if encoded.tokens[i].startswith("‹")
+            )
             assert tok.decode([encoded.ids[i] for i in pieces]).strip() == char
-    broken = [span for token, span in zip(encoded.tokens, encoded.spans, strict=True) if token.startswith("‹")]
+    broken = [
+        span for token, span in zip(encoded.tokens, encoded.spans, strict=True) if token.startswith("‹")
+    ]
     assert broken.count((1, 2)) == 4  # the four bytes of the party popper
 
 
@@ -181,7 +198,9 @@ def test_words_are_what_people_read():
 
 
 @BOTH
-@pytest.mark.parametrize("text", ["< b > < i >", "* * so * *", "<b>bold</b>", "مرحبا بالعالم", "我有一辆", "?"])
+@pytest.mark.parametrize(
+    "text", ["< b > < i >", "* * so * *", "<b>bold</b>", "مرحبا بالعالم", "我有一辆", "?"]
+)
 def test_no_word_is_a_space_that_nobody_typed(tok, text):
     """A tokenizer sets a space before a text; where the first sign is a token of its own, the space is one as well."""
     encoded = tok.encode(text)
@@ -192,7 +211,11 @@ def test_no_word_is_a_space_that_nobody_typed(tok, text):
 def test_an_added_token_is_a_word_by_itself():
     encoded = PREFIXED.encode("The cat")
     words = words_of("The cat", ("START", *encoded.tokens), (None, *encoded.spans))
-    assert [(word.text, word.pieces[0]) for word in words] == [("START", 0), ("The", 1), ("cat", words[2].pieces[0])]
+    assert [(word.text, word.pieces[0]) for word in words] == [
+        ("START", 0),
+        ("The", 1),
+        ("cat", words[2].pieces[0]),
+    ]
 
 
 def test_equal_words_side_by_side_stay_two():
@@ -258,7 +281,11 @@ def test_a_tokenizer_survives_saving(tmp_path):
 
 
 @BOTH
-@pytest.mark.parametrize("text", ["the cat sat " * 1667, "a" * LONGEST, " " * LONGEST, "🎉" * LONGEST], ids=["words", "a", "space", "emoji"])
+@pytest.mark.parametrize(
+    "text",
+    ["the cat sat " * 1667, "a" * LONGEST, " " * LONGEST, "🎉" * LONGEST],
+    ids=["words", "a", "space", "emoji"],
+)
 def test_the_longest_text_is_read_fast_and_a_longer_one_refused(tok, text):
     text = text[:LONGEST]
     begun = time.process_time()  # what others do on the machine is not the question

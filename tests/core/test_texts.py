@@ -16,8 +16,31 @@ from viz.course.sources import SOURCES
 
 TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED}
 BATTERY = texts("battery")
-LEAST = {"previous-word": 30, "coreference": 40, "agreement": 36, "lists": 24, "quotes": 24, "questions": 24, "repetitions": 36, "shuffled": 30}
-PRONOUNS = {"he", "she", "it", "they", "his", "her", "its", "their", "him", "them", "himself", "itself", "themselves"}
+LEAST = {
+    "previous-word": 30,
+    "coreference": 40,
+    "agreement": 36,
+    "lists": 24,
+    "quotes": 24,
+    "questions": 24,
+    "repetitions": 36,
+    "shuffled": 30,
+}
+PRONOUNS = {
+    "he",
+    "she",
+    "it",
+    "they",
+    "his",
+    "her",
+    "its",
+    "their",
+    "him",
+    "them",
+    "himself",
+    "itself",
+    "themselves",
+}
 MANY = {"children", "men", "women", "mice", "geese"}
 
 
@@ -29,7 +52,9 @@ def test_every_file_of_the_folder_has_a_reader_and_a_line_in_the_readme():
     files = {path.name for path in FOLDER.iterdir()} - {"README.md"}
     assert files == {file for file, _ in FILES.values()}
     readme = (FOLDER / "README.md").read_text("utf-8")
-    assert all(f"| `{file}` |" in readme for file in files) and all(f"\n| {name} | " in readme for name in LEAST)
+    assert all(f"| `{file}` |" in readme for file in files) and all(
+        f"\n| {name} | " in readme for name in LEAST
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -37,7 +62,13 @@ def test_sentences_are_clean_and_come_once(name):
     rows = texts(name)
     file, row = FILES[name]
     raw = (FOLDER / file).read_bytes().decode("utf-8")
-    assert raw.endswith("\n") and "\r" not in raw and "\n\n" not in raw and "  " not in raw and len(rows) == raw.count("\n") - (row in HEADED)
+    assert (
+        raw.endswith("\n")
+        and "\r" not in raw
+        and "\n\n" not in raw
+        and "  " not in raw
+        and len(rows) == raw.count("\n") - (row in HEADED)
+    )
     assert all(cell == cell.strip() for line in raw.splitlines() for cell in line.split("\t"))
     if name not in ("presets", "pairs_next"):
         assert len({getattr(row, "text", str(row)).lower() for row in rows}) == len(rows)
@@ -45,16 +76,26 @@ def test_sentences_are_clean_and_come_once(name):
 
 def test_the_battery_has_enough_of_each_group_and_ids_are_their_own():
     counts = Counter(row.group for row in BATTERY)
-    assert set(counts) == set(LEAST) and all(counts[name] >= least for name, least in LEAST.items()) and len(BATTERY) >= 220
+    assert (
+        set(counts) == set(LEAST)
+        and all(counts[name] >= least for name, least in LEAST.items())
+        and len(BATTERY) >= 220
+    )
     assert len({row.id for row in BATTERY}) == len(BATTERY) and all(row.note for row in BATTERY)
-    assert all(bool(row.links) == (row.group not in ("previous-word", "shuffled")) and bool(row.of) == (row.group == "shuffled") for row in BATTERY)
+    assert all(
+        bool(row.links) == (row.group not in ("previous-word", "shuffled"))
+        and bool(row.of) == (row.group == "shuffled")
+        for row in BATTERY
+    )
 
 
 def test_pronouns_are_linked_to_what_their_notes_name():
     for row, words in group("coreference"):
         pronouns = dict.fromkeys(words[looking] for _, looking in row.links)
         referents = dict.fromkeys(words[seen] for seen, _ in row.links)
-        assert {word.lower() for word in pronouns} <= PRONOUNS and not {word.lower() for word in referents} & PRONOUNS, row
+        assert {word.lower() for word in pronouns} <= PRONOUNS and not {
+            word.lower() for word in referents
+        } & PRONOUNS, row
         assert row.note.split(";")[0] == f"{', '.join(pronouns)} = {' and '.join(referents)}"
 
 
@@ -63,7 +104,9 @@ def test_verbs_agree_with_the_subjects_they_are_linked_to():
     for row, words in group("agreement"):
         (verb,) = {looking for _, looking in row.links}
         subjects = [words[seen] for seen, _ in row.links]
-        number = "plural" if len(subjects) > 1 or subjects[0] in MANY or subjects[0].endswith("s") else "singular"
+        number = (
+            "plural" if len(subjects) > 1 or subjects[0] in MANY or subjects[0].endswith("s") else "singular"
+        )
         assert words[verb].endswith("s") == (number == "singular") and max(row.links)[0] < verb, row
         assert row.note.startswith(f"{number}; ")
         numbers[number] += 1
@@ -73,7 +116,12 @@ def test_verbs_agree_with_the_subjects_they_are_linked_to():
 def test_lists_quotes_and_questions_are_linked_from_their_ends():
     for row, words in group("lists"):
         last = {looking for _, looking in row.links}
-        assert len(last) == 1 and len(row.links) >= 2 and max(row.links)[0] < last.pop() and row.note.startswith(f"{len(row.links) + 1} items"), row
+        assert (
+            len(last) == 1
+            and len(row.links) >= 2
+            and max(row.links)[0] < last.pop()
+            and row.note.startswith(f"{len(row.links) + 1} items")
+        ), row
         assert all("," in words[seen : seen + 4] for seen, _ in row.links)
     for row, words in group("quotes"):
         marks = [place for place, word in enumerate(words) if word == '"']
@@ -84,7 +132,9 @@ def test_lists_quotes_and_questions_are_linked_from_their_ends():
 
 def test_repetitions_are_linked_to_the_same_word_before():
     for row, words in group("repetitions"):
-        assert all(words[seen].lower() == words[looking].lower() and seen < looking for seen, looking in row.links), row
+        assert all(
+            words[seen].lower() == words[looking].lower() and seen < looking for seen, looking in row.links
+        ), row
     rows = [row for row, _ in group("repetitions") if "row of" in row.note]
     assert len(rows) >= 6 and all(len(row.links) * 2 == len(WORD.findall(row.text)) for row in rows)
 
@@ -100,14 +150,20 @@ def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
 
 def test_presets_open_with_the_documents_sentences():
     rows = [row for row in texts("presets") if row.kind not in TOYS]
-    kinds = {kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")}
+    kinds = {
+        kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")
+    }
     assert sum(map(len, kinds.values())) == len(rows)
     for kind, own in kinds.items():
         cited = [bool(row.cites) for row in own]
         assert 8 <= len(own) <= 12 and cited == sorted(cited, reverse=True) and any(cited), kind
         assert len({(row.text, row.second) for row in own}) == len(own)
-        assert all(row.task and row.note.endswith((".", "?", ")")) and row.second not in row.also for row in own)
-        assert all(row.second or (kind == "continue" and row.cites) for row in own), "our own say how they go on"
+        assert all(
+            row.task and row.note.endswith((".", "?", ")")) and row.second not in row.also for row in own
+        )
+        assert all(row.second or (kind == "continue" and row.cites) for row in own), (
+            "our own say how they go on"
+        )
     assert all(SOURCES[key].teaching for row in rows for key in row.cites)
     assert all((row.text.count("[MASK]") == 1) == (row.kind == "fill") for row in rows)
     assert all(re.fullmatch(r"[a-z]+", row.second) for row in kinds["fill"])
@@ -124,11 +180,20 @@ def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():
             assert task.removesuffix(":") in PROMPTS and sign == "=" and len(letters) in PROMPT_LENGTHS
             words = letters
         assert all(len(word) == 1 and word in TOYS[row.kind] for word in words)
-        made = {"copy": row.text, "prompt": PROMPTS[task.removesuffix(":")]("".join(letters)) if row.kind == "prompt" else "", "repeat": _came_after(words)}
+        made = {
+            "copy": row.text,
+            "prompt": PROMPTS[task.removesuffix(":")]("".join(letters)) if row.kind == "prompt" else "",
+            "repeat": _came_after(words),
+        }
         assert row.second == made[row.kind] and not row.also
     lengths = {row.task: len(row.text.split()) for row in rows}
     assert lengths["as long as any in training"] == max(COPY_LENGTHS) < lengths["longer than any in training"]
-    assert all(word not in row.text.split()[:i] for row in rows if row.task == "nothing comes twice" for i, word in enumerate(row.text.split()))
+    assert all(
+        word not in row.text.split()[:i]
+        for row in rows
+        if row.task == "nothing comes twice"
+        for i, word in enumerate(row.text.split())
+    )
 
 
 def _came_after(words: list[str]) -> str:
@@ -151,7 +216,9 @@ def test_next_sentences_are_crossed_so_that_neither_half_tells():
         assert set(told.values()) == {1} and len(told) == len(rows)
     for row in rows:
         own = truth[row.second]
-        assert row.subject == own.subject and (row.follows or row.note == f"the second goes on from: {own.first}")
+        assert row.subject == own.subject and (
+            row.follows or row.note == f"the second goes on from: {own.first}"
+        )
 
 
 def test_maps_are_drawn_on_sentences_of_eight_to_sixteen_words():
@@ -164,7 +231,9 @@ def test_links_find_their_places_in_the_words_of_a_run():
     assert row.text == 'Anna whispered, "Do not wake the baby."' and row.links == ((3, 10),)
     assert row.links_in(WORD.findall(row.text)) == row.links
     assert row.links_in(["[CLS]", *WORD.findall(row.text), "[SEP]"]) == ((4, 11),)
-    assert row.links_in(["START", "Anna", "whispered", ",", '"', "Do", "not", "wake", "the", "baby", '."']) == ((4, 10),)
+    assert row.links_in(
+        ["START", "Anna", "whispered", ",", '"', "Do", "not", "wake", "the", "baby", '."']
+    ) == ((4, 10),)
     with pytest.raises(ValueError, match="not the words"):
         row.links_in(["Anna", "slept"])
 
@@ -188,7 +257,12 @@ def test_shipped_models_find_every_link(name):
         ("tsv", Example, b"A dog.\tUn perro.\n", "Line 1 of some.tsv has 2 cells"),
         ("tsv", Example, b"A dog.\tUn perro.\t0-0 5-1\n", "link 5-1 points at a word that is not there"),
         ("tsv", Example, b"A dog.\tUn perro.\t0\n", "Line 1 of some.tsv is damaged"),
-        ("tsv", Neighbors, b"first\tsecond\tfollows\tsubject\tnote\na\tb\tyes\tc\td\n", "Line 2 of some.tsv is damaged: 'yes' is neither 0 nor 1"),
+        (
+            "tsv",
+            Neighbors,
+            b"first\tsecond\tfollows\tsubject\tnote\na\tb\tyes\tc\td\n",
+            "Line 2 of some.tsv is damaged: 'yes' is neither 0 nor 1",
+        ),
         ("tsv", Neighbors, b"a\tb\t1\tc\td\n", "The first line of some.tsv is"),
         ("tsv", Neighbors, b"", "The first line of some.tsv is ''"),
     ],

@@ -60,7 +60,11 @@ def random_model(name: str, folder: Path) -> Model:
 
 
 def test_the_same_generator_draws_the_same_and_another_one_others():
-    for draw in (lambda r: tasks.prompted(r, 5, "train"), lambda r: tasks.string(r, "abcdef", 7, "test"), lambda r: tasks.repeat(r, 9, "train")):
+    for draw in (
+        lambda r: tasks.prompted(r, 5, "train"),
+        lambda r: tasks.string(r, "abcdef", 7, "test"),
+        lambda r: tasks.repeat(r, 9, "train"),
+    ):
         assert draw(rng()) == draw(rng()) != draw(rng(4))
 
 
@@ -83,7 +87,9 @@ def test_a_string_is_of_its_split_by_its_own_hash(split):
 def test_every_length_has_strings_of_both_splits():
     for n in tasks.COPY_LENGTHS:
         assert tasks.strings(3, rng(), tasks.COPIED, n, "test")
-        assert not set(tasks.strings(50, rng(), tasks.COPIED, n, "train")) & set(tasks.strings(50, rng(), tasks.COPIED, n, "test"))
+        assert not set(tasks.strings(50, rng(), tasks.COPIED, n, "train")) & set(
+            tasks.strings(50, rng(), tasks.COPIED, n, "test")
+        )
     with pytest.raises(ValueError, match="no string of 1 signs"):
         tasks.string(rng(), "a", 1, "test" if side("a") == "train" else "train")
 
@@ -159,7 +165,10 @@ def texts_of(task: Any, batch: Any) -> list[str]:
     inputs = batch[0]
     if inputs.source is not None:
         return [task.tokenizer.decode(ids) for ids in inputs.source.tolist()]
-    rows = [task.tokenizer.decode([ids[0], *wanted]) for ids, wanted in zip(inputs.ids.tolist(), batch[1].tolist(), strict=True)]
+    rows = [
+        task.tokenizer.decode([ids[0], *wanted])
+        for ids, wanted in zip(inputs.ids.tolist(), batch[1].tolist(), strict=True)
+    ]
     if ":" in rows[0]:
         return [row.split(":")[1].split("=")[0] for row in rows]
     known = batch[2].sum(1).tolist()
@@ -172,7 +181,11 @@ def test_batches_hold_strings_of_the_training_and_checks_others(tmp_path, name):
     assert {side(text) for text in texts_of(task, task.batch(0)[0])} == {"train"}
     held_out = task.valid if name != "copy-rnn" else task.valid[0]
     assert {side(text) for text in texts_of(task, held_out)} == {"test"}
-    assert texts_of(task, task.batch(5)[0]) == texts_of(task, task.batch(5)[0]) != texts_of(task, task.batch(6)[0])
+    assert (
+        texts_of(task, task.batch(5)[0])
+        == texts_of(task, task.batch(5)[0])
+        != texts_of(task, task.batch(6)[0])
+    )
 
 
 def test_of_a_row_what_cannot_be_known_does_not_count(tmp_path):
@@ -257,7 +270,12 @@ def test_the_induction_score_of_planted_heads(tmp_path):
     assert right == 1.0
     np.testing.assert_allclose(weights, [[e := (1 / 5 + 1 / 6 + 1 / 7) / 3, e], [1.0, e]], rtol=1e-6)
     found = induction.measure(model, limit=2)
-    assert (found["items"], found["best_head"], found["induction_score"], found["copied"]) == (12, "L1.H0", 1.0, 1.0)
+    assert (found["items"], found["best_head"], found["induction_score"], found["copied"]) == (
+        12,
+        "L1.H0",
+        1.0,
+        1.0,
+    )
     assert set(found["induction_score_by_offset"].values()) == {1.0}
 
 
@@ -284,7 +302,10 @@ class Answering(torch.nn.Module):
         found = torch.zeros(*batch.ids.shape, 99)
         for place, ids in enumerate(batch.ids.tolist()):
             for row in self.rows:
-                if ids[: int(batch.real[place].sum())] == row[: int(batch.real[place].sum())] or ids[:7] == row[:7]:
+                if (
+                    ids[: int(batch.real[place].sum())] == row[: int(batch.real[place].sum())]
+                    or ids[:7] == row[:7]
+                ):
                     found[place, torch.arange(len(row) - 1), torch.tensor(row[1:])] = 1
         return found
 
@@ -319,7 +340,13 @@ def test_whole_answers_are_what_greedy_decoding_writes(tmp_path, name):
 
 
 def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(command, "open_model", lambda _name, step=None: model if step is None else replace(model, name=f"{model.name} at step {step}"))
+    monkeypatch.setattr(
+        command,
+        "open_model",
+        lambda _name, step=None: (
+            model if step is None else replace(model, name=f"{model.name} at step {step}")
+        ),
+    )
     code = command.main([model.name, *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err
@@ -329,8 +356,14 @@ def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
     ("name", "said"),
     [
         ("prompt-tiny", {"exact_match", "exact_match_by_task"}),
-        ("induction-tiny", {"induction_score", "best_head", "copied", "induction_score_by_offset", "copied_by_offset"}),
-        ("copy-gru-attention", {"token_accuracy", "exact_match_beyond", "token_accuracy_by_length", "exact_match_by_length"}),
+        (
+            "induction-tiny",
+            {"induction_score", "best_head", "copied", "induction_score_by_offset", "copied_by_offset"},
+        ),
+        (
+            "copy-gru-attention",
+            {"token_accuracy", "exact_match_beyond", "token_accuracy_by_length", "exact_match_by_length"},
+        ),
     ],
 )
 def test_the_command_measures_without_a_file_and_twice_the_same(monkeypatch, capsys, tmp_path, name, said):
@@ -354,7 +387,10 @@ def test_a_record_names_step_and_length(monkeypatch, capsys, tmp_path):
     rows = json.loads((tmp_path / "copy-rnn" / "scores.json").read_text())
     named = {(row["measure"], row["split"], row["of"]) for row in rows}
     for of in ("copy-rnn", "copy-rnn at step 0"):
-        assert {("token_accuracy", "unseen strings", of), ("token_accuracy_by_length, length 20", "unseen strings", of)} <= named
+        assert {
+            ("token_accuracy", "unseen strings", of),
+            ("token_accuracy_by_length, length 20", "unseen strings", of),
+        } <= named
 
 
 def test_a_model_that_draws_nothing_asks_for_a_file(monkeypatch, capsys, tmp_path):
@@ -389,7 +425,9 @@ def test_examples_are_held_out_and_read_sign_by_sign(tmp_path, name):
     assert len(examples) == len(set(examples)) == 32
     texts = [joined(example.text) for example in examples]
     if name == "induction-tiny":
-        texts = [text[-n:] for text in texts for n in range(1, len(text) // 2 + 1) if text.endswith(text[-n:] * 2)]
+        texts = [
+            text[-n:] for text in texts for n in range(1, len(text) // 2 + 1) if text.endswith(text[-n:] * 2)
+        ]
     assert {side(text) for text in texts} == {"test"}
     for example in examples[:4]:
         run = model.run(example.text, target=example.target)

@@ -68,7 +68,11 @@ def test_the_tasks_are_what_they_say():
 def test_a_training_learns_and_reports():
     found = list(toy_training.training(TASKS["copy"], steps=60))
     reports = [report for report, _ in found]
-    assert reports[0].step == 0 and reports[-1].step == 60 and [r.step for r in reports] == toy_training.moments(60)
+    assert (
+        reports[0].step == 0
+        and reports[-1].step == 60
+        and [r.step for r in reports] == toy_training.moments(60)
+    )
     assert reports[-1].loss < reports[0].loss - 0.3
     assert not torch.equal(found[0][1]["embed.token.weight"], found[-1][1]["embed.token.weight"])
     assert Report.read({**vars(reports[-1])}) == reports[-1]
@@ -98,7 +102,11 @@ def test_the_share_of_weight_on_what_comes_next_is_that_of_the_patterns():
 
 def test_a_run_is_recorded_and_read(tmp_path):
     run = toy_training.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
-    assert run.steps[0] == 0 and run.steps[-1] == run.reports[-1].step == 12 and len(run.steps) <= toy_training.KEPT
+    assert (
+        run.steps[0] == 0
+        and run.steps[-1] == run.reports[-1].step == 12
+        and len(run.steps) <= toy_training.KEPT
+    )
     assert run.at(12).name == "recorded: reverse at step 12" and run.at(12, "x").name == "x"
     assert abs(run.at(0).run(run.job.shown).logits - run.at(12).run(run.job.shown).logits).max() > 0.01
     with pytest.raises(InputError, match="no weights of step 5"):
@@ -114,13 +122,18 @@ def test_a_run_is_recorded_and_read(tmp_path):
 def test_what_ships_has_learnt_its_task(name):
     run = toy_training.Recorded.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
-    assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right and run.reports[-1].seconds <= toy_training.LONGEST
+    assert (
+        run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right
+        and run.reports[-1].seconds <= toy_training.LONGEST
+    )
     looks = toy_training.looks_of(run.at(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 
 
 def test_a_child_trains_and_its_model_reads():
-    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "3"])
+    trainer = Trainer(
+        lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "3"]
+    )
     name = trainer.start("Ana", "copy")
     until(lambda: trainer.progress("Ana").over, 120)
     training = trainer.progress("Ana")
@@ -137,7 +150,11 @@ def test_one_runs_the_others_wait_in_their_order_and_a_stop_lets_the_next_begin(
     for session in ("Ana", "Bob", "Cleo"):
         trainer.start(session, "copy")
     until(lambda: trainer.progress("Ana").reports)
-    assert [trainer.progress(session).state for session in ("Ana", "Bob", "Cleo")] == ["running", "waiting", "waiting"]
+    assert [trainer.progress(session).state for session in ("Ana", "Bob", "Cleo")] == [
+        "running",
+        "waiting",
+        "waiting",
+    ]
     assert [trainer.progress(session).place for session in ("Ana", "Bob", "Cleo")] == [0, 1, 2]
     trainer.stop("Bob")
     assert trainer.progress("Bob").state == "stopped" and trainer.progress("Cleo").place == 1
@@ -161,7 +178,9 @@ def test_a_new_training_of_a_session_ends_the_one_before():
 
 
 def test_a_killed_child_is_told_and_what_it_had_learnt_stays():
-    trainer = Trainer(lambda task, folder: [*QUICK, f"import os\nopen('pid', 'w').write(str(os.getpid()))\n{FOREVER}"])
+    trainer = Trainer(
+        lambda task, folder: [*QUICK, f"import os\nopen('pid', 'w').write(str(os.getpid()))\n{FOREVER}"]
+    )
     trainer.start("Ana", "copy")
     until(lambda: trainer.progress("Ana").reports)
     os.kill(int((trainer.progress("Ana").folder / "pid").read_text()), signal.SIGKILL)
@@ -170,7 +189,9 @@ def test_a_killed_child_is_told_and_what_it_had_learnt_stays():
     assert training.state == "failed" and "signal 9" in training.said and len(training.reports) == 1
 
 
-@pytest.mark.parametrize(("script", "said"), [("raise SystemExit(3)", "code 3"), ("print('nonsense')", "code 0")])
+@pytest.mark.parametrize(
+    ("script", "said"), [("raise SystemExit(3)", "code 3"), ("print('nonsense')", "code 0")]
+)
 def test_a_child_that_fails_is_told(script, said):
     trainer = Trainer(lambda task, folder: [*QUICK, script])
     trainer.start("Ana", "copy")

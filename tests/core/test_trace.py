@@ -47,7 +47,12 @@ def test_keep_selects_by_pattern():
         (lambda x, tap: tap("a", tap("a", x, "pos"), "pos"), ["*"], [], "tapped twice"),
         (lambda x, tap: tap("a", x, "pos"), ["*.pattern"], [], "met no value"),
         (lambda x, tap: tap("a", x, "pos"), ["*"], [core.edits.Scale("b", 2.0)], "met no value"),
-        (lambda x, tap: tap("a", x, "pos"), ["*"], [core.edits.Patch("a", torch.ones(1, dtype=torch.float64))], None),
+        (
+            lambda x, tap: tap("a", x, "pos"),
+            ["*"],
+            [core.edits.Patch("a", torch.ones(1, dtype=torch.float64))],
+            None,
+        ),
     ],
 )
 def test_loud_by_construction(body, keep, edits, said):

@@ -178,7 +178,9 @@ def test_ctrl_c_ends_after_the_step_in_hand(tmp_path):
     assert (outcome.stopped, outcome.steps) == (True, 3)
     assert signal.getsignal(signal.SIGINT) is before
     resumed = train(recipe(), Copies(), plan(tmp_path, steps=12, resume=True), CPU)
-    assert_same(weights_of(resumed), weights_of(train(recipe(), Copies(), plan(tmp_path / "a", steps=12), CPU)))
+    assert_same(
+        weights_of(resumed), weights_of(train(recipe(), Copies(), plan(tmp_path / "a", steps=12), CPU))
+    )
 
 
 def test_it_runs_outside_the_main_thread(tmp_path):
@@ -224,13 +226,19 @@ def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family):
     network = families()[family].network(families()[family].config.tiny())
     adam, *muon = optimisers(network, lr=1e-3, matrix_lr=0.02, weight_decay=0.1)
     names = {id(weight): name for name, weight in network.named_parameters()}
-    matrices = {names[id(weight)] for each in muon for group in each.param_groups for weight in group["params"]}
-    others = {names[id(weight)]: group["weight_decay"] for group in adam.param_groups for weight in group["params"]}
+    matrices = {
+        names[id(weight)] for each in muon for group in each.param_groups for weight in group["params"]
+    }
+    others = {
+        names[id(weight)]: group["weight_decay"] for group in adam.param_groups for weight in group["params"]
+    }
     assert bool(matrices) == (family != "skipgram")
     assert all(network.get_parameter(name).ndim == 2 and not name.startswith(OUTSIDE) for name in matrices)
     assert matrices.isdisjoint(others)
     assert matrices | set(others) == set(names.values())
-    passed = {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith(OUTSIDE)}
+    passed = {
+        name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith(OUTSIDE)
+    }
     assert all(name.endswith("from_hidden.weight") for name in passed), "a state passes these at every step"
     assert not {name for name in matrices if name.endswith("from_hidden.weight")}
     assert all((decay > 0) == (network.get_parameter(name).ndim >= 2) for name, decay in others.items())
@@ -251,7 +259,9 @@ def test_after_the_warm_up_the_rate_never_rises(places):
 
 
 def test_initial_weights():
-    network = families()["gpt"].network(replace(families()["gpt"].config.tiny(), n_layers=8, d_model=60, d_ff=400))
+    network = families()["gpt"].network(
+        replace(families()["gpt"].config.tiny(), n_layers=8, d_model=60, d_ff=400)
+    )
     initialise(network, 8)
     attend = network.layers[3].self_attn
     assert float(attend.to_q.weight.detach().std()) == pytest.approx(0.6 * 60**-0.5, rel=0.1)
@@ -274,12 +284,16 @@ def test_recipes_are_found_by_name():
 def translator_pairs(n: int, seed: int = 1) -> list[tuple[list[int], list[int]]]:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 40, (n, 2))
-    return [([int(i) for i in rng.integers(3, 90, a)], [int(i) for i in rng.integers(3, 90, b)]) for a, b in sizes]
+    return [
+        ([int(i) for i in rng.integers(3, 90, a)], [int(i) for i in rng.integers(3, 90, b)]) for a, b in sizes
+    ]
 
 
 def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monkeypatch):
     monkeypatch.setattr(pairs, "POOL", 2)
-    rows = [([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))]  # each can be told
+    rows = [
+        ([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))
+    ]  # each can be told
     task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     orders, step = [], 0
     for _ in range(2):
@@ -344,7 +358,9 @@ def test_windows_cover_the_stream_once_an_epoch():
             rows, n_tokens = task.batch(step)
             assert rows.shape == ((per_batch, 513) if step % 4 == 3 else (2 * per_batch, 257))
             assert n_tokens == gpt_mini.BATCH_TOKENS
-            assert torch.equal(rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1))  # neighbours in the stream
+            assert torch.equal(
+                rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1)
+            )  # neighbours in the stream
             fresh = rows[:, 0] != rows[:, 1] - 1
             assert not rows[fresh, 0].any()  # the start token, or what stood there
             seen += rows[:, 1:].flatten().tolist()
@@ -403,7 +419,9 @@ def fake(monkeypatch, tmp_path):
 
     made: list[Copies] = []
     config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
-    monkeypatch.setattr(command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)})
+    monkeypatch.setattr(
+        command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)}
+    )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "some.txt").write_text("a\n")
     return made
@@ -428,7 +446,10 @@ def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_pat
     assert command.main([*common, "--from", "copies", "--steps", "2", "--work", str(tmp_path / "other")]) == 0
     record = json.loads((tmp_path / "models/copies/training.json").read_text())
     assert fake[-1].steps == [4, 5] and (record["steps"], record["tokens"]) == (6, first["tokens"] * 6 // 4)
-    assert record["command"] == first["command"] + " && " + record["command"].split(" && ")[1] and "--from copies" in record["command"]
+    assert (
+        record["command"] == first["command"] + " && " + record["command"].split(" && ")[1]
+        and "--from copies" in record["command"]
+    )
     assert [row["step"] for row in record["log"]] == [*(row["step"] for row in first["log"]), 6]
     assert record["log"][-1]["tokens"] == record["tokens"]
     again = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
@@ -436,7 +457,12 @@ def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_pat
 
 
 def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
-    assert command.main(["copies", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path), "--device", "cpu"]) == 2
+    assert (
+        command.main(
+            ["copies", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path), "--device", "cpu"]
+        )
+        == 2
+    )
     assert "some.txt" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         command.main(["copies", "--data", str(tmp_path), "--steps", "3", "--minutes", "1"])
@@ -452,25 +478,39 @@ def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
 @pytest.mark.parametrize("n", [1, ROWS, ROWS + 7])
 def test_cross_entropy_by_rows_is_torchs(n, biased, smoothing):
     torch.manual_seed(n)
-    hidden, table, wanted = torch.randn(n, 5, requires_grad=True), torch.randn(31, 5, requires_grad=True), torch.randint(31, (n,))
+    hidden, table, wanted = (
+        torch.randn(n, 5, requires_grad=True),
+        torch.randn(31, 5, requires_grad=True),
+        torch.randint(31, (n,)),
+    )
     bias = torch.randn(31, requires_grad=True) if biased else None
     learnt = [hidden, table, *([bias] if biased else [])]
     theirs = F.cross_entropy(F.linear(hidden, table, bias), wanted, label_smoothing=smoothing)
     ours = cross_entropy(hidden, table, wanted, bias=bias, smoothing=smoothing)
     torch.testing.assert_close(ours, theirs)
-    for mine, other in zip(torch.autograd.grad(2 * ours, learnt), torch.autograd.grad(2 * theirs, learnt), strict=True):
+    for mine, other in zip(
+        torch.autograd.grad(2 * ours, learnt), torch.autograd.grad(2 * theirs, learnt), strict=True
+    ):
         torch.testing.assert_close(mine, other)
     with torch.no_grad():
-        torch.testing.assert_close(cross_entropy(hidden, table, wanted, bias=bias, smoothing=smoothing), theirs)
+        torch.testing.assert_close(
+            cross_entropy(hidden, table, wanted, bias=bias, smoothing=smoothing), theirs
+        )
 
 
 def test_cross_entropy_in_bfloat16_is_close():
     torch.manual_seed(0)
-    hidden, table, wanted = torch.randn(64, 16, requires_grad=True), torch.randn(50, 16, requires_grad=True), torch.randint(50, (64,))
+    hidden, table, wanted = (
+        torch.randn(64, 16, requires_grad=True),
+        torch.randn(50, 16, requires_grad=True),
+        torch.randint(50, (64,)),
+    )
     exact = cross_entropy(hidden, table, wanted)
     with torch.autocast("cpu", torch.bfloat16):
         rough = cross_entropy(hidden, table, wanted)
     assert rough.dtype == torch.float32 and rough.item() != exact.item()
     assert abs(rough.item() - exact.item()) < 0.02
-    for mine, other in zip(torch.autograd.grad(rough, (hidden, table)), torch.autograd.grad(exact, (hidden, table)), strict=True):
+    for mine, other in zip(
+        torch.autograd.grad(rough, (hidden, table)), torch.autograd.grad(exact, (hidden, table)), strict=True
+    ):
         assert (mine - other).abs().max() < 0.02 * other.abs().max() + 1e-4

@@ -45,7 +45,9 @@ def test_the_best_span_by_brute_force():
         allowed = rng.random(9) > 0.3
         allowed[4] = True
         found = spans(starts, ends, allowed)
-        pairs = {(i, j): starts[i] + ends[j] for i in range(9) for j in range(i, 9) if allowed[i] and allowed[j]}
+        pairs = {
+            (i, j): starts[i] + ends[j] for i in range(9) for j in range(i, 9) if allowed[i] and allowed[j]
+        }
         assert found.best == max(pairs, key=pairs.__getitem__)
         assert found.start.sum() == pytest.approx(1) and found.end.sum() == pytest.approx(1)
         assert found.probability == pytest.approx(found.start[found.best[0]] * found.end[found.best[1]])
@@ -62,7 +64,9 @@ def test_heads_are_one_linear_map_each():
     torch.manual_seed(0)
     net = BERT(replace(BERTConfig.tiny(), n_classes=4, n_tags=5, answers=True))
     hidden = torch.randn(2, 6, 33)
-    torch.testing.assert_close(net.classes(hidden), F.linear(hidden[:, 0], net.to_classes.weight, net.to_classes.bias))
+    torch.testing.assert_close(
+        net.classes(hidden), F.linear(hidden[:, 0], net.to_classes.weight, net.to_classes.bias)
+    )
     torch.testing.assert_close(net.tags(hidden), F.linear(hidden, net.to_tags.weight, net.to_tags.bias))
     assert net.answer(hidden).shape == (2, 6, 2) and net.to_answer.weight.shape == (2, 33)
     hidden.requires_grad_()
@@ -79,17 +83,25 @@ def test_heads_are_one_linear_map_each():
 
 def test_texts_are_read_as_they_are_labelled(body):
     read = body.tokenizer
-    for item, example in zip(grammar.questions(20, 3, "train"), GOALS["answers"].examples(read, 20, 3, "train"), strict=True):
+    for item, example in zip(
+        grammar.questions(20, 3, "train"), GOALS["answers"].examples(read, 20, 3, "train"), strict=True
+    ):
         first, last = example.wanted
         assert read.decode(example.ids[first : last + 1].tolist()).lower() == item.answer.lower()
         assert (example.segments[first : last + 1] == 1).all()
-    for item, example in zip(grammar.tagged(20, 3, "train"), GOALS["tags"].examples(read, 20, 3, "train"), strict=True):
+    for item, example in zip(
+        grammar.tagged(20, 3, "train"), GOALS["tags"].examples(read, 20, 3, "train"), strict=True
+    ):
         assert [grammar.TAGS[tag] for tag in example.wanted if tag != NONE] == list(item.tags)
         assert len(example.ids) == len(example.wanted) == len(example.segments)
     pair = GOALS["pairs"].examples(read, 1, 3, "train")[0]
     item = grammar.pairs(1, 3, "train")[0]
     run = body.run(item.first, pair=item.second)
-    assert run.ids == tuple(pair.ids) and run.segments == tuple(pair.segments) and grammar.RELATIONS[pair.wanted[0]] == item.label
+    assert (
+        run.ids == tuple(pair.ids)
+        and run.segments == tuple(pair.segments)
+        and grammar.RELATIONS[pair.wanted[0]] == item.label
+    )
 
 
 def test_losses_by_hand(body):
@@ -121,17 +133,24 @@ def test_what_learns_moves_and_nothing_else(body, goal, learns):
             assert torch.equal(weight, old[name]), name
     moved = tuning.moved(model, body, job)
     expected = sum(w.numel() for name, w in model.network.named_parameters() if name.startswith(HEADS))
-    expected += sum(w.numel() for i in range(6 - min(learns, 6), 6) for w in model.network.layers[i].parameters())
+    expected += sum(
+        w.numel() for i in range(6 - min(learns, 6), 6) for w in model.network.layers[i].parameters()
+    )
     expected += sum(w.numel() for w in model.network.embed.parameters()) if learns == ALL else 0
     assert moved.learning == expected == sum(w.numel() for w in found[-1][1].values())
-    assert [far > 0 for far in moved.layers] == [i >= 6 - learns for i in range(6)] and (moved.body > 0) == (learns > 0)
+    assert [far > 0 for far in moved.layers] == [i >= 6 - learns for i in range(6)] and (moved.body > 0) == (
+        learns > 0
+    )
 
 
 def test_frozen_weights_have_no_gradient(body):
     network = tuning.headed(TUNINGS["opinions-frozen"], body)
     rows = collated(GOALS["opinions"].examples(body.tokenizer, 4, 0, "train"), 0)
     GOALS["opinions"].loss(GOALS["opinions"].scores(network, rows.batch), rows.wanted).backward()
-    assert {name for name, weight in network.named_parameters() if weight.grad is not None} == {"to_classes.weight", "to_classes.bias"}
+    assert {name for name, weight in network.named_parameters() if weight.grad is not None} == {
+        "to_classes.weight",
+        "to_classes.bias",
+    }
     assert all(not weight.requires_grad for weight in body.network.parameters())
 
 
@@ -153,7 +172,10 @@ def test_a_tuned_model_runs_as_any_other(body):
     model = tuning.model(job, found[-1][1], "mine", of=body)
     run = model.run("Who found the key?", pair="Anna found the key.")
     assert run.answer.shape == (len(run.ids), 2) and run.trace.axes("answer") == ("pos", "edge")
-    np.testing.assert_array_equal(run.attention().weights, body.run("Who found the key?", pair="Anna found the key.").attention().weights)
+    np.testing.assert_array_equal(
+        run.attention().weights,
+        body.run("Who found the key?", pair="Anna found the key.").attention().weights,
+    )
     with pytest.raises(InputError, match="not those of"):
         tuning.model(TUNINGS["tags-frozen"], found[-1][1], "mine", of=body)
 
@@ -181,12 +203,16 @@ def test_recorded_runs_open_and_are_as_good_as_they_say(name):
     with torch.inference_mode():
         right = goal.right(goal.scores(model.network, rows.batch), rows.wanted)
     assert right.mean() == pytest.approx(run.reports[-1].right, abs=0.03)
-    if name != "opinions-frozen":  # from what a frozen body says of a sentence, no head can tell an opinion: chance, as the page says
+    if (
+        name != "opinions-frozen"
+    ):  # from what a frozen body says of a sentence, no head can tell an opinion: chance, as the page says
         assert run.reports[-1].loss < run.reports[0].loss
 
 
 def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():
-    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "2"])
+    trainer = Trainer(
+        lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "2"]
+    )
     name = trainer.start("me", "opinions-frozen")
     end = time.monotonic() + 120
     while not (now := trainer.progress("me")).over:

@@ -28,10 +28,26 @@ def test_swaps_make_any_order():
 
 
 def test_the_criteria_fall_as_the_slides_say():
-    found = {name: judge(name, code, 5, 20) for name, code in ideas.candidates(np.random.default_rng(0).normal(size=(64, 8))).items()}
-    kept = {name: "".join("x" if getattr(verdict, leaf) else "-" for leaf in CRITERIA.values()) for name, verdict in found.items()}
-    assert kept == {"none": "-xxxx", "fraction": "x-xxx", "integer": "xx-xx", "sinusoid": "xxxxx", "sinusoid, i/d": "xxxx-", "learned": "xx-x-"}
-    assert ideas.grounds(found["fraction"], 5, 20)[1] == "0.25 or 0.05 a step" and ideas.grounds(found["learned"], 5, 20)[2] == "the table ends"
+    found = {
+        name: judge(name, code, 5, 20)
+        for name, code in ideas.candidates(np.random.default_rng(0).normal(size=(64, 8))).items()
+    }
+    kept = {
+        name: "".join("x" if getattr(verdict, leaf) else "-" for leaf in CRITERIA.values())
+        for name, verdict in found.items()
+    }
+    assert kept == {
+        "none": "-xxxx",
+        "fraction": "x-xxx",
+        "integer": "xx-xx",
+        "sinusoid": "xxxxx",
+        "sinusoid, i/d": "xxxx-",
+        "learned": "xx-x-",
+    }
+    assert (
+        ideas.grounds(found["fraction"], 5, 20)[1] == "0.25 or 0.05 a step"
+        and ideas.grounds(found["learned"], 5, 20)[2] == "the table ends"
+    )
 
 
 def test_hands_are_the_angles_of_the_sinusoids():
@@ -39,11 +55,16 @@ def test_hands_are_the_angles_of_the_sinusoids():
     angles, vector = ideas.hands(formula, 7), formula.table(8)[7]
     np.testing.assert_allclose(vector[::2], np.sin(angles), atol=1e-12)
     np.testing.assert_allclose(vector[1::2], np.cos(angles), atol=1e-12)
-    np.testing.assert_allclose(ideas.hands(formula, 9) - ideas.hands(formula, 4), ideas.hands(formula, 5), atol=1e-12)
+    np.testing.assert_allclose(
+        ideas.hands(formula, 9) - ideas.hands(formula, 4), ideas.hands(formula, 5), atol=1e-12
+    )
 
 
 def test_the_thread_keeps_distances_of_a_plane():
-    plane = np.random.default_rng(1).normal(size=(11, 2)) @ np.linalg.qr(np.random.default_rng(2).normal(size=(5, 2)))[0].T
+    plane = (
+        np.random.default_rng(1).normal(size=(11, 2))
+        @ np.linalg.qr(np.random.default_rng(2).normal(size=(5, 2)))[0].T
+    )
     places, share = ideas.thread(plane)
     far = np.linalg.norm(plane[:, None] - plane[None], axis=-1)
     np.testing.assert_allclose(np.linalg.norm(places[:, None] - places[None], axis=-1), far, atol=1e-9)
@@ -56,10 +77,18 @@ def test_gpt_s_surprise_is_the_cross_entropy_under_each_way():
     found = analysis.unplaced(model, TEXT, 3)
     ids = torch.tensor(model.run(TEXT).ids)
     table = model.network.embed["position"].weight[: len(ids)]
-    for way, rows in {analysis.AS_TRAINED: table, analysis.REMOVED: 0 * table, analysis.SHUFFLED: table[list(analysis.shuffle(0, len(ids), 3))]}.items():
+    for way, rows in {
+        analysis.AS_TRAINED: table,
+        analysis.REMOVED: 0 * table,
+        analysis.SHUFFLED: table[list(analysis.shuffle(0, len(ids), 3))],
+    }.items():
         run = model.run(TEXT, edits=[edits.Patch("embed.position", rows, ("test", way))])
-        assert found.ways[way].surprise == pytest.approx(float(F.cross_entropy(torch.tensor(run.logits[:-1]), ids[1:])), abs=1e-4)
-        np.testing.assert_allclose(found.ways[way].pattern, run.attention("causal").weights[found.head], atol=1e-5)
+        assert found.ways[way].surprise == pytest.approx(
+            float(F.cross_entropy(torch.tensor(run.logits[:-1]), ids[1:])), abs=1e-4
+        )
+        np.testing.assert_allclose(
+            found.ways[way].pattern, run.attention("causal").weights[found.head], atol=1e-5
+        )
     assert np.diagonal(found.ways[analysis.AS_TRAINED].pattern, -1)[1:].mean() > 0.4
 
 
@@ -68,12 +97,23 @@ def test_bert_s_surprise_hides_each_word_in_turn():
     run = model.run(TEXT)
     by_hand = []
     for place in range(1, len(run.ids) - 1):
-        hole = edits.ReplaceToken("embed.token", place, "[MASK]", model.network.embed["token"].weight[model.tokenizer.mask])
-        by_hand.append(float(F.cross_entropy(torch.tensor(model.run(TEXT, edits=[hole]).logits[place]), torch.tensor(run.ids[place]))))
+        hole = edits.ReplaceToken(
+            "embed.token", place, "[MASK]", model.network.embed["token"].weight[model.tokenizer.mask]
+        )
+        by_hand.append(
+            float(
+                F.cross_entropy(
+                    torch.tensor(model.run(TEXT, edits=[hole]).logits[place]), torch.tensor(run.ids[place])
+                )
+            )
+        )
     np.testing.assert_allclose(analysis.hidden_surprises(model, TEXT), by_hand, atol=1e-3)
     found = analysis.unplaced(model, TEXT, 0)
     assert found.ways[analysis.AS_TRAINED].surprise == pytest.approx(np.mean(by_hand), abs=1e-3)
-    assert found.hidden == "saw" and found.ways[analysis.SHUFFLED].surprise > found.ways[analysis.AS_TRAINED].surprise
+    assert (
+        found.hidden == "saw"
+        and found.ways[analysis.SHUFFLED].surprise > found.ways[analysis.AS_TRAINED].surprise
+    )
 
 
 def test_a_translator_without_positions_forgets_who_saw_whom():
@@ -82,7 +122,9 @@ def test_a_translator_without_positions_forgets_who_saw_whom():
     target = found.ways[analysis.AS_TRAINED].says[0][0]
     bare = model.run(TEXT, target=target, edits=[edits.NoPositions("encoder.embed.position")])
     ids = [*bare.ids[1:], model.tokenizer.end]
-    assert found.ways[analysis.REMOVED].surprise == pytest.approx(float(F.cross_entropy(torch.tensor(bare.logits), torch.tensor(ids))), abs=1e-4)
+    assert found.ways[analysis.REMOVED].surprise == pytest.approx(
+        float(F.cross_entropy(torch.tensor(bare.logits), torch.tensor(ids))), abs=1e-4
+    )
     other = model.run("The man saw the dog.", edits=[edits.NoPositions("encoder.embed.position")])
     if [*map(str.lower, bare.source.tokens)] == [*map(str.lower, model.run(TEXT).source.tokens)]:
         assert found.ways[analysis.REMOVED].says[0][0] == other.target_text
@@ -93,10 +135,16 @@ def test_twins_are_equal_without_positions_in_bert_and_not_under_a_mask():
     bare = analysis.twins(bert.run(TEXT, edits=[edits.NoPositions("embed.position")]), 1, 4)
     assert bare.max() < 1e-5 and len(bare) == bert.config.n_layers + 1
     states = bert.run(TEXT).hidden()
-    expected = np.linalg.norm(states[-1, 1] - states[-1, 4]) / (np.linalg.norm(states[-1, 1]) + np.linalg.norm(states[-1, 4])) * 2
+    expected = (
+        np.linalg.norm(states[-1, 1] - states[-1, 4])
+        / (np.linalg.norm(states[-1, 1]) + np.linalg.norm(states[-1, 4]))
+        * 2
+    )
     assert analysis.twins(bert.run(TEXT), 1, 4)[-1] == pytest.approx(expected, abs=1e-5) and expected > 0.1
     run = gpt.run("so so so so", edits=[edits.NoPositions("embed.position")])
-    assert run.tokens[1] == run.tokens[3] and analysis.twins(run, 1, 3)[0] == 0 < analysis.twins(run, 1, 3)[-1]
+    assert (
+        run.tokens[1] == run.tokens[3] and analysis.twins(run, 1, 3)[0] == 0 < analysis.twins(run, 1, 3)[-1]
+    )
 
 
 def test_one_token_has_no_order():

@@ -23,11 +23,18 @@ from core.training.recipes import vectors_mini
 from core.training.recipes.vectors_mini import RECIPE, Surroundings, encoded, pairs
 
 CPU = torch.device("cpu")
-TEXT = ["The king sat by the queen.", "A man saw a woman by the sea, the king saw it.", "=== book", "the queen saw the man"]
+TEXT = [
+    "The king sat by the queen.",
+    "A man saw a woman by the sea, the king saw it.",
+    "=== book",
+    "the queen saw the man",
+]
 
 
 def tokenizer(n_vocab: int = 29) -> Tokenizer:
-    return Tokenizer(whole_words((line for line in TEXT if not line.startswith("=")), n_vocab), **vectors_mini.IDS)
+    return Tokenizer(
+        whole_words((line for line in TEXT if not line.startswith("=")), n_vocab), **vectors_mini.IDS
+    )
 
 
 def surroundings() -> Surroundings:
@@ -101,7 +108,9 @@ def test_it_learns(tmp_path):
     before = task.check(families()[made.family].network(made.config).requires_grad_(False))["valid_nats"]
     outcome = train(made, task, Plan(work=tmp_path, steps=200, quiet=True), CPU)
     counts = task.train[task.train.sum(1) > 0]
-    floor = -float((counts * (counts / counts.sum(1, keepdim=True)).clamp_min(1e-30).log()).sum() / counts.sum())
+    floor = -float(
+        (counts * (counts / counts.sum(1, keepdim=True)).clamp_min(1e-30).log()).sum() / counts.sum()
+    )
     after = outcome.log[-1]["loss"]
     assert before == pytest.approx(math.log(len(task.tokenizer)), abs=0.05)
     assert floor < after < (before + floor) / 2
@@ -112,7 +121,9 @@ def test_it_learns(tmp_path):
 
 def test_the_nearest_are_those_of_a_loop_over_cosines():
     table = np.random.default_rng(1).normal(size=(40, 6))
-    by_hand = sorted(range(40), key=lambda i: -float(table[i] @ table[7]) / math.hypot(*table[i]) / math.hypot(*table[7]))
+    by_hand = sorted(
+        range(40), key=lambda i: -float(table[i] @ table[7]) / math.hypot(*table[i]) / math.hypot(*table[7])
+    )
     assert [row for row, _ in nearest(table, table[7], 10)] == by_hand[:10]
     assert by_hand[0] == 7 and nearest(table, table[7], 1)[0][1] == pytest.approx(1)
     assert [row for row, _ in nearest(table, table[7], 3, without=by_hand[:2])] == by_hand[2:5]
@@ -120,7 +131,13 @@ def test_the_nearest_are_those_of_a_loop_over_cosines():
 
 
 ROYAL, MALE, FEMALE, PERSON = np.eye(4)
-MEANING = {"king": ROYAL + MALE, "queen": ROYAL + FEMALE, "man": PERSON + MALE, "woman": PERSON + FEMALE, "sea": PERSON + ROYAL}
+MEANING = {
+    "king": ROYAL + MALE,
+    "queen": ROYAL + FEMALE,
+    "man": PERSON + MALE,
+    "woman": PERSON + FEMALE,
+    "sea": PERSON + ROYAL,
+}
 
 
 def royal() -> Model:
@@ -134,15 +151,25 @@ def royal() -> Model:
 def test_king_minus_man_plus_woman_is_queen_where_meaning_is_exact(tmp_path: Path):
     made = royal()
     table = made.network.embed["token"].weight.numpy()
-    king, man, woman, queen = (made.tokenizer.encode(word).ids[0] for word in ("king", "man", "woman", "queen"))
+    king, man, woman, queen = (
+        made.tokenizer.encode(word).ids[0] for word in ("king", "man", "woman", "queen")
+    )
     there = sum_of(table, (king, woman), (man,))
     assert nearest(table, there, 1) == [(queen, pytest.approx(1, abs=1e-6))]
     file = tmp_path / "pairs.tsv"
-    file.write_text("group\tfirst\tsecond\nroyal\tman\tking\nroyal\twoman\tqueen\nroyal\tking\tdragon\n", encoding="utf-8")
+    file.write_text(
+        "group\tfirst\tsecond\nroyal\tman\tking\nroyal\twoman\tqueen\nroyal\tking\tdragon\n", encoding="utf-8"
+    )
     found = evaluate(made, file)
     assert found["items"] == 2 and found["unknown"] == 1
-    assert found["analogy_top1"] == 1.0 and found["median_rank"] == 1.0 and found["top1_by_group"] == {"royal": 1.0}
-    assert found["queen_rank"] == found["queen_rank_of_all"] == 1.0 and found["queen_cosine"] == pytest.approx(1, abs=1e-4)
+    assert (
+        found["analogy_top1"] == 1.0
+        and found["median_rank"] == 1.0
+        and found["top1_by_group"] == {"royal": 1.0}
+    )
+    assert found["queen_rank"] == found["queen_rank_of_all"] == 1.0 and found[
+        "queen_cosine"
+    ] == pytest.approx(1, abs=1e-4)
 
 
 def test_a_wrong_table_is_told_apart(tmp_path: Path):

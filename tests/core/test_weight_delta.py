@@ -28,7 +28,11 @@ def taught(body, name, size=0.05):
     found = {}
     for key, weight in tuning.headed(TUNINGS[name], body).named_parameters():
         if weight.requires_grad:
-            noise = torch.randn(weight.shape, generator=rng) * weight.detach().std(correction=0).clamp(min=1e-3) * size
+            noise = (
+                torch.randn(weight.shape, generator=rng)
+                * weight.detach().std(correction=0).clamp(min=1e-3)
+                * size
+            )
             noise[40:] *= not key.startswith("embed.token")
             found[key] = weight.detach() + noise
     return found
@@ -36,8 +40,14 @@ def taught(body, name, size=0.05):
 
 def test_a_movement_comes_back_within_half_a_step():
     rng = torch.Generator().manual_seed(1)
-    before = {"w": torch.randn(6, 8, generator=rng), "odd": torch.randn(3, 5, generator=rng), "b": torch.randn(8, generator=rng)}
-    after = {name: weight + 0.1 * torch.randn(weight.shape, generator=rng) for name, weight in before.items()} | {"new": torch.randn(2, 8, generator=rng)}
+    before = {
+        "w": torch.randn(6, 8, generator=rng),
+        "odd": torch.randn(3, 5, generator=rng),
+        "b": torch.randn(8, generator=rng),
+    }
+    after = {
+        name: weight + 0.1 * torch.randn(weight.shape, generator=rng) for name, weight in before.items()
+    } | {"new": torch.randn(2, 8, generator=rng)}
     after["w"][2] = before["w"][2]
     kept = movement(after, before)
     back = moved_by(kept, before)
@@ -56,9 +66,14 @@ def test_a_tuned_model_read_back_says_what_it_said(body, tmp_path):
     weights = taught(body, "tags-full")
     kept = movement(weights, body.network.state_dict())
     assert kept["embed.token.weight" + ROWS].tolist() == list(range(40))
-    assert sum(tensor.numel() * tensor.element_size() for tensor in kept.values()) < 0.1 * sum(4 * weight.numel() for weight in weights.values())
+    assert sum(tensor.numel() * tensor.element_size() for tensor in kept.values()) < 0.1 * sum(
+        4 * weight.numel() for weight in weights.values()
+    )
     job = TUNINGS["tags-full"]
-    trained, back = (tuning.model(job, found, "mine", of=body) for found in (weights, moved_by(kept, body.network.state_dict())))
+    trained, back = (
+        tuning.model(job, found, "mine", of=body)
+        for found in (weights, moved_by(kept, body.network.state_dict()))
+    )
     text = "Her light walk was not light."
     before, one, two = (np.asarray(model.run(text).hidden()) for model in (body, trained, back))
     assert np.linalg.norm(one[-1] - two[-1]) < 0.25 * np.linalg.norm(one[-1] - before[-1])
@@ -66,7 +81,9 @@ def test_a_tuned_model_read_back_says_what_it_said(body, tmp_path):
     assert moved[1].body == pytest.approx(moved[0].body, rel=0.02) and moved[0].embeddings > 0
 
 
-def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_read(body, tmp_path, monkeypatch):
+def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_read(
+    body, tmp_path, monkeypatch
+):
     """C090: what is read back of a frozen run has every bit of the body."""
     monkeypatch.setattr(tuning, "CHECKED", 24)
     for name in ("opinions-frozen", "opinions-full"):
@@ -77,29 +94,49 @@ def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_re
         (rows,) = tuning.checked(GOALS["opinions"], model.tokenizer, 0)
         with torch.inference_mode():
             scores = GOALS["opinions"].scores(model.network, rows.batch)
-        assert run.reports[-1].right == pytest.approx(float(GOALS["opinions"].right(scores, rows.wanted).mean()), abs=1e-5)
-        assert run.reports[-1].loss == pytest.approx(float(GOALS["opinions"].loss(scores, rows.wanted)), abs=1e-4)
+        assert run.reports[-1].right == pytest.approx(
+            float(GOALS["opinions"].right(scores, rows.wanted).mean()), abs=1e-5
+        )
+        assert run.reports[-1].loss == pytest.approx(
+            float(GOALS["opinions"].loss(scores, rows.wanted)), abs=1e-4
+        )
         size = sum(path.stat().st_size for path in run.folder.iterdir())
         if job.frozen:
-            assert set(load_file(run.folder / tuning.WEIGHTS)) == {"to_classes.weight", "to_classes.bias"} and size < 8_000
+            assert (
+                set(load_file(run.folder / tuning.WEIGHTS)) == {"to_classes.weight", "to_classes.bias"}
+                and size < 8_000
+            )
             old = body.network.state_dict()
-            assert all(torch.equal(weight, old[key]) for key, weight in model.network.state_dict().items() if key in old)
+            assert all(
+                torch.equal(weight, old[key])
+                for key, weight in model.network.state_dict().items()
+                if key in old
+            )
         else:
             assert size < 3_500_000
 
 
 def test_what_tuning_changed_in_a_run(body):
-    frozen, full = (tuning.model(TUNINGS[name], taught(body, name), name, of=body) for name in ("opinions-frozen", "opinions-full"))
+    frozen, full = (
+        tuning.model(TUNINGS[name], taught(body, name), name, of=body)
+        for name in ("opinions-frozen", "opinions-full")
+    )
     text = "The soup was not awful."
     before = body.run(text)
     assert not attention_change(before, frozen.run(text)).any()
     change = attention_change(before, full.run(text))
     assert change.shape == (6, 8) and change.all()
-    assert change[3, 5] == np.abs(full.run(text).attention().weights[3, 5] - before.attention().weights[3, 5]).max()
+    assert (
+        change[3, 5]
+        == np.abs(full.run(text).attention().weights[3, 5] - before.attention().weights[3, 5]).max()
+    )
     with pytest.raises(InputError, match="same text"):
         attention_change(before, full.run("The soup."))
     chances = softmax(full.run(text).classes)
-    assert said(full.run(text), GOALS["opinions"].labels) == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {percent(chances.max())}"
+    assert (
+        said(full.run(text), GOALS["opinions"].labels)
+        == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {percent(chances.max())}"
+    )
     tags = tuning.model(TUNINGS["tags-frozen"], taught(body, "tags-frozen"), "tags", of=body)
     assert len(said(tags.run("We ate."), GOALS["tags"].labels).split(", ")) == 3
     answers = tuning.model(TUNINGS["answers-frozen"], taught(body, "answers-frozen"), "answers", of=body)

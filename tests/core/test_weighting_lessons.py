@@ -61,9 +61,25 @@ def test_bits_of_words_add_up_to_the_surprise_of_the_sentence():
 
 
 def test_shapes_cover_what_counting_and_circles_say():
-    square = Scene(4, 3, (Shape("ground", "#000000", ((0, 0), (4, 0), (4, 3), (0, 3))), Shape("box", "#ffffff", ((1, 1), (3, 1), (3, 2), (1, 2)))), "")
+    square = Scene(
+        4,
+        3,
+        (
+            Shape("ground", "#000000", ((0, 0), (4, 0), (4, 3), (0, 3))),
+            Shape("box", "#ffffff", ((1, 1), (3, 1), (3, 2), (1, 2))),
+        ),
+        "",
+    )
     assert square.pixels(10)[..., 0].sum() == 2 * 1 * 100
-    disc = Scene(4, 4, (Shape("ground", "#000000", ((0, 0), (4, 0), (4, 4), (0, 4))), Shape("disc", "#ffffff", ((2, 2), (1, 1.5)), round=True)), "")
+    disc = Scene(
+        4,
+        4,
+        (
+            Shape("ground", "#000000", ((0, 0), (4, 0), (4, 4), (0, 4))),
+            Shape("disc", "#ffffff", ((2, 2), (1, 1.5)), round=True),
+        ),
+        "",
+    )
     assert (disc.top(60) == 1).mean() * 16 == pytest.approx(np.pi * 1.5, rel=2e-3)
 
 
@@ -97,7 +113,9 @@ def test_the_mean_of_draws_nears_the_soft_read_within_four_standard_errors(readi
 
 def test_the_expected_distance_is_that_of_many_lots(reading):
     values, _, weights = reading
-    squares = [maths.running(weights, values, maths.draw(weights, 50, lot)).distance[-1] ** 2 for lot in range(400)]
+    squares = [
+        maths.running(weights, values, maths.draw(weights, 50, lot)).distance[-1] ** 2 for lot in range(400)
+    ]
     expect = maths.running(weights, values, maths.draw(weights, 50, 0)).expect[-1] ** 2
     assert np.mean(squares) == pytest.approx(expect, abs=4 * np.std(squares) / 20)
 
@@ -105,9 +123,14 @@ def test_the_expected_distance_is_that_of_many_lots(reading):
 def test_the_soft_gradient_is_autograds_and_argmax_has_none(reading):
     values, scores, weights = reading
     w = np.array([0.2, -0.7, 1.1])
-    np.testing.assert_allclose(maths.gradient(weights, values @ w), maths.autograd(scores, values, w), atol=1e-12)
+    np.testing.assert_allclose(
+        maths.gradient(weights, values @ w), maths.autograd(scores, values, w), atol=1e-12
+    )
     step = 1e-6 * np.eye(7)
-    difference = [(maths.softmax(scores + one) @ values @ w - maths.softmax(scores - one) @ values @ w) / 2e-6 for one in step]
+    difference = [
+        (maths.softmax(scores + one) @ values @ w - maths.softmax(scores - one) @ values @ w) / 2e-6
+        for one in step
+    ]
     np.testing.assert_allclose(maths.gradient(weights, values @ w), difference, atol=1e-8)
     assert np.abs(maths.gradient(weights, values @ w)).max() > 1e-3
     assert maths.autograd(scores, values, w, hard=True) is None
@@ -129,4 +152,6 @@ def test_reinforce_is_right_in_expectation_for_every_baseline(reading, baseline)
 def test_the_baseline_saves_variance(reading):
     values, _, weights = reading
     told = maths.learning(weights, values.sum(1) + 3, maths.draw(weights, 10, 0))
-    assert told.saved > 2 and told.saved == pytest.approx((told.plain_deviation**2).sum() / (told.based_deviation**2).sum())
+    assert told.saved > 2 and told.saved == pytest.approx(
+        (told.plain_deviation**2).sum() / (told.based_deviation**2).sum()
+    )

@@ -22,13 +22,52 @@ LINES = [
 BACKEND = wordpiece(LINES, 110)
 TOK = Tokenizer(BACKEND, pad=0, start=2, end=3, mask=4)
 FAMILY = "\U0001f469‍\U0001f469‍\U0001f467"
-PIECES = ["cat", "Cat", "WALKING", " ", "\n", "'s", "é", "e\u0301", "\u0301", "İ", "ẞ", "ﬁ", "🎉", FAMILY, "中", "日本", "한국", "\x00",
-          "\u00a0", "\u200d", "[SEP]", "[mask]", "didn't", "-", "12", "’"]  # fmt: skip
+PIECES = [
+    "cat",
+    "Cat",
+    "WALKING",
+    " ",
+    "\n",
+    "'s",
+    "é",
+    "e\u0301",
+    "\u0301",
+    "İ",
+    "ẞ",
+    "ﬁ",
+    "🎉",
+    FAMILY,
+    "中",
+    "日本",
+    "한국",
+    "\x00",
+    "\u00a0",
+    "\u200d",
+    "[SEP]",
+    "[mask]",
+    "didn't",
+    "-",
+    "12",
+    "’",
+]
 texts = st.one_of(st.text(max_size=40), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 
 
 def hard(test):
-    for text in ("", " ", "  a  b ", "\x00", FAMILY, "İİ", "\u0301a", "e\u0301\u0301 ñ", "한", "中a中", "[UNK]", "a\u0378b"):
+    for text in (
+        "",
+        " ",
+        "  a  b ",
+        "\x00",
+        FAMILY,
+        "İİ",
+        "\u0301a",
+        "e\u0301\u0301 ñ",
+        "한",
+        "中a中",
+        "[UNK]",
+        "a\u0378b",
+    ):
         test = example(text=text)(test)
     return settings(max_examples=150, deadline=None)(given(text=texts)(test))
 
@@ -156,7 +195,9 @@ def test_it_survives_saving_here_and_in_the_library(tmp_path):
         assert other(text)["input_ids"] == [2, *TOK.encode(text).ids, 3]
 
 
-@pytest.mark.parametrize("text", ["the cat sat " * 1667, "a" * LONGEST, "🎉 " * (LONGEST // 2)], ids=["words", "a", "emoji"])
+@pytest.mark.parametrize(
+    "text", ["the cat sat " * 1667, "a" * LONGEST, "🎉 " * (LONGEST // 2)], ids=["words", "a", "emoji"]
+)
 def test_the_longest_text_is_read_fast_and_a_longer_one_refused(text):
     text = text[:LONGEST]
     begun = time.process_time()

@@ -83,7 +83,12 @@ def alike(run, other, tolerance=SAME):
         f"layer.{i}.self_attn.{name}" for i in range(n) for name in OURS_ALONE
     }
     assert np.abs(run.hidden()[:n] - np.stack(other["hidden"][:n])).max() <= tolerance
-    assert np.abs(run.attention().weights - np.stack([other[f"layer.{i}.self_attn.pattern"] for i in range(n)])).max() <= tolerance
+    assert (
+        np.abs(
+            run.attention().weights - np.stack([other[f"layer.{i}.self_attn.pattern"] for i in range(n)])
+        ).max()
+        <= tolerance
+    )
 
 
 def swapped(opened, first, second):
@@ -95,7 +100,9 @@ def swapped(opened, first, second):
 
 def narrowed(written, tmp_path, model, dtype):
     """The folder with its numbers stored in another format, and the model with the same loss of digits."""
-    folder = variant(written, tmp_path, lambda state: {name: value.to(dtype) for name, value in state.items()})
+    folder = variant(
+        written, tmp_path, lambda state: {name: value.to(dtype) for name, value in state.items()}
+    )
     return folder, copy.deepcopy(model).to(dtype).float()
 
 
@@ -105,7 +112,9 @@ def variant(written, tmp_path, weights=None, config=None):
     shutil.copytree(written, folder)
     if weights is not None:
         state = weights(load_file(folder / "model.safetensors"))
-        save_file({name: value.contiguous().clone() for name, value in state.items()}, folder / "model.safetensors")
+        save_file(
+            {name: value.contiguous().clone() for name, value in state.items()}, folder / "model.safetensors"
+        )
     if config is not None:
         held = json.loads((folder / "config.json").read_text())
         held = {name: value for name, value in (held | config).items() if value != "absent"}

@@ -9,7 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from parity import SAME, SWAPS, alike, by_head, first_divergence, narrowed, of_row, redraw, swapped, variant, watched
+from parity import (
+    SAME,
+    SWAPS,
+    alike,
+    by_head,
+    first_divergence,
+    narrowed,
+    of_row,
+    redraw,
+    swapped,
+    variant,
+    watched,
+)
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -44,8 +56,15 @@ def backend():
 @pytest.fixture(scope="module")
 def bert(backend):
     config = BertConfig(
-        num_hidden_layers=3, num_attention_heads=3, hidden_size=33, intermediate_size=41, max_position_embeddings=61,
-        vocab_size=backend.get_vocab_size() + 2, attn_implementation="eager", layer_norm_eps=3e-4)  # fmt: skip
+        num_hidden_layers=3,
+        num_attention_heads=3,
+        hidden_size=33,
+        intermediate_size=41,
+        max_position_embeddings=61,
+        vocab_size=backend.get_vocab_size() + 2,
+        attn_implementation="eager",
+        layer_norm_eps=3e-4,
+    )
     return redraw(BertForPreTraining(config))
 
 
@@ -77,7 +96,11 @@ def reference(model, runs):
         for i, block in enumerate(body.encoder.layer):
             here, attention = f"layer.{i}", block.attention
             keep(block, f"{here}.resid_in", before=True)
-            for name, part in (("q", attention.self.query), ("k", attention.self.key), ("v", attention.self.value)):
+            for name, part in (
+                ("q", attention.self.query),
+                ("k", attention.self.key),
+                ("v", attention.self.value),
+            ):
                 keep(part, f"{here}.self_attn.{name}", heads)
             keep(attention.output.dense, f"{here}.self_attn.heads", heads, before=True)
             keep(attention.output.dense, f"{here}.self_attn.out")
@@ -95,7 +118,13 @@ def reference(model, runs):
         keep(body.pooler, "pooler.out")
         real = torch.tensor([[int(place < run.side.n_real) for place in range(len(run.ids))] for run in runs])
         ids, segments = (torch.tensor([getattr(run, name) for run in runs]) for name in ("ids", "segments"))
-        out = model(ids, attention_mask=real, token_type_ids=segments, output_attentions=True, output_hidden_states=True)
+        out = model(
+            ids,
+            attention_mask=real,
+            token_type_ids=segments,
+            output_attentions=True,
+            output_hidden_states=True,
+        )
     found |= {"logits": out.prediction_logits, "next_sentence": out.seq_relationship_logits}
     return [of_row(found, out, row) for row in range(len(runs))]
 
@@ -128,7 +157,12 @@ def agree(folder, model, tolerance=SAME, heads=("logits", "pooled", "next_senten
 
 def test_bert_gives_the_same_numbers_at_every_path(written, bert):
     opened = agree(written, bert)
-    assert (opened.family, opened.config.activation, opened.config.eps, opened.config.n_segments) == ("bert", "gelu", 3e-4, 2)
+    assert (opened.family, opened.config.activation, opened.config.eps, opened.config.n_segments) == (
+        "bert",
+        "gelu",
+        3e-4,
+        2,
+    )
     tokenizer = opened.tokenizer
     assert (tokenizer.pad, tokenizer.start, tokenizer.end, tokenizer.mask) == (0, 2, 3, 4)
     assert opened.run(TEXT, pair=PAIR).tokens[:4] == ("[CLS]", "the", "animal", "didn")
@@ -158,7 +192,9 @@ def test_a_causal_mask_is_seen(written, bert, monkeypatch):
 def test_padding_that_is_read_is_seen(written, bert, monkeypatch):
     monkeypatch.setattr("core.masks.not_padding", lambda real: torch.ones_like(real)[:, None, None])
     runs = open_model(written).run_many(TEXTS, pairs=PAIRS)
-    long, short = (first_divergence(run, other) for run, other in zip(runs, reference(bert, runs), strict=True))
+    long, short = (
+        first_divergence(run, other) for run, other in zip(runs, reference(bert, runs), strict=True)
+    )
     assert long is None
     assert short.startswith("layer.0.self_attn.pattern")
 
@@ -206,11 +242,15 @@ def test_a_changed_parameter_is_seen_where_it_acts(written, bert, name, change, 
 
 
 def test_the_other_gelu_is_seen(written, bert, tmp_path):
-    assert faulty(open_model(variant(written, tmp_path, config={"hidden_act": "gelu_new"})), bert).startswith("layer.0.ffn.act")
+    assert faulty(open_model(variant(written, tmp_path, config={"hidden_act": "gelu_new"})), bert).startswith(
+        "layer.0.ffn.act"
+    )
 
 
 def test_a_norm_without_its_eps_is_seen(written, bert, tmp_path):
-    assert faulty(open_model(variant(written, tmp_path, config={"layer_norm_eps": 1e-12})), bert).startswith("embed.out")
+    assert faulty(open_model(variant(written, tmp_path, config={"layer_norm_eps": 1e-12})), bert).startswith(
+        "embed.out"
+    )
 
 
 # ------------------------------------------------------------------------------------------- the forms folders take
@@ -226,7 +266,10 @@ def without_prefix(state):
 
 def repeated(state):
     table = next(value for name, value in state.items() if name.endswith("word_embeddings.weight"))
-    return state | {"cls.predictions.decoder.weight": table, "cls.predictions.decoder.bias": state["cls.predictions.bias"]}
+    return state | {
+        "cls.predictions.decoder.weight": table,
+        "cls.predictions.decoder.bias": state["cls.predictions.bias"],
+    }
 
 
 def with_weight_alone(state):
@@ -243,17 +286,36 @@ def with_bare_old_buffers(state):
 
 def with_old_norms(state):
     old = {".weight": ".gamma", ".bias": ".beta"}
-    return {name.replace(end, old[end]) if "LayerNorm" in name else name: value for name, value in state.items()
-            for end in (name[name.rindex("."):],)}  # fmt: skip
+    return {
+        name.replace(end, old[end]) if "LayerNorm" in name else name: value
+        for name, value in state.items()
+        for end in (name[name.rindex(".") :],)
+    }
 
 
 @pytest.mark.parametrize(
     "change",
-    [without_prefix, repeated, with_weight_alone, with_old_buffers, with_bare_old_buffers, with_old_norms,
-     lambda state: with_old_norms(with_old_buffers(repeated(state))), lambda state: repeated(without_prefix(state))],
-    ids=["no prefix", "decoder repeated", "its weight alone", "old buffers", "no prefix, old buffers", "gamma and beta",
-         "as of 2019", "no prefix, decoder repeated"],
-)  # fmt: skip
+    [
+        without_prefix,
+        repeated,
+        with_weight_alone,
+        with_old_buffers,
+        with_bare_old_buffers,
+        with_old_norms,
+        lambda state: with_old_norms(with_old_buffers(repeated(state))),
+        lambda state: repeated(without_prefix(state)),
+    ],
+    ids=[
+        "no prefix",
+        "decoder repeated",
+        "its weight alone",
+        "old buffers",
+        "no prefix, old buffers",
+        "gamma and beta",
+        "as of 2019",
+        "no prefix, decoder repeated",
+    ],
+)
 def test_names_vary(written, bert, tmp_path, change):
     agree(variant(written, tmp_path, change), bert)
 
@@ -262,17 +324,39 @@ def test_names_vary(written, bert, tmp_path, change):
     "config",
     [
         {"model_type": "absent"},
-        {"type_vocab_size": 2, "position_embedding_type": "absolute", "is_decoder": False, "chunk_size_feed_forward": 2},
-        {"hidden_act": "gelu_python", "auto_map": {"AutoModel": "evil.py"}, "_attn_implementation": "evil/kernel"},
-        {"hidden_act": None, "tie_word_embeddings": "absent", "torch_dtype": "float7", "bos_token_id": 9, "eos_token_id": 9},
-        {"pad_token_id": "absent", "gradient_checkpointing": False, "id2label": {"0": "a"}, "classifier_dropout": None},
+        {
+            "type_vocab_size": 2,
+            "position_embedding_type": "absolute",
+            "is_decoder": False,
+            "chunk_size_feed_forward": 2,
+        },
+        {
+            "hidden_act": "gelu_python",
+            "auto_map": {"AutoModel": "evil.py"},
+            "_attn_implementation": "evil/kernel",
+        },
+        {
+            "hidden_act": None,
+            "tie_word_embeddings": "absent",
+            "torch_dtype": "float7",
+            "bos_token_id": 9,
+            "eos_token_id": 9,
+        },
+        {
+            "pad_token_id": "absent",
+            "gradient_checkpointing": False,
+            "id2label": {"0": "a"},
+            "classifier_dropout": None,
+        },
     ],
 )
 def test_configs_vary(written, bert, tmp_path, config):
     assert agree(variant(written, tmp_path, config=config), bert).tokenizer.end == 3
 
 
-@pytest.mark.parametrize(("theirs", "ours"), [("gelu_new", "gelu_tanh"), ("gelu_pytorch_tanh", "gelu_tanh"), ("relu", "relu")])
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("gelu_new", "gelu_tanh"), ("gelu_pytorch_tanh", "gelu_tanh"), ("relu", "relu")]
+)
 def test_activations_vary(bert, backend, tmp_path, theirs, ours):
     config = copy.deepcopy(bert.config)
     config.hidden_act = theirs
@@ -305,7 +389,9 @@ def test_number_formats_vary(written, bert, tmp_path, dtype):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_each_class_of_the_library_opens_with_the_heads_it_has(bert, backend, tmp_path, caplog, kind, heads, unused):
+def test_each_class_of_the_library_opens_with_the_heads_it_has(
+    bert, backend, tmp_path, caplog, kind, heads, unused
+):
     caplog.set_level("INFO", "core.checkpoints")
     other = kind(copy.deepcopy(bert.config))
     state = bert.bert.state_dict() if kind is BertModel else bert.state_dict()
@@ -317,7 +403,9 @@ def test_each_class_of_the_library_opens_with_the_heads_it_has(bert, backend, tm
     for name in {"logits", "pooled", "next_sentence"} - set(heads):
         with pytest.raises(InputError, match="This checkpoint has no") as caught:
             getattr(run, name)
-        assert all(part.endswith((".", ")")) for part in (caught.value.wrong, caught.value.rule, caught.value.remedy))
+        assert all(
+            part.endswith((".", ")")) for part in (caught.value.wrong, caught.value.rule, caught.value.remedy)
+        )
 
 
 # ------------------------------------------------------------------------------------------------ refused by name
@@ -336,21 +424,42 @@ def heads_of_words_without(state):
     ("change", "words"),
     [
         (less("cls.predictions.bias"), r"missing: cls\.predictions\.bias\."),
-        (less("cls.predictions.transform.dense.weight"), r"missing: cls\.predictions\.transform\.dense\.weight\."),
+        (
+            less("cls.predictions.transform.dense.weight"),
+            r"missing: cls\.predictions\.transform\.dense\.weight\.",
+        ),
         (less("cls.seq_relationship.bias"), r"missing: cls\.seq_relationship\.bias\."),
         (less("bert.pooler.dense.bias"), r"missing: pooler\.dense\.bias\."),
-        (less("bert.pooler.dense.weight", "bert.pooler.dense.bias"), r"missing: pooler\.dense\.weight, pooler\.dense\.bias\."),
+        (
+            less("bert.pooler.dense.weight", "bert.pooler.dense.bias"),
+            r"missing: pooler\.dense\.weight, pooler\.dense\.bias\.",
+        ),
         (heads_of_words_without, r"missing: cls\.predictions\.transform\.dense\.weight"),
         (lambda state: state | {"bert.cls.x": torch.ones(2)}, r"left over: bert\.cls\.x"),
         (lambda state: state | {"cls.other.weight": torch.ones(2)}, r"left over: cls\.other\.weight"),
-        (lambda state: repeated(state) | {"cls.predictions.decoder.weight": repeated(state)["cls.predictions.decoder.weight"] + 1},
-         r"'cls\.predictions\.decoder\.weight' differs from 'embeddings\.word_embeddings\.weight'"),
-        (lambda state: repeated(state) | {"cls.predictions.decoder.bias": state["cls.predictions.bias"] + 1},
-         r"'cls\.predictions\.decoder\.bias' differs from 'cls\.predictions\.bias'"),
-        (lambda state: state | {"embeddings.LayerNorm.weight": torch.ones(33)}, r"'embeddings\.LayerNorm\.weight' is stored twice"),
-        (lambda state: state | {"bert.embeddings.LayerNorm.gamma": torch.ones(33)}, r"'embeddings\.LayerNorm\.weight' is stored twice"),
+        (
+            lambda state: (
+                repeated(state)
+                | {"cls.predictions.decoder.weight": repeated(state)["cls.predictions.decoder.weight"] + 1}
+            ),
+            r"'cls\.predictions\.decoder\.weight' differs from 'embeddings\.word_embeddings\.weight'",
+        ),
+        (
+            lambda state: (
+                repeated(state) | {"cls.predictions.decoder.bias": state["cls.predictions.bias"] + 1}
+            ),
+            r"'cls\.predictions\.decoder\.bias' differs from 'cls\.predictions\.bias'",
+        ),
+        (
+            lambda state: state | {"embeddings.LayerNorm.weight": torch.ones(33)},
+            r"'embeddings\.LayerNorm\.weight' is stored twice",
+        ),
+        (
+            lambda state: state | {"bert.embeddings.LayerNorm.gamma": torch.ones(33)},
+            r"'embeddings\.LayerNorm\.weight' is stored twice",
+        ),
     ],
-)  # fmt: skip
+)
 def test_weights_that_do_not_fit_are_refused_by_name(written, tmp_path, change, words):
     with pytest.raises(InputError, match=words):
         open_model(variant(written, tmp_path, change))
@@ -382,7 +491,15 @@ def test_a_body_that_is_not_tied_has_nothing_to_tie(written, bert, tmp_path):
 
 # -------------------------------------------------------------------------------------------------- the tokenizer
 
-SAMPLES = [TEXT.replace("[MASK]", "cross"), PAIR, "  Two  spaces\n", "É e\u0301 日本 한국어 👩‍👩‍👧", "[mask] typed, x\u0000y", "a" * 101, "white-car's"]
+SAMPLES = [
+    TEXT.replace("[MASK]", "cross"),
+    PAIR,
+    "  Two  spaces\n",
+    "É e\u0301 日本 한국어 👩‍👩‍👧",
+    "[mask] typed, x\u0000y",
+    "a" * 101,
+    "white-car's",
+]
 
 
 def with_words_alone(written, backend, tmp_path, said=None, words=None):
@@ -390,7 +507,9 @@ def with_words_alone(written, backend, tmp_path, said=None, words=None):
     folder = variant(written, tmp_path)
     (folder / "tokenizer.json").unlink()
     vocab = backend.get_vocab()
-    (folder / "vocab.txt").write_text("\n".join(words or sorted(vocab, key=vocab.__getitem__)) + "\n", encoding="utf-8")
+    (folder / "vocab.txt").write_text(
+        "\n".join(words or sorted(vocab, key=vocab.__getitem__)) + "\n", encoding="utf-8"
+    )
     if said is not None:
         (folder / "tokenizer_config.json").write_text(json.dumps(said))
     return folder
@@ -400,29 +519,47 @@ def test_a_vocabulary_without_a_tokenizer_json(written, bert, backend, tmp_path)
     opened, whole = agree(with_words_alone(written, backend, tmp_path), bert), open_model(written)
     for text in (*SAMPLES, TEXT):
         assert opened.tokenizer.encode(text) == whole.tokenizer.encode(text)
-        assert opened.tokenizer.encode(text, special=True).ids == whole.tokenizer.encode(text, special=True).ids
+        assert (
+            opened.tokenizer.encode(text, special=True).ids == whole.tokenizer.encode(text, special=True).ids
+        )
 
 
 @pytest.mark.parametrize(
     "said",
-    [None, {}, {"do_lower_case": True, "model_max_length": 10**30}, {"do_lower_case": False}, {"do_lower_case": None},
-     {"do_lower_case": False, "strip_accents": True}, {"strip_accents": False}, {"tokenize_chinese_chars": False}],
+    [
+        None,
+        {},
+        {"do_lower_case": True, "model_max_length": 10**30},
+        {"do_lower_case": False},
+        {"do_lower_case": None},
+        {"do_lower_case": False, "strip_accents": True},
+        {"strip_accents": False},
+        {"tokenize_chinese_chars": False},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_vocabulary_is_read_as_the_library_reads_it(written, backend, tmp_path, said):
     words = [*sorted(backend.get_vocab(), key=backend.get_vocab().__getitem__), "The", "日"]
     words[40:42] = ["É", "é"]
     folder = with_words_alone(written, backend, tmp_path, said, words)
     lower = True if said is None or said.get("do_lower_case") is None else said["do_lower_case"]
-    rest = {name: value for name, value in (said or {}).items() if name not in ("do_lower_case", "model_max_length")}
-    other = BertTokenizer(vocab={word: index for index, word in enumerate(words)}, do_lower_case=lower, **rest)
+    rest = {
+        name: value
+        for name, value in (said or {}).items()
+        if name not in ("do_lower_case", "model_max_length")
+    }
+    other = BertTokenizer(
+        vocab={word: index for index, word in enumerate(words)}, do_lower_case=lower, **rest
+    )
     ours = open_model(folder).tokenizer
     for text in SAMPLES:
         assert list(ours.encode(text).ids) == other.encode(text, add_special_tokens=False)
 
 
 def test_the_library_frames_a_pair_alike(written, backend, tmp_path):
-    folder = with_words_alone(written, backend, tmp_path, {"tokenizer_class": "BertTokenizer", "do_lower_case": True})
+    folder = with_words_alone(
+        written, backend, tmp_path, {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
+    )
     run, other = open_model(folder).run(TEXT, pair=PAIR), BertTokenizer.from_pretrained(folder)(TEXT, PAIR)
     assert list(run.ids) == other["input_ids"]
     assert list(run.segments) == other["token_type_ids"]
@@ -446,12 +583,25 @@ def test_a_tokenizer_without_marks_is_refused(written, tmp_path):
 def test_the_loss_of_pre_training(written, bert):
     """C085."""
     model = open_model(written)
-    rows = [framed(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair)) for pair in ((TEXTS[1], PAIR), (PAIR, LINES[3]))]
+    rows = [
+        framed(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
+        for pair in ((TEXTS[1], PAIR), (PAIR, LINES[3]))
+    ]
     ids, segments, real = (torch.from_numpy(array) for array in padded(rows, 0))
     labels = torch.where(torch.arange(ids.shape[1]) % 3 == 1, ids, -100).masked_fill(~real, -100)
     follow = torch.tensor([True, False])
     with torch.no_grad():
-        words, pairs, chances = negative_logs(model.network, Batch(ids=ids, real=real, segments=segments), labels, follow)
-        theirs = bert(input_ids=ids, attention_mask=real.long(), token_type_ids=segments, labels=labels, next_sentence_label=(~follow).long())
+        words, pairs, chances = negative_logs(
+            model.network, Batch(ids=ids, real=real, segments=segments), labels, follow
+        )
+        theirs = bert(
+            input_ids=ids,
+            attention_mask=real.long(),
+            token_type_ids=segments,
+            labels=labels,
+            next_sentence_label=(~follow).long(),
+        )
     np.testing.assert_allclose(float(words.mean() + pairs.mean()), float(theirs.loss), rtol=1e-5)
-    np.testing.assert_allclose(chances.numpy(), theirs.seq_relationship_logits.softmax(-1)[:, 0].numpy(), rtol=1e-4)
+    np.testing.assert_allclose(
+        chances.numpy(), theirs.seq_relationship_logits.softmax(-1)[:, 0].numpy(), rtol=1e-4
+    )

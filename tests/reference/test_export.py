@@ -28,7 +28,10 @@ from core.text.learn import byte_level_bpe, wordpiece
 from core.tools import export
 from core.tools.card_template import without
 
-TEXT, PAIR = "The animal didn't cross the street because it was too tired.", "She has a white car, on the [MASK]."
+TEXT, PAIR = (
+    "The animal didn't cross the street because it was too tired.",
+    "She has a white car, on the [MASK].",
+)
 LINES = [TEXT, "She has a white car.", "Once upon a time"] * 3
 IDS = {"gpt": {"start": 1, "end": 2, "pad": 0}, "bert": {"start": 2, "end": 3, "pad": 0, "mask": 4}}
 
@@ -36,18 +39,27 @@ IDS = {"gpt": {"start": 1, "end": 2, "pad": 0}, "bert": {"start": 2, "end": 3, "
 def made(folder, family="bert", **changes):
     """A random model of a family, saved by our store and opened again."""
     spec = families()[family]
-    backend = wordpiece(LINES, 97) if spec.framed else byte_level_bpe(LINES, 277, ["<pad>", "<start>", "<end>"])
+    backend = (
+        wordpiece(LINES, 97) if spec.framed else byte_level_bpe(LINES, 277, ["<pad>", "<start>", "<end>"])
+    )
     backend.save(str(folder.parent / "tokens.json"))
     config = replace(spec.config.tiny(), n_vocab=backend.get_vocab_size() + 2, n_ctx=61, **changes)
     network = redraw(spec.network(config))
     ids = IDS["bert" if spec.framed else "gpt"]
-    given = {"weights": network.state_dict(), "ids": ids, "training": {}, "tokenizer": folder.parent / "tokens.json"}
+    given = {
+        "weights": network.state_dict(),
+        "ids": ids,
+        "training": {},
+        "tokenizer": folder.parent / "tokens.json",
+    }
     return open_model(store.save_model(folder, family=family, config=config, **given))
 
 
 def theirs(kind, folder, **given):
     """What the library's class computes of the text; every weight must have come from the folder."""
-    model, loaded = kind.from_pretrained(folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32)
+    model, loaded = kind.from_pretrained(
+        folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32
+    )
     assert not loaded["missing_keys"] and not loaded["mismatched_keys"]
     tokens = AutoTokenizer.from_pretrained(folder)(*given["texts"], return_tensors="pt")
     with torch.no_grad():
@@ -63,9 +75,16 @@ def round_trip(model, folder, **options):
     """Our own opening gives the numbers and tokens that were exported."""
     again, run = open_model(folder), model.run(TEXT, **options)
     assert again.config == replace(model.config, dropout=0.0)
-    assert {name: getattr(again.tokenizer, name) for name in IDS["bert"]} == {name: getattr(model.tokenizer, name) for name in IDS["bert"]}
+    assert {name: getattr(again.tokenizer, name) for name in IDS["bert"]} == {
+        name: getattr(model.tokenizer, name) for name in IDS["bert"]
+    }
     back = again.run(TEXT, **options)
-    assert (back.ids, back.tokens, back.spans, back.segments) == (run.ids, run.tokens, run.spans, run.segments)
+    assert (back.ids, back.tokens, back.spans, back.segments) == (
+        run.ids,
+        run.tokens,
+        run.spans,
+        run.segments,
+    )
     assert all(np.array_equal(back.trace[path], run.trace[path]) for path in run.trace.names())
     return run
 
@@ -79,7 +98,9 @@ def test_gpt_mini_opens_there_with_the_same_numbers(tmp_path, dtype):
     assert tokens["input_ids"][0].tolist() == list(run.ids)
     assert not unused
     close(run.logits, out.logits)
-    assert {value.dtype for value in load_file(folder / "model.safetensors").values()} == {getattr(torch, dtype)}
+    assert {value.dtype for value in load_file(folder / "model.safetensors").values()} == {
+        getattr(torch, dtype)
+    }
     assert open_model(folder).card == without(model.card, "curve") != ""  # the picture stays behind
 
 
@@ -116,7 +137,13 @@ def test_bert_with_all_its_heads(tmp_path):
     close(run.logits, theirs(AutoModelForMaskedLM, folder, texts=[TEXT, PAIR])[1].logits)
     close(run.pooled, theirs(AutoModel, folder, texts=[TEXT, PAIR])[1].pooler_output)
     marks = AutoTokenizer.from_pretrained(folder)
-    assert (marks.cls_token_id, marks.sep_token_id, marks.pad_token_id, marks.mask_token_id, marks.unk_token_id) == (2, 3, 0, 4, 1)
+    assert (
+        marks.cls_token_id,
+        marks.sep_token_id,
+        marks.pad_token_id,
+        marks.mask_token_id,
+        marks.unk_token_id,
+    ) == (2, 3, 0, 4, 1)
     assert marks.model_max_length == 61
 
 
@@ -155,7 +182,11 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     """What is taken from a folder and what is written to it are one list, read in two directions."""
     form = formats()[name]
     spec = families()[form.family]
-    config = spec.config.tiny() if name == "bert" else replace(spec.config.tiny(), order="pre" if name == "gpt2" else "post")
+    config = (
+        spec.config.tiny()
+        if name == "bert"
+        else replace(spec.config.tiny(), order="pre" if name == "gpt2" else "post")
+    )
     takes = form.takes(config)
     into = [ours for take in takes for ours in take.into]
     assert sorted(into) == sorted(blank(spec, config).state_dict())
@@ -173,9 +204,17 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
 @pytest.mark.parametrize(
     ("family", "changes", "words"),
     [
-        ("transformer", {}, r"model is a transformer, which has no Hugging Face format\. Families that are written: bert, gpt\."),
+        (
+            "transformer",
+            {},
+            r"model is a transformer, which has no Hugging Face format\. Families that are written: bert, gpt\.",
+        ),
         ("gpt", {"order": "post"}, "No Hugging Face format holds a gpt of this shape"),
-        ("gpt", {"order": "post", "d_ff": 132, "activation": "gelu"}, "No Hugging Face format holds a gpt of this shape"),
+        (
+            "gpt",
+            {"order": "post", "d_ff": 132, "activation": "gelu"},
+            "No Hugging Face format holds a gpt of this shape",
+        ),
     ],
 )
 def test_what_has_no_format_is_refused(tmp_path, family, changes, words):
@@ -203,7 +242,13 @@ def test_an_empty_folder_is_filled_and_a_missing_parent_made(tmp_path):
     (tmp_path / "out").mkdir()
     for out in (tmp_path / "out", tmp_path / "far" / "away"):
         written = sorted(path.name for path in export.export_model(model, out).iterdir())
-        assert written == ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json"]
+        assert written == [
+            "config.json",
+            "model.safetensors",
+            "special_tokens_map.json",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ]
         assert sorted(path.name for path in out.parent.iterdir() if path.name.startswith(".")) == []
 
 

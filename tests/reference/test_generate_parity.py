@@ -51,17 +51,28 @@ def pair(seed, std=0.4, ending=0.0):
     ours.final_norm.bias.data += ending * row / row.square().sum()
     theirs = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(
-            vocab_size=N_VOCAB, n_positions=N_CTX, n_embd=cfg.d_model, n_layer=cfg.n_layers, n_head=cfg.n_heads,
-            n_inner=cfg.d_ff, bos_token_id=0, eos_token_id=END, pad_token_id=0, attn_implementation="eager",
+            vocab_size=N_VOCAB,
+            n_positions=N_CTX,
+            n_embd=cfg.d_model,
+            n_layer=cfg.n_layers,
+            n_head=cfg.n_heads,
+            n_inner=cfg.d_ff,
+            bos_token_id=0,
+            eos_token_id=END,
+            pad_token_id=0,
+            attn_implementation="eager",
         )
-    ).eval()  # fmt: skip
+    ).eval()
     theirs.load_state_dict(mapped(ours), strict=False)
     theirs.tie_weights()
     return Model("tiny", family, cfg, ours, Numbers()), theirs
 
 
 def mapped(ours):
-    state = {"transformer.wte.weight": ours.embed["token"].weight, "transformer.wpe.weight": ours.embed["position"].weight}
+    state = {
+        "transformer.wte.weight": ours.embed["token"].weight,
+        "transformer.wpe.weight": ours.embed["position"].weight,
+    }
     for i, layer in enumerate(ours.layers):
         attn, at = layer.self_attn, f"transformer.h.{i}."
         state[at + "attn.c_attn.weight"] = torch.cat([attn.to_q.weight, attn.to_k.weight, attn.to_v.weight]).T
@@ -71,7 +82,10 @@ def mapped(ours):
             state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight.T, part.bias
         for name, part in {"ln_1": layer.norm1, "ln_2": layer.norm2}.items():
             state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight, part.bias
-    state["transformer.ln_f.weight"], state["transformer.ln_f.bias"] = ours.final_norm.weight, ours.final_norm.bias
+    state["transformer.ln_f.weight"], state["transformer.ln_f.bias"] = (
+        ours.final_norm.weight,
+        ours.final_norm.bias,
+    )
     return {name: value.detach() for name, value in state.items()}
 
 
@@ -83,9 +97,15 @@ def ours(m, ids, strategy, n=15):
 def theirs(network, ids, n=15, **options):
     given = torch.tensor([ids])
     return network.generate(
-        given, attention_mask=torch.ones_like(given), max_new_tokens=n, return_dict_in_generate=True,
-        output_logits=True, output_scores=True, output_attentions=True, **options,
-    )  # fmt: skip
+        given,
+        attention_mask=torch.ones_like(given),
+        max_new_tokens=n,
+        return_dict_in_generate=True,
+        output_logits=True,
+        output_scores=True,
+        output_attentions=True,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -95,7 +115,9 @@ def test_greedy_writes_the_same_with_the_same_logits_and_attention(seed, ids):
     steps, want = ours(m, ids, Greedy()), theirs(network, ids, do_sample=False)
     assert list(steps[-1].ids) == want.sequences[0, len(ids) :].tolist()
     for step, logits, layers in zip(steps, want.logits, want.attentions, strict=True):
-        np.testing.assert_allclose([c.logit for c in step.candidates], logits[0, [c.id for c in step.candidates]], atol=2e-4)
+        np.testing.assert_allclose(
+            [c.logit for c in step.candidates], logits[0, [c.id for c in step.candidates]], atol=2e-4
+        )
         patterns = np.stack([layer[0, :, -1].numpy() for layer in layers])
         np.testing.assert_allclose(step.attention["causal"], patterns, atol=1e-5)
 
@@ -118,25 +140,43 @@ def test_beam_finds_the_same_with_the_same_score(width, penalty, early):
 
 
 def test_the_beams_above_meet_both_ends():
-    ends = [ours(pair(seed, std=0.25, ending=1.3)[0], PROMPTS[0], Beam(4, penalty))[-1].reason for seed in range(5) for penalty in (0.0, 1.0)]
+    ends = [
+        ours(pair(seed, std=0.25, ending=1.3)[0], PROMPTS[0], Beam(4, penalty))[-1].reason
+        for seed in range(5)
+        for penalty in (0.0, 1.0)
+    ]
     assert {"end", "limit"} <= set(ends)
 
 
 @pytest.mark.parametrize(
     "knobs",
     [
-        {"temperature": 0.7}, {"temperature": 1.9}, {"top_k": 1}, {"top_k": 6}, {"top_k": 500}, {"top_p": 0.9},
-        {"top_p": 0.3}, {"top_p": 0.0}, {"temperature": 0.6, "top_k": 9, "top_p": 0.8}, {"temperature": 2.5, "top_k": 3, "top_p": 0.95},
-        {"min_p": 0.1}, {"min_p": 1.0}, {"repetition_penalty": 1.3}, {"repetition_penalty": 0.5}, {"temperature": 1.4, "min_p": 0.2},
+        {"temperature": 0.7},
+        {"temperature": 1.9},
+        {"top_k": 1},
+        {"top_k": 6},
+        {"top_k": 500},
+        {"top_p": 0.9},
+        {"top_p": 0.3},
+        {"top_p": 0.0},
+        {"temperature": 0.6, "top_k": 9, "top_p": 0.8},
+        {"temperature": 2.5, "top_k": 3, "top_p": 0.95},
+        {"min_p": 0.1},
+        {"min_p": 1.0},
+        {"repetition_penalty": 1.3},
+        {"repetition_penalty": 0.5},
+        {"temperature": 1.4, "min_p": 0.2},
         {"temperature": 1.6, "top_k": 12, "top_p": 0.9, "min_p": 0.08, "repetition_penalty": 1.7},
     ],
-)  # fmt: skip
+)
 def test_filters_leave_the_same_distribution(knobs):
     m, network = pair(1)
     step = ours(m, PROMPTS[2], Sample(seed=3, **knobs))[0]
     options = {"temperature": 1.0, "top_k": 0, "top_p": 1.0} | knobs
     want = softmax(theirs(network, PROMPTS[2], n=1, do_sample=True, **options).scores[0][0].double().numpy())
-    np.testing.assert_allclose([c.after for c in step.candidates], want[[c.id for c in step.candidates]], atol=1e-6)
+    np.testing.assert_allclose(
+        [c.after for c in step.candidates], want[[c.id for c in step.candidates]], atol=1e-6
+    )
     assert step.kept == (want > 0).sum()
     assert step.kept + sum(cut.tokens for cut in step.cuts) == N_VOCAB
 
@@ -147,7 +187,12 @@ def test_a_draw_of_ours_is_possible_under_their_filters():
     steps = ours(m, PROMPTS[0], Sample(seed=11, **options))
     written = list(steps[-1].ids)
     for n, step in enumerate(steps):
-        want = theirs(network, [*PROMPTS[0], *written[:n]], n=1, do_sample=True, **options).scores[0][0].double().numpy()
+        want = (
+            theirs(network, [*PROMPTS[0], *written[:n]], n=1, do_sample=True, **options)
+            .scores[0][0]
+            .double()
+            .numpy()
+        )
         assert softmax(want)[step.id] == pytest.approx(step.chosen.after, abs=1e-5)
         assert step.chosen.after > 0
 
@@ -170,12 +215,19 @@ def test_greedy_with_a_repetition_penalty_writes_the_same(penalty, ids):
 
 
 PROCESSORS = [
-    (Temperature(0.6), "TemperatureLogitsWarper", 0.6), (Temperature(2.3), "TemperatureLogitsWarper", 2.3),
-    (TopK(1), "TopKLogitsWarper", 1), (TopK(13), "TopKLogitsWarper", 13), (TopP(0.37), "TopPLogitsWarper", 0.37),
-    (TopP(0.93), "TopPLogitsWarper", 0.93), (MinP(0.013), "MinPLogitsWarper", 0.013), (MinP(0.31), "MinPLogitsWarper", 0.31),
-    (MinP(1.0), "MinPLogitsWarper", 1.0), (RepetitionPenalty(0.4), "RepetitionPenaltyLogitsProcessor", 0.4),
-    (RepetitionPenalty(1.2), "RepetitionPenaltyLogitsProcessor", 1.2), (RepetitionPenalty(9.0), "RepetitionPenaltyLogitsProcessor", 9.0),
-]  # fmt: skip
+    (Temperature(0.6), "TemperatureLogitsWarper", 0.6),
+    (Temperature(2.3), "TemperatureLogitsWarper", 2.3),
+    (TopK(1), "TopKLogitsWarper", 1),
+    (TopK(13), "TopKLogitsWarper", 13),
+    (TopP(0.37), "TopPLogitsWarper", 0.37),
+    (TopP(0.93), "TopPLogitsWarper", 0.93),
+    (MinP(0.013), "MinPLogitsWarper", 0.013),
+    (MinP(0.31), "MinPLogitsWarper", 0.31),
+    (MinP(1.0), "MinPLogitsWarper", 1.0),
+    (RepetitionPenalty(0.4), "RepetitionPenaltyLogitsProcessor", 0.4),
+    (RepetitionPenalty(1.2), "RepetitionPenaltyLogitsProcessor", 1.2),
+    (RepetitionPenalty(9.0), "RepetitionPenaltyLogitsProcessor", 9.0),
+]
 
 
 @pytest.mark.parametrize(("filtering", "name", "value"), PROCESSORS, ids=lambda case: str(case))
@@ -183,7 +235,10 @@ def test_each_filter_is_the_librarys_processor(filtering, name, value):
     draw = np.random.default_rng(5)
     processor = getattr(transformers, name, None) or getattr(transformers.generation, name)
     for _ in range(40):
-        logits, ids = draw.normal(size=53) * draw.uniform(0.2, 6), draw.integers(53, size=draw.integers(1, 31))
+        logits, ids = (
+            draw.normal(size=53) * draw.uniform(0.2, 6),
+            draw.integers(53, size=draw.integers(1, 31)),
+        )
         logits[draw.integers(53, size=5)] = -np.inf
         found = filtering(logits, ids.tolist())
         want = processor(value)(torch.tensor(ids)[None], torch.tensor(logits)[None])[0].numpy()

@@ -14,7 +14,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from parity import SAME, SWAPS, alike, by_head, first_divergence, narrowed, of_row, redraw, swapped, variant, watched
+from parity import (
+    SAME,
+    SWAPS,
+    alike,
+    by_head,
+    first_divergence,
+    narrowed,
+    of_row,
+    redraw,
+    swapped,
+    variant,
+    watched,
+)
 from torch import nn
 from transformers import (
     GPT2Config,
@@ -28,7 +40,11 @@ from core.checkpoints import open_model
 from core.text.learn import byte_level_bpe
 
 TEXT = "The animal didn't cross the street because it was too tired."
-LINES = ["The animal didn't cross the street because it was too tired.", "She has a white car.", "Once upon a time"]
+LINES = [
+    "The animal didn't cross the street because it was too tired.",
+    "She has a white car.",
+    "Once upon a time",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +55,33 @@ def backend():
 @pytest.fixture(scope="module")
 def gpt2(backend):
     config = GPT2Config(
-        n_layer=3, n_head=3, n_embd=33, n_inner=41, n_positions=61, vocab_size=backend.get_vocab_size() + 2,
-        bos_token_id=0, eos_token_id=0, attn_implementation="eager", layer_norm_epsilon=3e-4)  # fmt: skip
+        n_layer=3,
+        n_head=3,
+        n_embd=33,
+        n_inner=41,
+        n_positions=61,
+        vocab_size=backend.get_vocab_size() + 2,
+        bos_token_id=0,
+        eos_token_id=0,
+        attn_implementation="eager",
+        layer_norm_epsilon=3e-4,
+    )
     return redraw(GPT2LMHeadModel(config))
 
 
 @pytest.fixture(scope="module")
 def gpt1(backend):
     config = OpenAIGPTConfig(
-        n_layer=2, n_head=3, n_embd=33, n_positions=61, vocab_size=backend.get_vocab_size() + 2,
-        bos_token_id=0, eos_token_id=0, attn_implementation="eager", layer_norm_epsilon=3e-4)  # fmt: skip
+        n_layer=2,
+        n_head=3,
+        n_embd=33,
+        n_positions=61,
+        vocab_size=backend.get_vocab_size() + 2,
+        bos_token_id=0,
+        eos_token_id=0,
+        attn_implementation="eager",
+        layer_norm_epsilon=3e-4,
+    )
     return redraw(OpenAIGPTLMHeadModel(config))
 
 
@@ -70,14 +103,22 @@ def reference(model, ids):
     first = body.config.model_type == "openai-gpt"
     with watched() as (found, keep), torch.no_grad():
         keep(body.tokens_embed if first else body.wte, "embed.token")
-        keep(body.positions_embed if first else body.wpe, "embed.position", lambda value: value.expand(1, *value.shape[-2:]))
+        keep(
+            body.positions_embed if first else body.wpe,
+            "embed.position",
+            lambda value: value.expand(1, *value.shape[-2:]),
+        )
         keep(body.drop, "embed.out")
         for i, block in enumerate(body.h):
             here = f"layer.{i}"
             keep(block, f"{here}.resid_in", before=True)
             keep(block.ln_1, f"{here}.norm1.out")
             for place, name in enumerate("qkv"):
-                keep(block.attn.c_attn, f"{here}.self_attn.{name}", lambda value, place=place: heads(value.chunk(3, -1)[place]))
+                keep(
+                    block.attn.c_attn,
+                    f"{here}.self_attn.{name}",
+                    lambda value, place=place: heads(value.chunk(3, -1)[place]),
+                )
             keep(block.attn.c_proj, f"{here}.self_attn.heads", heads, before=True)
             keep(block.attn.c_proj, f"{here}.self_attn.out")
             keep(block.ln_1 if first else block.ln_2, f"{here}.resid_mid", before=True)
@@ -135,7 +176,9 @@ def test_a_wrong_mask_is_seen(written, gpt2, monkeypatch):
     assert faulty(written, gpt2).startswith("layer.0.self_attn.pattern")
 
 
-@pytest.mark.parametrize(("path", "names"), [*SWAPS.items(), ("final_norm.out", ("final_norm.weight", "final_norm.bias"))])
+@pytest.mark.parametrize(
+    ("path", "names"), [*SWAPS.items(), ("final_norm.out", ("final_norm.weight", "final_norm.bias"))]
+)
 def test_swapped_parameters_are_seen_where_they_act(written, gpt2, path, names):
     run = swapped(open_model(written), *names).run(TEXT)
     assert first_divergence(run, reference(gpt2, run.ids)).startswith(path + ":")
@@ -163,7 +206,9 @@ def without_prefix(state):
 
 
 def with_head(state):
-    return state | {"lm_head.weight": next(value for name, value in state.items() if name.endswith("wte.weight"))}
+    return state | {
+        "lm_head.weight": next(value for name, value in state.items() if name.endswith("wte.weight"))
+    }
 
 
 def with_old_buffers(state):
@@ -173,12 +218,20 @@ def with_old_buffers(state):
 
 
 def with_bare_old_buffers(state):
-    return without_prefix(with_old_buffers(state)) | {f"h.{i}.attn.bias": torch.ones(1, 1, 61, 61).tril() for i in range(3)}
+    return without_prefix(with_old_buffers(state)) | {
+        f"h.{i}.attn.bias": torch.ones(1, 1, 61, 61).tril() for i in range(3)
+    }
 
 
 @pytest.mark.parametrize(
     "change",
-    [without_prefix, with_head, with_old_buffers, with_bare_old_buffers, lambda state: with_head(without_prefix(state))],
+    [
+        without_prefix,
+        with_head,
+        with_old_buffers,
+        with_bare_old_buffers,
+        lambda state: with_head(without_prefix(state)),
+    ],
     ids=["no prefix", "head repeated", "old buffers", "no prefix, old buffers", "no prefix, head repeated"],
 )
 def test_names_vary(written, gpt2, tmp_path, change):
@@ -194,10 +247,25 @@ def test_number_formats_vary(written, gpt2, tmp_path, dtype):
     "config",
     [
         {"n_layer": "absent", "num_hidden_layers": 3, "n_head": "absent", "num_attention_heads": 3},
-        {"n_embd": "absent", "hidden_size": 33, "n_positions": "absent", "max_position_embeddings": 61, "n_ctx": 61},
+        {
+            "n_embd": "absent",
+            "hidden_size": 33,
+            "n_positions": "absent",
+            "max_position_embeddings": 61,
+            "n_ctx": 61,
+        },
         {"model_type": "absent"},
-        {"activation_function": "gelu_pytorch_tanh", "auto_map": {"AutoModel": "evil.py"}, "_attn_implementation": "evil/kernel"},
-        {"activation_function": None, "tie_word_embeddings": "absent", "torch_dtype": "float7", "anything": [1]},
+        {
+            "activation_function": "gelu_pytorch_tanh",
+            "auto_map": {"AutoModel": "evil.py"},
+            "_attn_implementation": "evil/kernel",
+        },
+        {
+            "activation_function": None,
+            "tie_word_embeddings": "absent",
+            "torch_dtype": "float7",
+            "anything": [1],
+        },
     ],
 )
 def test_configs_vary(written, gpt2, tmp_path, config):
@@ -227,8 +295,14 @@ def test_spans_do_not_depend_on_how_the_tokenizer_was_saved(written, gpt2, tmp_p
     folder = variant(written, tmp_path)
     held = json.loads((folder / "tokenizer.json").read_text())
     held["post_processor"] |= {"add_prefix_space": True, "trim_offsets": False}
-    held["padding"] = {"strategy": {"Fixed": 90}, "direction": "Right", "pad_to_multiple_of": None,
-                       "pad_id": 0, "pad_type_id": 0, "pad_token": "<|endoftext|>"}  # fmt: skip
+    held["padding"] = {
+        "strategy": {"Fixed": 90},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "<|endoftext|>",
+    }
     held["truncation"] = {"max_length": 2, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}
     (folder / "tokenizer.json").write_text(json.dumps(held))
     opened = agree(folder, gpt2)
@@ -262,7 +336,9 @@ def test_a_snapshot_of_the_hubs_cache_is_made_of_links(written, gpt2, tmp_path):
 
 
 def test_another_output_layer_is_refused_by_name(written, tmp_path):
-    folder = variant(written, tmp_path, lambda state: state | {"lm_head.weight": state["transformer.wte.weight"] + 1})
+    folder = variant(
+        written, tmp_path, lambda state: state | {"lm_head.weight": state["transformer.wte.weight"] + 1}
+    )
     with pytest.raises(ValueError, match=r"'lm_head\.weight' differs from 'wte\.weight'"):
         open_model(folder)
 

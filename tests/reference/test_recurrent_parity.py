@@ -61,10 +61,15 @@ def test_one_step_equals_the_cell_of_torch(name):
     cell, _, x = pair(name)
     theirs = {"rnn": nn.RNNCell, "lstm": nn.LSTMCell, "gru": nn.GRUCell}[name](D_INPUT, D_HIDDEN)
     for ours, side in ((cell.from_input, "ih"), (cell.from_hidden, "hh")):
-        getattr(theirs, f"weight_{side}").data, getattr(theirs, f"bias_{side}").data = ours.weight.data, ours.bias.data
+        getattr(theirs, f"weight_{side}").data, getattr(theirs, f"bias_{side}").data = (
+            ours.weight.data,
+            ours.bias.data,
+        )
     state = tuple(torch.randn(BATCH, D_HIDDEN) for _ in cell.states)
     wanted = theirs(x[:, 0], state if len(state) == 2 else state[0])
-    for ours, his in zip(cell.step(cell.from_input(x[:, 0]), state), wanted if len(state) == 2 else (wanted,), strict=True):
+    for ours, his in zip(
+        cell.step(cell.from_input(x[:, 0]), state), wanted if len(state) == 2 else (wanted,), strict=True
+    ):
         torch.testing.assert_close(ours, his, rtol=1e-5, atol=1e-6)
 
 
@@ -72,12 +77,16 @@ def test_one_step_equals_the_cell_of_torch(name):
 @pytest.mark.parametrize("n_layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True], ids=["one", "two"])
 @pytest.mark.parametrize("name", CELLS)
-def test_the_encoder_equals_torch_in_both_directions_and_layer_on_layer(name, bidirectional, n_layers, learnt):
+def test_the_encoder_equals_torch_in_both_directions_and_layer_on_layer(
+    name, bidirectional, n_layers, learnt
+):
     torch.manual_seed(5)
     cfg = replace(Seq2SeqConfig.tiny(), cell=name, bidirectional=bidirectional, n_layers=n_layers)
     encoder = redrawn(Encoder(cfg), 0.3).requires_grad_(learnt)
     width = cfg.d_model // 2 if bidirectional else cfg.d_model
-    theirs = THEIRS[name](cfg.d_model, width, num_layers=n_layers, bidirectional=bidirectional, batch_first=True)
+    theirs = THEIRS[name](
+        cfg.d_model, width, num_layers=n_layers, bidirectional=bidirectional, batch_first=True
+    )
     for i in range(n_layers):
         copy(encoder.forward_cells[i], theirs, f"l{i}")
         if bidirectional:
@@ -97,7 +106,9 @@ def test_the_backward_half_is_the_forward_net_on_the_reversed_input_reversed_bac
     cell.requires_grad_(learnt)
     for row, n in enumerate(LENGTHS.tolist()):  # by hand, row by row without padding
         alone = unroll(cell, x[row : row + 1, :n].flip(1), torch.ones(1, n, dtype=torch.bool)).flip(1)
-        torch.testing.assert_close(unroll(cell, x, REAL, backward=True)[row : row + 1, :n], alone, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(
+            unroll(cell, x, REAL, backward=True)[row : row + 1, :n], alone, rtol=1e-5, atol=1e-6
+        )
     assert torch.equal(reversed_rows(reversed_rows(x, REAL), REAL), x)
 
 
@@ -106,11 +117,15 @@ def test_padding_never_changes_real_positions(name):
     cell, _, x = pair(name)
     other = torch.where(REAL[:, :, None], x, 99.0)
     for backward in (False, True):
-        assert torch.equal(unroll(cell, x, REAL, backward=backward), unroll(cell, other, REAL, backward=backward))
+        assert torch.equal(
+            unroll(cell, x, REAL, backward=backward), unroll(cell, other, REAL, backward=backward)
+        )
     assert (unroll(cell, x, REAL)[~REAL] == 0).all()
 
 
-@pytest.mark.parametrize(("name", "order"), [("lstm", (1, 0, 2, 3)), ("lstm", (0, 1, 3, 2)), ("gru", (1, 0, 2))])
+@pytest.mark.parametrize(
+    ("name", "order"), [("lstm", (1, 0, 2, 3)), ("lstm", (0, 1, 3, 2)), ("gru", (1, 0, 2))]
+)
 def test_swapped_gates_are_seen(name, order):
     cell, theirs, x = pair(name)
     with torch.no_grad():
@@ -127,22 +142,38 @@ def test_gates_in_the_trace_are_those_of_the_equations(name):
         unroll(cell, x, torch.ones(BATCH, POS, dtype=torch.bool), tap)
     trace = tap.close()
     before = torch.cat((torch.zeros(BATCH, 1, D_HIDDEN), trace["hidden"][:, :-1]), dim=1)
-    from_x, from_h = x @ cell.from_input.weight.T + cell.from_input.bias, before @ cell.from_hidden.weight.T + cell.from_hidden.bias
+    from_x, from_h = (
+        x @ cell.from_input.weight.T + cell.from_input.bias,
+        before @ cell.from_hidden.weight.T + cell.from_hidden.bias,
+    )
     if name == "lstm":
         i, f, g, o = (from_x + from_h).chunk(4, -1)
-        for leaf, wanted in (("input", i.sigmoid()), ("forget", f.sigmoid()), ("candidate", g.tanh()), ("output", o.sigmoid())):
+        for leaf, wanted in (
+            ("input", i.sigmoid()),
+            ("forget", f.sigmoid()),
+            ("candidate", g.tanh()),
+            ("output", o.sigmoid()),
+        ):
             torch.testing.assert_close(trace[leaf], wanted, rtol=1e-5, atol=1e-6)
         torch.testing.assert_close(trace["output"] * trace["cell"].tanh(), trace["hidden"])
     else:
         (xr, xz, xn), (hr, hz, hn) = from_x.chunk(3, -1), from_h.chunk(3, -1)
-        for leaf, wanted in (("reset", (xr + hr).sigmoid()), ("update", (xz + hz).sigmoid()), ("new", (xn + trace["reset"] * hn).tanh())):
+        for leaf, wanted in (
+            ("reset", (xr + hr).sigmoid()),
+            ("update", (xz + hz).sigmoid()),
+            ("new", (xn + trace["reset"] * hn).tanh()),
+        ):
             torch.testing.assert_close(trace[leaf], wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_parameter_counts():
     """Input 4, state 8: nn.LSTM 4 (h (i + h) + 2 h) = 448, in two directions 896, nn.GRU 336, nn.RNN 112."""
     for name, count in (("lstm", 448), ("gru", 336), ("rnn", 112)):
-        assert sum(w.numel() for w in CELLS[name](4, 8).parameters()) == count == sum(w.numel() for w in THEIRS[name](4, 8).parameters())
+        assert (
+            sum(w.numel() for w in CELLS[name](4, 8).parameters())
+            == count
+            == sum(w.numel() for w in THEIRS[name](4, 8).parameters())
+        )
     both = Encoder(Seq2SeqConfig(d_model=16))
     theirs = nn.LSTM(16, 8, bidirectional=True)
     assert sum(w.numel() for w in both.parameters()) == sum(w.numel() for w in theirs.parameters())
@@ -154,7 +185,9 @@ def test_a_translator_without_attention_equals_two_nets_of_torch(name):
     torch.manual_seed(9)
     cfg = replace(Seq2SeqConfig.tiny(), cell=name, attention="none", bidirectional=False)
     net = redrawn(Seq2Seq(cfg), 0.3).eval().requires_grad_(False)
-    encoder, decoder = (THEIRS[name](cfg.d_model, cfg.d_model, num_layers=2, batch_first=True) for _ in range(2))
+    encoder, decoder = (
+        THEIRS[name](cfg.d_model, cfg.d_model, num_layers=2, batch_first=True) for _ in range(2)
+    )
     for i in range(2):
         copy(net.encoder.forward_cells[i], encoder, f"l{i}")
         copy(net.decoder.cells[i], decoder, f"l{i}")
@@ -163,8 +196,16 @@ def test_a_translator_without_attention_equals_two_nets_of_torch(name):
     embedded = [F.embedding(words, net.embed["token"].weight) * cfg.d_model**0.5 for words in (source, ids)]
     _, last = packed(encoder, embedded[0])
     context = (last[0] if name == "lstm" else last)[-1]
-    start = F.linear(context, net.decoder.bridge.weight, net.decoder.bridge.bias).unflatten(-1, (2, -1, cfg.d_model)).transpose(0, 1)
-    held = (start[:, :, 0].tanh().contiguous(), start[:, :, 1].contiguous()) if name == "lstm" else start[:, :, 0].tanh().contiguous()
+    start = (
+        F.linear(context, net.decoder.bridge.weight, net.decoder.bridge.bias)
+        .unflatten(-1, (2, -1, cfg.d_model))
+        .transpose(0, 1)
+    )
+    held = (
+        (start[:, :, 0].tanh().contiguous(), start[:, :, 1].contiguous())
+        if name == "lstm"
+        else start[:, :, 0].tanh().contiguous()
+    )
     wanted = F.linear(decoder(embedded[1], held)[0], net.embed["token"].weight)
     torch.testing.assert_close(net.logits(net(batch)), wanted, rtol=1e-4, atol=1e-4)
     assert wanted.abs().max() > 0.5

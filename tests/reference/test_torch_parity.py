@@ -37,9 +37,16 @@ def build(order, **changes):
     options = {"dim_feedforward": cfg.d_ff, "dropout": 0.0, "batch_first": True, "norm_first": order == "pre"}
     final = (lambda norm: None) if order == "post" else (lambda norm: copy_norm(norm, cfg.d_model))
     encoder = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(cfg.d_model, cfg.n_heads, **options), cfg.n_layers, final(ours.encoder_norm), enable_nested_tensor=False
+        nn.TransformerEncoderLayer(cfg.d_model, cfg.n_heads, **options),
+        cfg.n_layers,
+        final(ours.encoder_norm),
+        enable_nested_tensor=False,
     ).eval()
-    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(cfg.d_model, cfg.n_heads, **options), cfg.n_layers, final(ours.decoder_norm)).eval()
+    decoder = nn.TransformerDecoder(
+        nn.TransformerDecoderLayer(cfg.d_model, cfg.n_heads, **options),
+        cfg.n_layers,
+        final(ours.decoder_norm),
+    ).eval()
     for mine, theirs in zip(ours.encoder, encoder.layers, strict=True):
         copy_block(mine, theirs, decoder=False)
     for mine, theirs in zip(ours.decoder, decoder.layers, strict=True):
@@ -57,19 +64,26 @@ def copy_norm(norm, d_model):
 def test_both_stacks_equal_torch_nn(order):
     cfg, ours, encoder, decoder = build(order)
     draw = torch.Generator().manual_seed(5)
-    source, target = torch.randint(1, 29, (2, 7), generator=draw), torch.randint(1, 29, (2, 5), generator=draw)
+    source, target = (
+        torch.randint(1, 29, (2, 7), generator=draw),
+        torch.randint(1, 29, (2, 5), generator=draw),
+    )
     source_real = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
     real = torch.tensor([[True] * 5, [True] * 5])
 
     def embedded(ids):
-        return nn.functional.embedding(ids, ours.embed["token"].weight) * cfg.d_model**0.5 + ours.embed["position"](torch.arange(ids.shape[1]))
+        return nn.functional.embedding(ids, ours.embed["token"].weight) * cfg.d_model**0.5 + ours.embed[
+            "position"
+        ](torch.arange(ids.shape[1]))
 
     with torch.no_grad():
         batch = Batch(ids=target, real=real, source=source, source_real=source_real)
         memory, hidden = ours.encode(batch), ours(batch)
         causal = torch.ones(5, 5, dtype=torch.bool).triu(1)
         theirs_memory = encoder(embedded(source), src_key_padding_mask=~source_real)
-        theirs_hidden = decoder(embedded(target), theirs_memory, tgt_mask=causal, memory_key_padding_mask=~source_real)
+        theirs_hidden = decoder(
+            embedded(target), theirs_memory, tgt_mask=causal, memory_key_padding_mask=~source_real
+        )
     torch.testing.assert_close(memory[source_real], theirs_memory[source_real], rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(hidden, theirs_hidden, rtol=1e-4, atol=1e-4)
     assert hidden.abs().max() > 0.5
@@ -95,4 +109,6 @@ def test_parameter_counts_of_the_base_model():
     assert count(ours.decoder[0]) == 4_204_032
     stacks = count(ours.encoder) + count(ours.decoder) + count(ours.encoder_norm) + count(ours.decoder_norm)
     assert stacks == 44_140_544 == count(nn.Transformer())
-    assert count(ours.decoder[0]) - count(ours.decoder[0].cross_attn) - count(ours.decoder[0].norm3) == 3_152_384
+    assert (
+        count(ours.decoder[0]) - count(ours.decoder[0].cross_attn) - count(ours.decoder[0].norm3) == 3_152_384
+    )

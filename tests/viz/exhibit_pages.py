@@ -13,10 +13,14 @@ import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
 
-def drawn(slug: str, link: Mapping[str, str], state: Mapping[str, object], *, guarded: bool = False) -> AppTest:
+def drawn(
+    slug: str, link: Mapping[str, str], state: Mapping[str, object], *, guarded: bool = False
+) -> AppTest:
     """The exhibit with the values of a link and what the visit holds; `guarded`: errors are told on the page, as the frame does."""
     page = "from viz.shell import errors\nwith errors.guard():\n    e.page()" if guarded else "e.page()"
-    test = AppTest.from_string(f"from viz.shell import pages\ne = pages.find({slug!r})\n{page}", default_timeout=90)
+    test = AppTest.from_string(
+        f"from viz.shell import pages\ne = pages.find({slug!r})\n{page}", default_timeout=90
+    )
     for name, value in link.items():
         test.query_params[name] = value
     for name, value in state.items():
@@ -26,12 +30,16 @@ def drawn(slug: str, link: Mapping[str, str], state: Mapping[str, object], *, gu
 
 def said(test: AppTest) -> str:
     """All that is told, without the escapes of Markdown."""
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    ).replace("\\", "")
 
 
 def said_and_set(test: AppTest) -> str:
     """The same with title and equations, which keep their escapes."""
-    return "\n".join([said(test), *(str(element.value) for kind in (test.title, test.latex) for element in kind)])
+    return "\n".join(
+        [said(test), *(str(element.value) for kind in (test.title, test.latex) for element in kind)]
+    )
 
 
 def figure(test: AppTest, place: int = 0) -> dict:
@@ -50,8 +58,13 @@ def plain(values: Any) -> np.ndarray:
 def chart(test: AppTest, place: int = 0) -> list[list[dict[str, Any]]]:
     """The rows that each layer of an Altair chart draws."""
     proto = test.get("vega_lite_chart")[place].proto
-    spec, named = json.loads(proto.spec), {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in proto.datasets}
-    found = [layer.get("data", spec.get("data")) for layer in spec["layer"][:-1]]  # the last draws nothing: it holds the table
+    spec, named = (
+        json.loads(proto.spec),
+        {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in proto.datasets},
+    )
+    found = [
+        layer.get("data", spec.get("data")) for layer in spec["layer"][:-1]
+    ]  # the last draws nothing: it holds the table
     return [data["values"] if "values" in data else named[data["name"]] for data in found]
 
 

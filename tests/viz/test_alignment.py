@@ -39,7 +39,9 @@ def build(name: str) -> Model:
     corpus = [*SENTENCES, "Ella tiene un auto blanco.", "De nada."] * 6
     backend = byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()["seq2seq"]
-    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128, n_layers=1, **KINDS[name])
+    config = replace(
+        family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128, n_layers=1, **KINDS[name]
+    )
     with torch.random.fork_rng():
         torch.manual_seed(11)
         network = family.network(config)
@@ -52,7 +54,9 @@ def build(name: str) -> Model:
 def engine(request, monkeypatch) -> Iterator[Engine]:
     there = getattr(request, "param", tuple(KINDS))
     made = {name: build(name) for name in there}
-    with Engine(opener=made.__getitem__, listing=lambda: tuple(Listing(name, True, "", "seq2seq") for name in there)) as engine:
+    with Engine(
+        opener=made.__getitem__, listing=lambda: tuple(Listing(name, True, "", "seq2seq") for name in there)
+    ) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield engine
 
@@ -71,7 +75,9 @@ def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    ).replace("\\", "")
 
 
 def matrices(test: AppTest) -> dict[str, bytes]:
@@ -100,8 +106,14 @@ def test_the_backward_half_is_the_forward_cell_on_the_reversed_sentence():
     np.testing.assert_array_equal(np.concatenate((data.ahead, data.back), 1), data.joined)
     cell = model.network.encoder.backward_cells[0]
     oracle = torch.nn.LSTM(34, 17, batch_first=True)
-    oracle.load_state_dict({"weight_ih_l0": cell.from_input.weight, "weight_hh_l0": cell.from_hidden.weight,
-                            "bias_ih_l0": cell.from_input.bias, "bias_hh_l0": cell.from_hidden.bias})  # fmt: skip
+    oracle.load_state_dict(
+        {
+            "weight_ih_l0": cell.from_input.weight,
+            "weight_hh_l0": cell.from_hidden.weight,
+            "bias_ih_l0": cell.from_input.bias,
+            "bias_hh_l0": cell.from_hidden.bias,
+        }
+    )
     run = model.run(TEXT)
     x = torch.tensor(run.trace["encoder.embed.out"])
     with torch.no_grad():
@@ -122,7 +134,10 @@ def test_who_asks_is_a_matter_of_the_model():
 @pytest.mark.parametrize("asks", maths.ASKERS)
 def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
     test = page(step, asks=asks)
-    assert test.title[0].value == "Alignment" and len(test.get("plotly_chart")) + len(test.get("bidi_component")) >= 1
+    assert (
+        test.title[0].value == "Alignment"
+        and len(test.get("plotly_chart")) + len(test.get("bidi_component")) >= 1
+    )
     assert any(character.isdigit() for text in (*test.text, *test.markdown) for character in text.value)
 
 
@@ -145,7 +160,9 @@ def test_the_guess_is_answered_by_this_sentence():
         before = page(1, text=text)
         assert f"{percent(data.weights[row].max())} to" not in said(before)
         test = page(1, text=text, state={"predict:alignment.first": answer})
-        assert "Right." in said(test).replace("\\", "") and f"It gives {percent(data.weights[row].max())} to" in said(test)
+        assert "Right." in said(test).replace(
+            "\\", ""
+        ) and f"It gives {percent(data.weights[row].max())} to" in said(test)
     assert len(answers) > 1
 
 
@@ -155,7 +172,11 @@ def test_both_directions_and_their_join_with_shapes():
     n = len(exhibit.compute(Params()).words)
     tiles = chart(test)[0]
     assert [len(tile["value"]) for tile in tiles] == n * [17] + n * [17] + n * [34]
-    assert list(dict.fromkeys(tile["name"] for tile in tiles)) == [f"from the left → ({n} × 17)", f"← from the right ({n} × 17)", f"joined, hⱼ ({n} × 34)"]
+    assert list(dict.fromkeys(tile["name"] for tile in tiles)) == [
+        f"from the left → ({n} × 17)",
+        f"← from the right ({n} × 17)",
+        f"joined, hⱼ ({n} × 34)",
+    ]
 
 
 def test_scores_weights_and_mix_of_a_chosen_word():
@@ -163,7 +184,9 @@ def test_scores_weights_and_mix_of_a_chosen_word():
     data = exhibit.compute(Params())
     test = page(3, word="1")
     bars = json.loads(test.get("plotly_chart")[0].proto.spec)["data"]
-    assert bars[0]["text"] == [f"{s:.2f}".replace("-", "−") if f"{s:.2f}" != "-0.00" else "0.00" for s in data.scores[1]]
+    assert bars[0]["text"] == [
+        f"{s:.2f}".replace("-", "−") if f"{s:.2f}" != "-0.00" else "0.00" for s in data.scores[1]
+    ]
     assert [float(t) for t in bars[1]["text"]] == pytest.approx(data.weights[1], abs=0.0051)
     assert f"weights add up to {data.weights[1].sum():.3f}" in said(test)
 
@@ -196,7 +219,17 @@ def test_both_trained_orders_side_by_side():
     assert "bahdanau-en-es: its query differs from $s_{t-1}$ by 0 at most" in said(test)
 
 
-@pytest.mark.parametrize("link", [{"text": ""}, {"text": "<b>x</b> ![y](http://a)"}, {"text": "🙂"}, {"asks": "both"}, {"word": "77"}, {"rows": "0"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"text": ""},
+        {"text": "<b>x</b> ![y](http://a)"},
+        {"text": "🙂"},
+        {"asks": "both"},
+        {"word": "77"},
+        {"rows": "0"},
+    ],
+)
 def test_nonsense_leaves_a_page(link):
     for step in (1, 3, 4):
         assert page(step, **link).title
@@ -224,7 +257,9 @@ def test_the_lines_to_take_away_make_the_same_context():
 
 
 def test_the_figure_as_data():
-    figure = mixing(np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"])
+    figure = mixing(
+        np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"]
+    )
     assert figure.layout.xaxis3.ticktext == ("&lt;b&gt;", "c") and figure.data[0].text == ("−1.00", "2.00")
     json.loads(figure.to_json())
 
@@ -241,7 +276,14 @@ def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_senten
         return [text.value for text in page(5, **link).text if text.value.startswith("A telling error")]
 
     written = core.serving.engine.default().open(maths.ONE_VECTOR).run(TEXT, keep=[]).target_text
-    assert f"A telling error: {maths.ONE_VECTOR} writes “{written}”; right is “Ella tiene un auto blanco.”." in errors(text=TEXT)
-    assert "A telling error: right is “Ella tiene un auto blanco.”." in errors(text=TEXT, present="1"), "before a room too"
+    assert (
+        f"A telling error: {maths.ONE_VECTOR} writes “{written}”; right is “Ella tiene un auto blanco.”."
+        in errors(text=TEXT)
+    )
+    assert "A telling error: right is “Ella tiene un auto blanco.”." in errors(text=TEXT, present="1"), (
+        "before a room too"
+    )
     assert errors(text="I gave my little sister a red ball.") == [], "nothing is promised of it"
-    assert all(translated(text, maths.ONE_VECTOR, "") for text in SENTENCES), "each ready-made sentence has a right translation"
+    assert all(translated(text, maths.ONE_VECTOR, "") for text in SENTENCES), (
+        "each ready-made sentence has a right translation"
+    )

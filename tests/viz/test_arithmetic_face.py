@@ -58,7 +58,10 @@ def numbers(data: bytes) -> Iterator[int]:
 def arrived(packet: Packet) -> dict[str, dict[str, Any]]:
     """The lines as the browser has them, by name: sentences with their numbers, `terms` of (name, factors, value)."""
     fill, labels, found = iter(packet.header["numbers"]), part(packet, "labels"), {}
-    rest = {shared: numbers(packet.parts[packet.header[name]]) for name, shared in (("row", True), ("pair", False))}
+    rest = {
+        shared: numbers(packet.parts[packet.header[name]])
+        for name, shared in (("row", True), ("pair", False))
+    }
     for said, told in zip(part(packet, "lines"), packet.header["told"], strict=True):
         line = {"few": None, "rest": "", "put": "", "result": "", **said, **told}
         for name in ("title", "words", "equation", "path"):
@@ -89,11 +92,20 @@ def same(packet: Packet, lines: Lines) -> None:
         mine, few = told[line.name], line.few()
         for name in ("title", "words", "equation", "path", "put", "result"):
             assert mine[name] == getattr(line, name), (line.name, name)
-        assert tuple(mine["columns"]) == line.columns and mine.get("used", "") == line.used and mine.get("chosen") == line.chosen
-        shown = [(visible(term.label) if line.axis == "key" else term.label, term.factors, term.value) for term in line.terms]
+        assert (
+            tuple(mine["columns"]) == line.columns
+            and mine.get("used", "") == line.used
+            and mine.get("chosen") == line.chosen
+        )
+        shown = [
+            (visible(term.label) if line.axis == "key" else term.label, term.factors, term.value)
+            for term in line.terms
+        ]
         assert mine.get("terms", []) == shown
         folded = len(few) < len(line.terms)
-        assert mine["few"] == (list(few) if folded else None) and mine["rest"] == (line.rest(few) if folded and line.result else "")
+        assert mine["few"] == (list(few) if folded else None) and mine["rest"] == (
+            line.rest(few) if folded and line.result else ""
+        )
 
 
 def test_every_term_travels_and_few_are_shown_first(run: core.Run) -> None:
@@ -111,9 +123,20 @@ def sent(packet: Packet) -> Packet:
     return Packet(json.loads(json.dumps(packet.header)), packet.parts)
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("translator-en-es", ("self", "causal", "cross")), ("gpt-mini", ("causal",)), ("induction-tiny", ("causal",)), ("prompt-tiny", ("causal",)), ("copy-gru-attention", ("alignment",))])
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("translator-en-es", ("self", "causal", "cross")),
+        ("gpt-mini", ("causal",)),
+        ("induction-tiny", ("causal",)),
+        ("prompt-tiny", ("causal",)),
+        ("copy-gru-attention", ("alignment",)),
+    ],
+)
 def test_every_text_of_every_model_arrives_letter_by_letter(name: str, kinds: tuple[str, ...]) -> None:
-    run = core.open_model(name).run("ab" if name == "prompt-tiny" else "abc" if name.startswith("copy") else "a b c d a b")
+    run = core.open_model(name).run(
+        "ab" if name == "prompt-tiny" else "abc" if name.startswith("copy") else "a b c d a b"
+    )
     for kind in kinds:
         weights = run.attention(kind).weights
         for query, key in ((0, 0), (weights.shape[2] - 1, 1), (1, weights.shape[3] - 1)):
@@ -121,13 +144,26 @@ def test_every_text_of_every_model_arrives_letter_by_letter(name: str, kinds: tu
             same(sent(arithmetic_packet(lines)), lines)
 
 
-@pytest.mark.parametrize("edit", [
-    edits.Scale("layer.2.self_attn.q", float("nan")), edits.Scale("layer.2.self_attn.q", float("inf")), edits.Scale("layer.2.self_attn.v", 1e13),
-    edits.Scale("layer.2.self_attn.v", 1e-20), edits.Forbid("layer.2.self_attn.allowed", query=7), edits.Forbid("layer.2.self_attn.allowed", key=2), edits.ZeroHead("layer.2.self_attn.heads", head=1),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "edit",
+    [
+        edits.Scale("layer.2.self_attn.q", float("nan")),
+        edits.Scale("layer.2.self_attn.q", float("inf")),
+        edits.Scale("layer.2.self_attn.v", 1e13),
+        edits.Scale("layer.2.self_attn.v", 1e-20),
+        edits.Forbid("layer.2.self_attn.allowed", query=7),
+        edits.Forbid("layer.2.self_attn.allowed", key=2),
+        edits.ZeroHead("layer.2.self_attn.heads", head=1),
+    ],
+    ids=repr,
+)
 def test_odd_numbers_and_edits_arrive_letter_by_letter(edit: core.trace.Edit) -> None:
-    stopped = edits.Patch("layer.2.self_attn.out", torch.zeros(()))  # numbers that are not finite reach nothing that the model computes
-    run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived", edits=[edit, stopped])
+    stopped = edits.Patch(
+        "layer.2.self_attn.out", torch.zeros(())
+    )  # numbers that are not finite reach nothing that the model computes
+    run = core.open_model("gpt-mini").run(
+        "Once upon a time there was a little girl who lived", edits=[edit, stopped]
+    )
     for key in (3, 2):
         lines = lines_of(run, "causal", *CELL[:3], key)
         same(sent(arithmetic_packet(lines)), lines)
@@ -136,7 +172,9 @@ def test_odd_numbers_and_edits_arrive_letter_by_letter(edit: core.trace.Edit) ->
 def test_words_are_made_visible_and_never_longer_than_their_place(run: core.Run) -> None:
     lines = lines_of(run, "causal", *CELL)
     packet = arithmetic_packet(lines)
-    assert packet.header["key"] == "·" + run.tokens[CELL[3]].strip() and not any(name.startswith(" ") for name, *_ in arrived(packet)["denominator"]["terms"])
+    assert packet.header["key"] == "·" + run.tokens[CELL[3]].strip() and not any(
+        name.startswith(" ") for name, *_ in arrived(packet)["denominator"]["terms"]
+    )
     assert arithmetic_packet(lines, words=("a\nb", "")).header["query"] == "a↵b"
 
 
@@ -145,7 +183,11 @@ def test_what_cells_have_in_common_is_sent_once(run: core.Run) -> None:
     key = arithmetic_packet(lines_of(run, "causal", *CELL[:3], 4))
     head = arithmetic_packet(lines_of(run, "causal", 3, 4, *CELL[2:]))
     parts = ("lines", "labels", "row", "pair")
-    assert [[one.header[name] == other.header[name] for name in parts] for other in (two, key, head)] == [[True] * 4, [True] * 3 + [False], [True] * 2 + [False] * 2]
+    assert [[one.header[name] == other.header[name] for name in parts] for other in (two, key, head)] == [
+        [True] * 4,
+        [True] * 3 + [False],
+        [True] * 2 + [False] * 2,
+    ]
     assert len(one.to_bytes(known=two.parts)) < 1700
     for packet, cell in ((key, (*CELL[:3], 4)), (head, (3, 4, *CELL[2:]))):
         same(sent(packet), lines_of(run, "causal", *cell))
@@ -160,9 +202,20 @@ def test_the_code_is_sent_once_for_all_layers(run: core.Run) -> None:
 def cites_of(**changes: object) -> set[tuple[str, str, str]]:
     family = families()["seq2seq"]
     torch.manual_seed(0)
-    config = replace(family.config.tiny(), n_vocab=len(core.open_model("copy-gru-attention").tokenizer), n_ctx=41, **changes)
-    model = core.Model("tiny", family, config, family.network(config), core.open_model("copy-gru-attention").tokenizer)
-    return {cite for line in lines_of(model.run("abc", target="abc"), "alignment", 0, 0, 1, 1).lines for cite in line.cites}
+    config = replace(
+        family.config.tiny(),
+        n_vocab=len(core.open_model("copy-gru-attention").tokenizer),
+        n_ctx=41,
+        **changes,
+    )
+    model = core.Model(
+        "tiny", family, config, family.network(config), core.open_model("copy-gru-attention").tokenizer
+    )
+    return {
+        cite
+        for line in lines_of(model.run("abc", target="abc"), "alignment", 0, 0, 1, 1).lines
+        for cite in line.cites
+    }
 
 
 def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> None:
@@ -177,25 +230,36 @@ def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> 
     equations = {item for document, _, item in found if document == "ghojogh2020"}
     assert equations >= {f"Eq. ({n})" for n in (3, 5, 6, 8, 9, 10, 11, 12, 22, 23)} | {"Eqs. (28), (29)"}
     for line in lines_of(run, "causal", *CELL).lines:
-        assert any(SOURCES[document].teaching for document, *_ in line.cites), f"{line.name}: a document that teaches it"
+        assert any(SOURCES[document].teaching for document, *_ in line.cites), (
+            f"{line.name}: a document that teaches it"
+        )
 
 
 def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
     change = edits.ZeroHead("layer.2.self_attn.heads", head=1)
     lines = source_of(run, "causal", 2, [change])
-    packet = source_packet(lines, selected="layer.2.self_attn.scores", card=tensor_card(run, "layer.2.self_attn.scores"))
+    packet = source_packet(
+        lines, selected="layer.2.self_attn.scores", card=tensor_card(run, "layer.2.self_attn.scores")
+    )
     told = part(packet, "lines")
     leaves = ["q", "k", "v", "scores", "allowed", "pattern", "heads", "out"]
-    assert [line["path"] for line in told if line["path"]] == leaves and packet.header["scope"] == "layer.2.self_attn."
+    assert [line["path"] for line in told if line["path"]] == leaves and packet.header[
+        "scope"
+    ] == "layer.2.self_attn."
     assert packet.header["selected"] == "layer.2.self_attn.scores"
     assert ["".join(text for _, text in line["spans"]) for line in told] == [line.text for line in lines]
     made = next(line for line in told if line["leaf"] == "scores")
     assert made["axes"] == ["head", "query", "key"]
     assert [packet.header["sizes"][axis] for axis in made["axes"]] == [8, len(run.tokens), len(run.tokens)]
-    assert {told[i]["leaf"]: list(words) for i, words in packet.header["edits"].items()} == {"heads": [repr(change)]}
+    assert {told[i]["leaf"]: list(words) for i, words in packet.header["edits"].items()} == {
+        "heads": [repr(change)]
+    }
     card = part(packet, "card")
     value = run.trace["layer.2.self_attn.scores"]
-    assert digits.read(dict(card["numbers"])["largest"]) == pytest.approx(float(value.max()), rel=1e-3) and len(card["first"]) == 8
+    assert (
+        digits.read(dict(card["numbers"])["largest"]) == pytest.approx(float(value.max()), rel=1e-3)
+        and len(card["first"]) == 8
+    )
     own = source_packet(lines, edits={"layer.2.self_attn.q": ["by hand"]}).header["edits"]
     assert {told[i]["leaf"]: list(words) for i, words in own.items()} == {"q": ["by hand"]}
 
@@ -203,11 +267,17 @@ def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
 def test_a_mask_is_told_as_a_mask(run: core.Run) -> None:
     path = "layer.2.self_attn.allowed"
     card = part(source_packet(source_of(run, "causal", 2), card=tensor_card(run, path)), "card")
-    assert [name for name, _ in card["numbers"]] == ["share of True"] and set(card["first"]) <= {"True", "False"}
+    assert [name for name, _ in card["numbers"]] == ["share of True"] and set(card["first"]) <= {
+        "True",
+        "False",
+    }
 
 
 def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
-    for picture in (Picture(ARITHMETIC, arithmetic_packet(lines_of(run, "causal", *CELL))), Picture(SOURCE, source_packet(source_of(run, "causal", 2)))):
+    for picture in (
+        Picture(ARITHMETIC, arithmetic_packet(lines_of(run, "causal", *CELL))),
+        Picture(SOURCE, source_packet(source_of(run, "causal", 2))),
+    ):
         page = picture.html()
         assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?https?://", page) and len(page) < 250_000
 
@@ -235,5 +305,11 @@ def test_the_faces_hand_the_choice_on() -> None:
 
 def test_the_instruments_need_no_model() -> None:
     code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
-    out = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=FOLDER.parents[1], check=True)
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=FOLDER.parents[1],
+        check=True,
+    )
     assert out.stdout.strip() == "[]"

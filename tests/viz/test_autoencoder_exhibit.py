@@ -19,7 +19,11 @@ FLOOR = Data(glyphs()).floor()
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    return drawn("autoencoder", {f"autoencoder.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
+    return drawn(
+        "autoencoder",
+        {f"autoencoder.{name}": value for name, value in link.items()},
+        {f"fold:{name}": True for name in folded} | (state or {}),
+    )
 
 
 def notes(test: AppTest) -> list[str]:
@@ -57,12 +61,16 @@ def test_the_picture_is_the_context_of_the_run():
     tiles, _, _, bars, *_ = chart(page(step="2", word="queen", p="5"))
     assert len(data.context) == 5 and [bar["name"] for bar in bars] == ["c1", "c2", "c3", "c4", "c5"]
     np.testing.assert_allclose([bar["value"] for bar in bars], data.context)
-    np.testing.assert_allclose([bar["right"] - bar["left"] for bar in bars], 0.14 * data.context / data.limit, atol=1e-9)
+    np.testing.assert_allclose(
+        [bar["right"] - bar["left"] for bar in bars], 0.14 * data.context / data.limit, atol=1e-9
+    )
     np.testing.assert_allclose([tile["value"] for tile in tiles], data.entry, atol=1e-6)
     known = squeezed.vectors()
     rows = np.array([known[word] for word in TAUGHT])
     axes = np.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:5]
-    np.testing.assert_allclose(np.abs((known["queen"] - rows.mean(0)) @ axes.T), np.abs(data.context), atol=1e-9)
+    np.testing.assert_allclose(
+        np.abs((known["queen"] - rows.mean(0)) @ axes.T), np.abs(data.context), atol=1e-9
+    )
 
 
 def test_words_that_were_never_taught_come_near_a_related_one():
@@ -76,7 +84,11 @@ def test_ones_own_word_goes_through_the_same_encoder(capsys):
     """C114."""
     test = page(step="3", word="Castle", p="20")
     data = exhibit.compute(Params(word="castle", p=20))
-    assert not test.exception and np.linalg.norm(data.entry) == pytest.approx(1) and str(data.exits["french"]) in notes(test)
+    assert (
+        not test.exception
+        and np.linalg.norm(data.entry) == pytest.approx(1)
+        and str(data.exits["french"]) in notes(test)
+    )
     exec(words.code(Params(word="castle", p=20)), {})
     assert capsys.readouterr().out.strip() == str(list(data.exits.values()))
     for text, wrong in (("", "is 0 words"), ("two words", "is 2 words"), ("xyzzyq", "does not know")):
@@ -92,7 +104,11 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
     tiles, dots, *_ = chart(test)
     assert not tiles and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
-    np.testing.assert_allclose([dot["value"] for dot in dots[35:]], np.concatenate([np.ravel(made) for made in data.exits.values()]), atol=1e-6)
+    np.testing.assert_allclose(
+        [dot["value"] for dot in dots[35:]],
+        np.concatenate([np.ravel(made) for made in data.exits.values()]),
+        atol=1e-6,
+    )
     assert f"{wrong} of the S's 35 dots" in said(test) and f"{percent(FLOOR[6], 2)} is lost" in said(test)
     whole = squeezed.letter("S", 24)
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
@@ -104,11 +120,17 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     assert not test.exception and len(test.get("vega_lite_chart")) == 1 and chart(test)[:3] == [[], [], []]
     data = squeezed.loss(7, 0)
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
-    assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(data.learned) == set(range(1, 25))
+    assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(
+        data.learned
+    ) == set(range(1, 25))
     test.button(key="predict:autoencoder.size:commit").click().run()
     lines, dots, here, cover, _ = chart(test)
-    np.testing.assert_allclose([row["y"] for row in lines if row["name"] == "letters, 35 dots"], 100 * FLOOR, atol=1e-9)
-    assert [row["x"] for row in dots] == list(range(1, 25)) and [row["y"] for row in dots] == [100 * loss for loss in data.learned.values()]
+    np.testing.assert_allclose(
+        [row["y"] for row in lines if row["name"] == "letters, 35 dots"], 100 * FLOOR, atol=1e-9
+    )
+    assert [row["x"] for row in dots] == list(range(1, 25)) and [row["y"] for row in dots] == [
+        100 * loss for loss in data.learned.values()
+    ]
     assert here == [{"x": 7, "y": pytest.approx(100 * FLOOR[7])}] and not cover
 
 
@@ -117,17 +139,32 @@ def test_the_last_question_has_the_runs_answer():
     assert "How many numbers" in said(test) and f"{percent(FLOOR[12], 2)}" not in said(test)
     test.button(key="predict:autoencoder.size:commit").click().run()
     enough = int((FLOOR <= pictures.ENOUGH).argmax())
-    assert f"with {enough} {percent(FLOOR[enough], 2)}" in said(test) and f"With {enough - 1} numbers {percent(FLOOR[enough - 1], 2)}" in said(test)
+    assert f"with {enough} {percent(FLOOR[enough], 2)}" in said(
+        test
+    ) and f"With {enough - 1} numbers {percent(FLOOR[enough - 1], 2)}" in said(test)
     assert f"smallest possible loss of the letters is {percent(FLOOR[4], 2)}" in said(test)
 
 
-@pytest.mark.parametrize("link", [{"p": "0"}, {"p": "99", "step": "4"}, {"p": "x"}, {"word": "<b>", "step": "2"}, {"letter": "é", "step": "4"}, {"step": "0"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"p": "0"},
+        {"p": "99", "step": "4"},
+        {"p": "x"},
+        {"word": "<b>", "step": "2"},
+        {"letter": "é", "step": "4"},
+        {"step": "0"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 
 
 def test_the_words_name_the_list_as_it_is():
-    assert f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)" in exhibit.LESSON.text.steps[0].look
+    assert (
+        f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)"
+        in exhibit.LESSON.text.steps[0].look
+    )
 
 
 def test_the_lines_to_take_away_run(capsys):

@@ -24,17 +24,38 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         learn = tiny_models.wordpiece  # the two documents' words are whole, as the shipped model has them, so that "bank" stands at one place in both
-        patch.setattr(tiny_models, "wordpiece", lambda lines, size: learn([*lines, *senses.DOCUMENTS * len(lines)], size))
-        patch.setattr(in_context, "belongs", lambda model, word, near: [(name, kind, 0.1 + 0.2 * kind + 0.01 * at) for kind, group in enumerate(near) for at, name in enumerate(group)])
+        patch.setattr(
+            tiny_models,
+            "wordpiece",
+            lambda lines, size: learn([*lines, *senses.DOCUMENTS * len(lines)], size),
+        )
+        patch.setattr(
+            in_context,
+            "belongs",
+            lambda model, word, near: [
+                (name, kind, 0.1 + 0.2 * kind + 0.01 * at)
+                for kind, group in enumerate(near)
+                for at, name in enumerate(group)
+            ],
+        )
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
             real = served.open
-            patch.setattr(served, "open", lambda name: real("bert-mini"))  # the table's cosines are given above
+            patch.setattr(
+                served, "open", lambda name: real("bert-mini")
+            )  # the table's cosines are given above
             yield served
 
 
-def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return drawn("bank", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, answered, guarded=guarded)
+    return drawn(
+        "bank",
+        {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
+        answered,
+        guarded=guarded,
+    )
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -59,9 +80,13 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert [row["said"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
     told = commit(before, "two")
     assert [row["value"] for row in chart(told)[0]] == pytest.approx(list(values))
-    assert "the same position: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
+    assert "the same position: 1.000 before the first layer" in said(
+        told
+    ) and f"end at {values[-1]:.3f}" in said(told)
     other = page(two="She put her money in the bank.")
-    again = in_context.uses(bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank").by_layer()
+    again = in_context.uses(
+        bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank"
+    ).by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
     same = commit(page(two=senses.DOCUMENTS[0]), "two")
     assert {row["said"] for row in chart(same)[0]} == {"1.000"}
@@ -78,10 +103,17 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
     before = page(2, own=own, layer="3")
     assert asked(before, "many.bank")[3] == right and {cell["said"] for cell in chart(before)[0]} == {"?"}
     told = commit(before, "many.bank")
-    np.testing.assert_allclose([cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4)
+    np.testing.assert_allclose(
+        [cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4
+    )
     same, other = in_context.kept_apart(found.cosines(3)[:8, :8], kinds)
-    assert f"At “after L1” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two" in said(told)
-    assert f"Yours is nearest to {in_context.nearest(found.cosines(3))[-1] + 1} " in said(told) and "9 (yours)  We went to the bank today." in said(told)
+    assert (
+        f"At “after L1” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two"
+        in said(told)
+    )
+    assert f"Yours is nearest to {in_context.nearest(found.cosines(3))[-1] + 1} " in said(
+        told
+    ) and "9 (yours)  We went to the bank today." in said(told)
     table = commit(page(2, layer="0"), "many.bank")
     assert {cell["said"] for cell in chart(table)[0]} == {"1.00"}
 
@@ -92,12 +124,20 @@ def test_the_map_and_the_one_vector_of_the_table():
     test = page(3, which="letter", layer="2")
     places = np.array([[row["x"], row["y"]] for row in chart(test)[0]])
     shares = np.linalg.svd(found.vectors[2] - found.vectors[2].mean(0), compute_uv=False) ** 2
-    assert places.shape == (8, 2) and f"the two directions hold {percent(shares[:2].sum() / shares.sum())}" in said(test)
+    assert places.shape == (
+        8,
+        2,
+    ) and f"the two directions hold {percent(shares[:2].sum() / shares.sum())}" in said(test)
     assert [row["kind"] for row in chart(test)[0]] == [held.meanings[kind] for _, kind in held.uses]
     assert "all points lie on each other" in said(page(3, layer="0"))
     before, told = page(4, which="letter"), page(4, which="letter", guess=("static.letter", "alphabet"))
-    assert asked(before, "static.letter")[2] == "alphabet" and {row["said"] for row in chart(before)[0]} == {"?"}
-    means = [np.mean([row["value"] for row in chart(told)[0] if row["kind"] == meaning]) for meaning in held.meanings]
+    assert asked(before, "static.letter")[2] == "alphabet" and {row["said"] for row in chart(before)[0]} == {
+        "?"
+    }
+    means = [
+        np.mean([row["value"] for row in chart(told)[0] if row["kind"] == meaning])
+        for meaning in held.meanings
+    ]
     assert f"mean cosine {means[0]:.3f} with “post”, {means[1]:.3f} with “alphabet”" in said(told)
     same, other = in_context.kept_apart(found.cosines(-1), [kind for _, kind in held.uses])
     assert f"{same:.3f} between uses of one meaning, {other:.3f} between the two" in said(told)
@@ -106,16 +146,28 @@ def test_the_map_and_the_one_vector_of_the_table():
 def test_sentences_and_what_is_nearer():
     wins = {}
     for how in in_context.HOWS:
-        rows = np.array([in_context.cosines(in_context.sentences(bert(), [row.text, row.same, row.alike], how))[0, 1:] for row in senses.TRIPLES])
+        rows = np.array(
+            [
+                in_context.cosines(in_context.sentences(bert(), [row.text, row.same, row.alike], how))[0, 1:]
+                for row in senses.TRIPLES
+            ]
+        )
         wins[how] = int((rows[:, 0] > rows[:, 1]).sum())
     before = page(5)
     assert asked(before, "whole")[3] == wins[in_context.HOWS[1]] and not chart(before)[1]
     told = commit(before, "whole")
-    assert f"By mean of all positions {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
-    assert "; ".join(f"{how.replace('places', 'positions')}: {count} of 10" for how, count in wins.items()) in said(told)
+    assert (
+        f"By mean of all positions {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told)
+        and len(chart(told)[1]) == 20
+    )
+    assert "; ".join(
+        f"{how.replace('places', 'positions')}: {count} of 10" for how, count in wins.items()
+    ) in said(told)
     mine = commit(page(5, how=in_context.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
-    values = in_context.cosines(in_context.sentences(bert(), ["It was very cold!", *texts], in_context.HOWS[2]))[0, 1:]
+    values = in_context.cosines(
+        in_context.sentences(bert(), ["It was very cold!", *texts], in_context.HOWS[2])
+    )[0, 1:]
     assert f"is nearest to “{texts[int(values.argmax())]}” ({values.max():.3f})" in said(mine)
 
 

@@ -19,7 +19,10 @@ TEXT = "She has a white car."
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator") as found:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator") as found,
+    ):
         yield found
 
 
@@ -49,7 +52,9 @@ def test_the_last_word_is_hidden_and_the_head_is_the_one_whose_row_matters_most(
     for layer in range(2):
         for head in range(3):
             even = edits.SetPattern(f"layer.{layer}.self_attn.pattern", found.row, (1 / n,) * n, head=head)
-            scores[layer, head] = probabilities(model.run("She has a white", edits=[even]).logits[-1])[found.word_id]
+            scores[layer, head] = probabilities(model.run("She has a white", edits=[even]).logits[-1])[
+                found.word_id
+            ]
     assert min(scores, key=scores.__getitem__) == (found.place.layer, found.place.head)
     assert found.even == pytest.approx(min(scores.values()), abs=1e-5)
 
@@ -60,7 +65,11 @@ def test_nothing_is_revealed_before_the_row_is_put_in(engine):
     assert bars(test) == [percent(found.even), "?", "?"]
     test.button("be_the_head.commit").click().run()
     assert not test.exception and bars(test)[2] == percent(found.true) and "?" not in bars(test)
-    assert "With your row" in said(test) and "Yours is the uniform row" in said(test) and "does better" not in said(test)
+    assert (
+        "With your row" in said(test)
+        and "Yours is the uniform row" in said(test)
+        and "does better" not in said(test)
+    )
 
 
 def test_the_row_of_the_link_is_the_row_of_the_run(engine):
@@ -68,8 +77,12 @@ def test_the_row_of_the_link_is_the_row_of_the_run(engine):
     shares = (70, *(0,) * (len(found.keys) - 2), 30)
     test = page(**{"be_the_head.row": ".".join(map(str, shares)), "be_the_head.in": "1"})
     row = edits.SetPattern(found.path, found.row, tuple(np.array(shares) / 100), head=found.place.head)
-    wanted = probabilities(engine.open("tiny-gpt").run("She has a white", edits=[row]).logits[-1])[found.word_id]
-    assert bars(test)[1] == percent(float(wanted)) and [box.value for box in test.number_input] == list(shares)
+    wanted = probabilities(engine.open("tiny-gpt").run("She has a white", edits=[row]).logits[-1])[
+        found.word_id
+    ]
+    assert bars(test)[1] == percent(float(wanted)) and [box.value for box in test.number_input] == list(
+        shares
+    )
 
 
 def test_at_most_the_whole_can_be_spent_and_less_cannot_be_put_in(engine):
@@ -78,7 +91,9 @@ def test_at_most_the_whole_can_be_spent_and_less_cannot_be_put_in(engine):
     assert test.button("be_the_head.commit").disabled and "100 % left" in said(test)
     test.number_input[0].set_value(60).run()
     test.number_input[1].set_value(70).run()
-    assert [box.value for box in test.number_input][:2] == [60, 40] and not test.button("be_the_head.commit").disabled
+    assert [box.value for box in test.number_input][:2] == [60, 40] and not test.button(
+        "be_the_head.commit"
+    ).disabled
     test.button("be_the_head.even").click().run()
     assert tuple(box.value for box in test.number_input) == evenly(len(test.number_input))
 
@@ -92,11 +107,22 @@ def test_the_same_piece_twice_is_two_places(engine):
 def test_a_translator_is_asked_for_a_spanish_word(engine):
     test = page(model="tiny-translator", **{"be_the_head.at": "1"})
     found = be_the_head.compute(be_the_head.Params("tiny-translator", TEXT, row=1))
-    assert found.place.kind == "cross" and found.row == 1 and len(test.number_input) == len(found.run.source.ids)
+    assert (
+        found.place.kind == "cross" and found.row == 1 and len(test.number_input) == len(found.run.source.ids)
+    )
     assert found.word_id == found.run.ids[2] and "about to write" in said(test)
 
 
-@pytest.mark.parametrize("link", [{"be_the_head.row": "<b>"}, {"be_the_head.row": "1.2"}, {"kind": "causal", "layer": "9", "head": "9"}, {"be_the_head.at": "x"}, {"text": "Word"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"be_the_head.row": "<b>"},
+        {"be_the_head.row": "1.2"},
+        {"kind": "causal", "layer": "9", "head": "9"},
+        {"be_the_head.at": "x"},
+        {"text": "Word"},
+    ],
+)
 def test_nonsense_in_a_link_is_no_error(engine, link):
     test = page(**link)
     assert "Something went wrong" not in said(test)
@@ -112,7 +138,13 @@ def test_the_parts():
 
 def test_the_folds_hold_what_they_say(engine):
     test = page()
-    for name in ("be_the_head.equation", "be_the_head.looking", "Be the head.documents", "be_the_head.table", "be_the_head.take"):
+    for name in (
+        "be_the_head.equation",
+        "be_the_head.looking",
+        "Be the head.documents",
+        "be_the_head.table",
+        "be_the_head.take",
+    ):
         test.session_state[f"fold:{name}"] = True
     test.run()
     assert not test.exception and "× v(" in said(test) and "the head" not in test.dataframe[0].value.columns

@@ -27,7 +27,9 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name in ("text", "pair") else SLUG + name: value for name, value in link.items()}
     return drawn("bert_input", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
@@ -59,9 +61,13 @@ def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
 
 def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
     test = page(pieces="my dog play ##in ##g", word="6")
-    assert test.session_state[f"predict:{SLUG}cut:asked"]["of"][2] == "[UNK]" and "cut into play ##in ##g" in said(test)
+    assert test.session_state[f"predict:{SLUG}cut:asked"]["of"][
+        2
+    ] == "[UNK]" and "cut into play ##in ##g" in said(test)
     whole = page(pieces="he likes playing play ##ing pl ##ay", word="6")
-    assert whole.session_state[f"predict:{SLUG}cut:asked"]["of"][2] == "play ##ing", "without playing itself the next longest is taken"
+    assert whole.session_state[f"predict:{SLUG}cut:asked"]["of"][2] == "play ##ing", (
+        "without playing itself the next longest is taken"
+    )
     unknown = page(pieces="he")
     assert "with every letter of the word" in said(unknown)
     unknown.button(key=SLUG + "edit:Put ever").click().run()
@@ -75,7 +81,10 @@ def test_both_vocabularies_stand_beside_each_other_and_unknown_words_are_red():
     test = page(2, text="my 🎉 dog", pair="playing")
     tokenizer = core.serving.engine.default().open("bert-mini").tokenizer
     assert cells(test, 1) == ["my", "[UNK]", "dog", "play|##ing"]
-    assert f"bert-mini's {len(tokenizer):,}: {len(tokenizer.encode('my 🎉 dog playing').tokens)} tokens, 1 unknown" in said(test)
+    assert (
+        f"bert-mini's {len(tokenizer):,}: {len(tokenizer.encode('my 🎉 dog playing').tokens)} tokens, 1 unknown"
+        in said(test)
+    )
     assert "Your 8 pieces: 5 tokens, 1 unknown" in said(test)
 
 
@@ -84,7 +93,19 @@ def test_the_table_of_the_documents():
     before = page(3)
     assert set(cells(before, 0)) == {"?"} and "##ing" not in said(before)
     told = counted()
-    assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
+    assert cells(told, 0) == [
+        "[CLS]",
+        "my",
+        "dog",
+        "is",
+        "cute",
+        "[SEP]",
+        "he",
+        "likes",
+        "play",
+        "##ing",
+        "[SEP]",
+    ]
     assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
     assert "11 tokens: 6 of text A, 5 of text B, positions 0 to 10." in said(told)
     real = counted(whose=WHOSE[1])
@@ -108,17 +129,35 @@ def test_one_of_the_three_is_switched_off():
     found = {part: input_sum.without(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
     before, told = page(5), page(5, guess=("off", "position embedding"), off="segment")
     answer = max(found, key=lambda part: found[part].turned.mean())
-    assert before.session_state[f"predict:{SLUG}off:asked"]["of"][2] == {"token": "token embedding", "segment": "segment embedding", "position": "position embedding"}[answer]
+    assert (
+        before.session_state[f"predict:{SLUG}off:asked"]["of"][2]
+        == {"token": "token embedding", "segment": "segment embedding", "position": "position embedding"}[
+            answer
+        ]
+    )
     assert lanes(before) == [] and covers(before)
     np.testing.assert_allclose(lanes(told)[1], found["segment"].turned, atol=6e-4)
     assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)
-    assert f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without" in said(told)
+    assert (
+        f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without"
+        in said(told)
+    )
 
 
 @pytest.mark.parametrize("text", ["", "a", "<b>![x](http://a)</b>", "word " * 60])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
     for step in (2, 5) if text else (1, 3):
-        test = page(step, text=text, pair="", guarded=True, word="99", place="-1", off="x", whose="y", pieces="[UNK] <i> ##")
+        test = page(
+            step,
+            text=text,
+            pair="",
+            guarded=True,
+            word="99",
+            place="-1",
+            off="x",
+            whose="y",
+            pieces="[UNK] <i> ##",
+        )
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 2, "the texts can be mended"
     assert exhibit.thumbnail().startswith("<svg")

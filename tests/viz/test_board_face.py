@@ -13,9 +13,19 @@ from viz.instruments.board.board import MOST, Edited, Grid, Sign, board_packet, 
 
 def test_a_packet_holds_the_numbers_and_refuses_names_that_do_not_fit():
     values = np.array([[1.0, -2.5, 1 / 3]])
-    head = board_packet([[Grid("W_Q", values, "1 × 3", columns=["a", " b", "c"], edit=True), Sign("→", "softmax"), [Grid("A", values, "", scale="weights")]]]).header
+    head = board_packet(
+        [
+            [
+                Grid("W_Q", values, "1 × 3", columns=["a", " b", "c"], edit=True),
+                Sign("→", "softmax"),
+                [Grid("A", values, "", scale="weights")],
+            ]
+        ]
+    ).header
     first, sign, stack = head["lines"][0]
-    assert first["values"] == [[1.0, -2.5, 0.333333]] and first["columns"] == ["a", "·b", "c"] and first["edit"]
+    assert (
+        first["values"] == [[1.0, -2.5, 0.333333]] and first["columns"] == ["a", "·b", "c"] and first["edit"]
+    )
     assert sign == {"sign": "→", "says": "softmax"} and stack["stack"][0]["scale"] == "weights"
     with pytest.raises(ValueError, match="2 names for 3 columns"):
         Grid("X", values, "", columns=["a", "b"]).packed()
@@ -28,11 +38,20 @@ def test_a_covered_grid_sends_its_size_alone():
     assert sent["size"] == [1, 1] and "0.123456" not in str(sent)
 
 
-@pytest.mark.parametrize(("sent", "understood"), [
-    ({"grid": "W_Q", "at": [1, 2], "value": 2}, Edited("W_Q", 1, 2, 2.0)), ({"grid": "W_Q", "at": [1, 2], "value": 99}, Edited("W_Q", 1, 2, MOST)),
-    ({"grid": "W_Q", "at": [1, -2], "value": 2}, None), ({"grid": 3, "at": [1, 2], "value": 2}, None), ({"grid": "W_Q", "at": [1], "value": 2}, None),
-    ({"grid": "W_Q", "at": [0, 0], "value": math.nan}, None), ({"grid": "W_Q", "at": [0, 0], "value": "2"}, None), ("x", None), (None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "understood"),
+    [
+        ({"grid": "W_Q", "at": [1, 2], "value": 2}, Edited("W_Q", 1, 2, 2.0)),
+        ({"grid": "W_Q", "at": [1, 2], "value": 99}, Edited("W_Q", 1, 2, MOST)),
+        ({"grid": "W_Q", "at": [1, -2], "value": 2}, None),
+        ({"grid": 3, "at": [1, 2], "value": 2}, None),
+        ({"grid": "W_Q", "at": [1], "value": 2}, None),
+        ({"grid": "W_Q", "at": [0, 0], "value": math.nan}, None),
+        ({"grid": "W_Q", "at": [0, 0], "value": "2"}, None),
+        ("x", None),
+        (None, None),
+    ],
+)
 def test_what_the_browser_says_is_judged(monkeypatch, sent, understood):
     monkeypatch.setattr(st, "session_state", {"b": {"edit": sent, "word": sent, "turn": sent}})
     assert edited("b") == understood and chosen("b", 3) is None and turned("b") is None

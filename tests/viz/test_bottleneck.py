@@ -37,7 +37,9 @@ def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    )
 
 
 def written(test: AppTest, row: int) -> list[str]:
@@ -80,7 +82,9 @@ def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
 
 @pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
 def test_every_step_is_drawn_before_a_room(step):
-    test = AppTest.from_string("from viz.course.why.bottleneck import exhibit as e\ne.LESSON.page()", default_timeout=120)
+    test = AppTest.from_string(
+        "from viz.course.why.bottleneck import exhibit as e\ne.LESSON.page()", default_timeout=120
+    )
     test.query_params["bottleneck.step"], test.query_params["present"] = str(step), "1"
     assert not test.run().exception and len(test.get("vega_lite_chart")) == 1
 
@@ -90,11 +94,15 @@ def test_nothing_is_given_away_before_the_guess():
     count, wrote = right_of("lstm", WORD)
     assert written(test, 0) == list(WORD) and set(written(test, 1)) == {"?"} and wrote not in said(test)
     test = page(1, cell="lstm", state={"predict:bottleneck.right": steps.share_in_words(count, len(WORD))})
-    assert f"{count} of {len(WORD)}: it wrote “{wrote}”" in said(test) and "Right." in said(test).replace("\\", "")
+    assert f"{count} of {len(WORD)}: it wrote “{wrote}”" in said(test) and "Right." in said(test).replace(
+        "\\", ""
+    )
     assert written(test, 1) == list(wrote)
     wrong = [place for place, letter in enumerate(wrote) if letter != WORD[place : place + 1]]
     assert [round((frame["left"] + frame["right"]) / 2) for frame in chart(test)[2]] == wrong
-    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(exhibit.compute(Params(WORD, "lstm")).one.chances[: len(wrote)])
+    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(
+        exhibit.compute(Params(WORD, "lstm")).one.chances[: len(wrote)]
+    )
 
 
 def test_another_word_has_another_answer():
@@ -110,9 +118,19 @@ def test_another_word_has_another_answer():
 def test_reading_goes_letter_by_letter_from_both_ends():
     """C004."""
     test = page(2, state={}, read="3")
-    assert "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”" in said(test)
+    assert (
+        "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”"
+        in said(test)
+    )
     tiles = chart(test)[0]
-    assert [(tile["lane"], tile["place"]) for tile in tiles] == [(0, 0), (0, 1), (0, 2), (1, 6), (1, 7), (1, 8)]
+    assert [(tile["lane"], tile["place"]) for tile in tiles] == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, 6),
+        (1, 7),
+        (1, 8),
+    ]
     states = exhibit.compute(Params(WORD)).one.read_states
     for tile in tiles:
         np.testing.assert_allclose(tile["value"], states[tile["place"]][32 * tile["lane"] :][:32], atol=1e-4)
@@ -128,7 +146,10 @@ def test_writing_says_the_letter_and_its_probability():
 
 def test_looking_back_counts_both():
     test = page(4, cell="gru")
-    assert f"From one vector {right_of('gru', WORD)[0]} of 9 are right, looking back {right_of('gru', WORD, attends=True)[0]}" in said(test)
+    assert (
+        f"From one vector {right_of('gru', WORD)[0]} of 9 are right, looking back {right_of('gru', WORD, attends=True)[0]}"
+        in said(test)
+    )
 
 
 def test_quality_over_length_is_what_ships_with_the_six_models():
@@ -138,11 +159,22 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert exhibit.thumbnail().count("<polyline") == 2
     assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
     one, looks = found["copy-lstm"], found["copy-lstm-attention"]
-    assert f"20 letters: {percent(one[20])} and {percent(looks[20])}" in said(test) and looks[20] - one[20] > 0.4
+    assert (
+        f"20 letters: {percent(one[20])} and {percent(looks[20])}" in said(test) and looks[20] - one[20] > 0.4
+    )
     _, line, dots, own, *_ = chart(test)
-    assert line == dots and {(row["name"], row["dashed"]) for row in line} == {(f"{cell}, {how}", how == "one vector") for cell in ("RNN", "LSTM", "GRU") for how in ("one vector", "looking back")}
-    assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {row["name"] for row in line if row["strong"]} == {"LSTM, one vector", "LSTM, looking back"}
-    assert [(row["name"], row["x"], row["y"]) for row in own] == [("LSTM, one vector", 9, right_of("lstm", WORD)[0] / 9), ("LSTM, looking back", 9, right_of("lstm", WORD, attends=True)[0] / 9)]
+    assert line == dots and {(row["name"], row["dashed"]) for row in line} == {
+        (f"{cell}, {how}", how == "one vector")
+        for cell in ("RNN", "LSTM", "GRU")
+        for how in ("one vector", "looking back")
+    }
+    assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {
+        row["name"] for row in line if row["strong"]
+    } == {"LSTM, one vector", "LSTM, looking back"}
+    assert [(row["name"], row["x"], row["y"]) for row in own] == [
+        ("LSTM, one vector", 9, right_of("lstm", WORD)[0] / 9),
+        ("LSTM, looking back", 9, right_of("lstm", WORD, attends=True)[0] / 9),
+    ]
 
 
 def test_the_slopes_are_those_of_autograd():
@@ -154,11 +186,23 @@ def test_the_slopes_are_those_of_autograd():
     assert f"letter {place.argmin() + 1}, “{WORD[place.argmin()]}”: {place.min():.2f}" in said(test)
     drawn = [row for row in chart(test)[1] if row["name"] == "RNN"]
     above = [row["value"] for row in drawn if "letters" in row["at"]]
-    assert above == pytest.approx(sizes[: len(above)].tolist()) and len(above) == int((sizes >= 10**-8.3).sum())
+    assert above == pytest.approx(sizes[: len(above)].tolist()) and len(above) == int(
+        (sizes >= 10**-8.3).sum()
+    )
     assert [row["value"] for row in drawn if "letters" not in row["at"]] == pytest.approx(place.tolist())
 
 
-@pytest.mark.parametrize("link", [{"word": ""}, {"word": "<b>1</b>"}, {"word": "ß 猫 9"}, {"word": "x" * 300}, {"cell": "cnn"}, {"read": "-3"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"word": ""},
+        {"word": "<b>1</b>"},
+        {"word": "ß 猫 9"},
+        {"word": "x" * 300},
+        {"cell": "cnn"},
+        {"read": "-3"},
+    ],
+)
 def test_nonsense_leaves_a_page(link):
     for step in (1, 2, 3):
         assert len(page(step, **link).get("vega_lite_chart")) == 1
@@ -188,12 +232,20 @@ def test_the_lines_to_take_away_run():
 def test_the_figures_as_data():
     drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
     layers = [layer["data"]["values"] for layer in drawn.to_dict()["layer"]]
-    assert layers[4][0]["text"] == "<b>" and len(layers[2]) == 1 and [len(tiles) for tiles in layers[:2]] == [2, 2]
+    assert (
+        layers[4][0]["text"] == "<b>"
+        and len(layers[2]) == 1
+        and [len(tiles) for tiles in layers[:2]] == [2, 2]
+    )
     tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", shown=2)])
     found = tiles.to_dict()["layer"][0]["data"]["values"]
-    assert [tile["value"] for tile in found] == [list(range(8)), list(range(8, 16))] and {(tile["rows"], tile["columns"]) for tile in found} == {(4, 2)}
+    assert [tile["value"] for tile in found] == [list(range(8)), list(range(8, 16))] and {
+        (tile["rows"], tile["columns"]) for tile in found
+    } == {(4, 2)}
     curve = Curve("a", [(1, 0.9), (2, 0.1)], 0)
-    assert quality([curve], trained=20).to_dict()["layer"][1]["encoding"]["x"]["title"] == "letters in the word"
+    assert (
+        quality([curve], trained=20).to_dict()["layer"][1]["encoding"]["x"]["title"] == "letters in the word"
+    )
     below = slopes([curve], [curve], "abc", titles=("p", "q")).to_dict()["layer"][2]["data"]["values"]
     assert [row["text"] for row in below][-3:] == ["a", "b", "c"]
     for each in (drawn, tiles):

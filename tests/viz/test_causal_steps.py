@@ -31,13 +31,21 @@ def guessed(test: AppTest, question: str) -> AppTest:
 
 
 def titles(test: AppTest) -> list[str]:
-    return [opened(element.proto.bytes)[0].get("title", "") for element in test.get("bidi_component") if element.proto.bytes]
+    return [
+        opened(element.proto.bytes)[0].get("title", "")
+        for element in test.get("bidi_component")
+        if element.proto.bytes
+    ]
 
 
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10 %" in said(test)
+    assert (
+        chart(test)[1] == []
+        and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"]
+        and "10 %" in said(test)
+    )
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{percent(found.inside, 2)}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
@@ -45,19 +53,32 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     assert not told.exception and len(bars) == 16
     np.testing.assert_allclose(bars[:8], found.right)
     np.testing.assert_allclose(bars[8:], past.right)
-    assert f"{percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write" in said(told)
+    assert (
+        f"{percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write"
+        in said(told)
+    )
     with_mask, without = read.surprises(read.TEXT)
     model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(read.TEXT, keep=()).tokens)
-    free = model.run(read.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
+    free = model.run(
+        read.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)]
+    )
     rows = free.logits[:-1].astype(float)
-    logs = np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1)) + rows.max(-1) - rows[np.arange(n - 1), list(free.ids[1:])]
-    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
+    logs = (
+        np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1))
+        + rows.max(-1)
+        - rows[np.arange(n - 1), list(free.ids[1:])]
+    )
+    assert without == pytest.approx(
+        logs.mean(), abs=1e-4
+    ) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
 
 
 def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
     told = guessed(page(sees="past", digits="2"), "leak")
-    assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), "half of two is right by chance"
+    assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), (
+        "half of two is right by chance"
+    )
     assert len({bar["name"] for bar in chart(told)[1]}) == 1
 
 
@@ -68,8 +89,13 @@ def test_the_sums_are_softmax_over_the_words_so_far():
     test = page(*FOLDS, step="2", text=SHORT, lines="4")
     assert not test.exception
     weights = np.exp(scores[3, :4]) / np.exp(scores[3, :4]).sum()
-    terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(weights, ("The", "little", "dog", "ran"), strict=True))
-    assert f"y₄ = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25." in said(test)
+    terms = " + ".join(
+        f"{w:.2f} “{word}”" for w, word in zip(weights, ("The", "little", "dog", "ran"), strict=True)
+    )
+    assert (
+        f"y₄ = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25."
+        in said(test)
+    )
     cells = chart(test)[0]
     assert [cell["line"] for cell in cells] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]
     assert [cell["exact"] for cell in cells if cell["line"] == 4] == [f"{w:.4f}" for w in weights]
@@ -89,8 +115,14 @@ def test_the_mask_gives_the_same_numbers_and_without_it_every_line_moves():
     assert "It is “all 5”." in said(free) and "exactly 0, the outputs" not in said(free)
     layer, head = read.opening().layer, read.opening().head
     found = read.reading(SHORT, read.Head(layer, head))
-    assert (found.moved[:-1] == 0).all() and found.moved[-1] > 0 and (read.reading(SHORT, read.Head(layer, head), without=True).moved > 0).all()
-    np.testing.assert_allclose(causal_forms.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6)
+    assert (
+        (found.moved[:-1] == 0).all()
+        and found.moved[-1] > 0
+        and (read.reading(SHORT, read.Head(layer, head), without=True).moved > 0).all()
+    )
+    np.testing.assert_allclose(
+        causal_forms.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6
+    )
 
 
 def test_the_sentence_of_the_documents_has_ten_lines():
@@ -105,7 +137,10 @@ def test_the_sentence_of_the_documents_has_ten_lines():
     np.testing.assert_allclose(rows.sum(1), 1, atol=1e-5)
     assert (rows[np.triu_indices(10, 1)] == 0).all()
     best = max(range(1, 10), key=lambda i: rows[i, :i].max())
-    assert f"“{found.queries[best]}” of “{found.queries[int(rows[best, :best].argmax())]}” {percent(rows[best, :best].max())}" in said(test)
+    assert (
+        f"“{found.queries[best]}” of “{found.queries[int(rows[best, :best].argmax())]}” {percent(rows[best, :best].max())}"
+        in said(test)
+    )
     assert "Ten lines" not in said(before) and "E55" in said(test) and len(test.dataframe) == 1
     other = page(step="4", text="One two three", state={"predict:masks.count": "3"})
     assert "Right." in said(other)
@@ -119,10 +154,17 @@ def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
     run = core.open_model(read.MODEL).run(SHORT)
     q, k = (run.trace[f"layer.{layer}.self_attn.{side}"][head].astype(np.float64) for side in "qk")
     may, d, leaks = np.tri(len(q), dtype=bool), q.shape[1], []
-    for scores in ((q @ k.T + np.where(may, 0, number)) / np.sqrt(d), q @ k.T / np.sqrt(d) + np.where(may, 0, number)):
+    for scores in (
+        (q @ k.T + np.where(may, 0, number)) / np.sqrt(d),
+        q @ k.T / np.sqrt(d) + np.where(may, 0, number),
+    ):
         terms = np.exp(scores - scores.max(1, keepdims=True))
         leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
-    assert leaks[0] > 5 * leaks[1] and f"puts {lines.share(leaks[0])} on masked words; added after the division {lines.share(leaks[1])};" in said(test)
+    assert (
+        leaks[0] > 5 * leaks[1]
+        and f"puts {lines.share(leaks[0])} on masked words; added after the division {lines.share(leaks[1])};"
+        in said(test)
+    )
 
 
 def test_a_finite_number_leaks_and_an_empty_line_is_told():
@@ -131,11 +173,16 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     found, p = read.reading(SHORT, read.Head(layer, head)), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
-    assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(test)
+    assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(
+        test
+    )
     strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
-    assert "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100 %" in said(nothing)
+    assert (
+        "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100 %"
+        in said(nothing)
+    )
     names: dict[str, object] = {}
     exec(nothing.code[-1].value, names)
     assert names["leak"].worst[0] == 2 and names["leak"].worst[1] == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]
@@ -150,16 +197,29 @@ def test_an_old_link_opens_the_editor(link):
 def test_odd_links_and_texts_leave_a_page():
     for step in ("2", "3", "4", "5"):
         for text in ("I", "<b>x</b> $y$", "word " * 60)[:: 2 if step != "4" else 1]:
-            test = drawn("masks", {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"}, {}, guarded=True)
+            test = drawn(
+                "masks",
+                {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"},
+                {},
+                guarded=True,
+            )
             assert not test.exception and "error" not in said(test).lower(), (step, text)
     assert not page(step="1", sees="none", digits="1e9").exception
 
 
 def test_figures_as_data():
     cells = layers(sums(np.eye(3), ["<b>", "b", "c"], 2))[0]
-    assert [(cell["line"], cell["word"], cell["exact"]) for cell in cells] == [(1, "<b>", "1.0000"), (2, "<b>", "0.0000"), (2, "b", "1.0000")]
+    assert [(cell["line"], cell["word"], cell["exact"]) for cell in cells] == [
+        (1, "<b>", "1.0000"),
+        (2, "<b>", "0.0000"),
+        (2, "b", "1.0000"),
+    ]
     many = layers(sums(np.eye(30), ["w"] * 30, 30))
     assert len(many) == 1 and not any(cell["said"] for cell in many[0])
     empty = layers(rightness({}, 0.5, places=8))
-    assert empty[1] == [] and empty[2] == [] and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50 %"}]
+    assert (
+        empty[1] == []
+        and empty[2] == []
+        and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50 %"}]
+    )
     assert "'8'" in rightness({}, 0.5, places=8).to_json()

@@ -13,10 +13,25 @@ from viz.course.errata import ERRATA
 from viz.course.pages.documents import cited
 from viz.shell import pages
 
-FILES = {"ghojogh2023": "000_*.txt", "beigy2021": "001_*.txt", "ghojogh2020": "002_*.txt", "beigy2024": "003_*.txt", "lifei2022": "004_*.txt"}
+FILES = {
+    "ghojogh2023": "000_*.txt",
+    "beigy2021": "001_*.txt",
+    "ghojogh2020": "002_*.txt",
+    "beigy2024": "003_*.txt",
+    "lifei2022": "004_*.txt",
+}
 SURVEY = "ghojogh2020"
-FOLDER = next((home / "shared" / "documents" for home in Path(__file__).resolve().parents if (home / "shared" / "documents").is_dir()), None)
-pytestmark = pytest.mark.skipif(FOLDER is None, reason="the documents are not ours to ship; this checks against them where they are")
+FOLDER = next(
+    (
+        home / "shared" / "documents"
+        for home in Path(__file__).resolve().parents
+        if (home / "shared" / "documents").is_dir()
+    ),
+    None,
+)
+pytestmark = pytest.mark.skipif(
+    FOLDER is None, reason="the documents are not ours to ship; this checks against them where they are"
+)
 HEADING = re.compile(r"^#+ (\d(?:\.\d)*)\.? ", re.MULTILINE)
 Place = tuple[str, str, str, str]
 
@@ -29,13 +44,21 @@ def text(document: str) -> str:
 
 def plain(words: str) -> str:
     """Letters and digits alone: type, signs and the markup of formulas differ from file to file."""
-    return " ".join(re.sub(r"[^a-z0-9']+", " ", re.sub(r"\\[a-z]+", " ", words.lower()).replace("’", "'")).split())
+    return " ".join(
+        re.sub(r"[^a-z0-9']+", " ", re.sub(r"\\[a-z]+", " ", words.lower()).replace("’", "'")).split()
+    )
 
 
 def places() -> list[Place]:
     """Who cites, the document, the section and the item: pages, errata, equations."""
-    found = [(entry.slug, cite.document, cite.section, cite.item) for entry in pages.discover() for cite in entry.info.cites]
-    found += [(entry.id, where.document, where.section, where.item) for entry in ERRATA for where in entry.where]
+    found = [
+        (entry.slug, cite.document, cite.section, cite.item)
+        for entry in pages.discover()
+        for cite in entry.info.cites
+    ]
+    found += [
+        (entry.id, where.document, where.section, where.item) for entry in ERRATA for where in entry.where
+    ]
     return found + [(name, *where) for name, equation in EQUATIONS.items() for where in equation.where]
 
 
@@ -66,7 +89,12 @@ def cited_sections(section: str, there: dict[str, str]) -> list[str]:
 def test_every_cited_section_of_the_survey_exists():
     there = sections()
     assert len(there) > 20
-    wrong = [place for place in survey() if place[2] != "throughout" and not (set(cited_sections(place[2], there)) <= set(there) and re.search(r"\d", place[2]))]
+    wrong = [
+        place
+        for place in survey()
+        if place[2] != "throughout"
+        and not (set(cited_sections(place[2], there)) <= set(there) and re.search(r"\d", place[2]))
+    ]
     assert not wrong
 
 
@@ -76,8 +104,13 @@ def test_every_cited_equation_of_the_survey_is_in_a_cited_section_and_every_such
     for name, _, section, item in survey():
         if not (numbers := cited.equations(item)):
             continue
-        found = {number: set(map(int, re.findall(r"\\quad \((\d+)\)", within(number, there)))) for number in cited_sections(section, there)}
-        if not numbers <= set().union(*found.values()) or not all(has & numbers for has in found.values() if ";" not in section):
+        found = {
+            number: set(map(int, re.findall(r"\\quad \((\d+)\)", within(number, there))))
+            for number in cited_sections(section, there)
+        }
+        if not numbers <= set().union(*found.values()) or not all(
+            has & numbers for has in found.values() if ";" not in section
+        ):
             wrong.append((name, section, item))
     assert not wrong
 
@@ -85,8 +118,15 @@ def test_every_cited_equation_of_the_survey_is_in_a_cited_section_and_every_such
 def test_every_cited_figure_of_the_survey_is_near():
     """A figure floats to the next page at most: it stands in the chapter that is cited."""
     there = sections()
-    wrong = [(name, section, item) for name, _, section, item in survey() for number in cited.figures(item)
-             if not any(f"Figure {number}." in within(part.split(".")[0], there) for part in cited_sections(section, there))]  # fmt: skip
+    wrong = [
+        (name, section, item)
+        for name, _, section, item in survey()
+        for number in cited.figures(item)
+        if not any(
+            f"Figure {number}." in within(part.split(".")[0], there)
+            for part in cited_sections(section, there)
+        )
+    ]
     assert not wrong
 
 
@@ -105,7 +145,11 @@ def test_what_stands_in_quotation_marks_is_quoted():
     texts = {document: plain(text(document)) for document in FILES}
     found = list(quotations())
     assert len(found) > 40
-    assert not [(name, quoted) for name, documents, quoted in found if not any(plain(quoted) in texts[document] for document in documents & set(FILES))]
+    assert not [
+        (name, quoted)
+        for name, documents, quoted in found
+        if not any(plain(quoted) in texts[document] for document in documents & set(FILES))
+    ]
 
 
 def test_a_paraphrase_would_be_found():

@@ -25,21 +25,31 @@ from viz.course.bert.cls_and_pairs.pairs import ORDER, WORDS
 from viz.course.bert.cls_and_pairs.params import CLASSES, PAIRS, SLUG
 from viz.labels import literal, percent
 
-FOLDS = [f"fold:cls_and_pairs.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
+FOLDS = [f"fold:cls_and_pairs.{name}" for name in ("equation", "looking", "table", "take")] + [
+    f"fold:{exhibit.LESSON.text.info.title}.documents"
+]
 TEXT = "The soup was not awful."
 SINGLE, PAIRED = "recorded: opinions-full", "recorded: pairs-full"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _runs(tmp_path_factory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch, tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "opinions-full", "pairs-full"):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "opinions-full", "pairs-full"),
+    ):
         yield
 
 
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name == "text" else SLUG + name: value for name, value in link.items()}
-    return drawn("cls_and_pairs", {SLUG + "step": str(step)} | names, dict.fromkeys(folds, True) | answered, guarded=True)
+    return drawn(
+        "cls_and_pairs",
+        {SLUG + "step": str(step)} | names,
+        dict.fromkeys(folds, True) | answered,
+        guarded=True,
+    )
 
 
 def right(test: AppTest, question: str):
@@ -52,7 +62,9 @@ def bars(test: AppTest, place: int) -> dict[str, float]:
 
 
 def of(model: str, text: str, pair: str | None = None, edits=()) -> first_token.Said:
-    return first_token.said(core.serving.engine.default().open(model).run(text, pair=pair, keep=first_token.KEEP, edits=edits))
+    return first_token.said(
+        core.serving.engine.default().open(model).run(text, pair=pair, keep=first_token.KEEP, edits=edits)
+    )
 
 
 @pytest.mark.parametrize("step", range(1, 7))
@@ -69,13 +81,23 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     told = of(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
     assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
-    new = first_token.untaught(tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(live.BEFORE), 0)
+    new = first_token.untaught(
+        tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(live.BEFORE), 0
+    )
     untaught = first_token.said(new.run(TEXT, keep=first_token.KEEP)).chances
     assert list(bars(before, 0).values()) == pytest.approx(untaught.tolist())
     after = page(1, guess=("class", CLASSES[0]), text=TEXT)
-    assert list(bars(after, 1).values()) == pytest.approx(told.chances.tolist()) and f"{percent(told.chances[told.best])}" in said(after)
-    answers = {right(page(1, text=text), "class") for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")}
-    found = {CLASSES[of(SINGLE, text).best] for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")}
+    assert list(bars(after, 1).values()) == pytest.approx(
+        told.chances.tolist()
+    ) and f"{percent(told.chances[told.best])}" in said(after)
+    answers = {
+        right(page(1, text=text), "class")
+        for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")
+    }
+    found = {
+        CLASSES[of(SINGLE, text).best]
+        for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")
+    }
     assert answers == found
 
 
@@ -104,7 +126,11 @@ def test_the_arithmetic_is_that_of_the_run():
     i = int(np.argmax(np.abs(added)))
     assert f"The largest: h{i} · W{i}" in said(done)
     other = page(3, text=TEXT, label="1")
-    assert other.session_state[f"predict:{SLUG}speak:asked"]["of"][3] == int((told.terms(1) > 0).sum()) != asked[3]
+    assert (
+        other.session_state[f"predict:{SLUG}speak:asked"]["of"][3]
+        == int((told.terms(1) > 0).sum())
+        != asked[3]
+    )
 
 
 def test_the_gradient_reaches_one_place_directly():
@@ -126,26 +152,44 @@ def test_a_pair_is_swapped_and_read_without_segments():
     """C087."""
     a, b = PAIRS[0]
     before = page(5, *FOLDS)
-    chances = {on: [of(PAIRED, *way, edits=() if on else (Scale("embed.segment", 0.0),)).chances[ORDER] for way in ((a, b), (b, a))] for on in (True, False)}
-    assert right(before, "swap") == WORDS[int(chances[True][1].argmax())] and len(before.get("vega_lite_chart")) == 1
-    assert list(bars(before, 0).values()) == pytest.approx(chances[True][0].tolist()) and list(bars(before, 0)) == WORDS
+    chances = {
+        on: [
+            of(PAIRED, *way, edits=() if on else (Scale("embed.segment", 0.0),)).chances[ORDER]
+            for way in ((a, b), (b, a))
+        ]
+        for on in (True, False)
+    }
+    assert (
+        right(before, "swap") == WORDS[int(chances[True][1].argmax())]
+        and len(before.get("vega_lite_chart")) == 1
+    )
+    assert (
+        list(bars(before, 0).values()) == pytest.approx(chances[True][0].tolist())
+        and list(bars(before, 0)) == WORDS
+    )
     test = page(5, guess=("swap", WORDS[0]), segments="0")
     assert list(bars(test, 0).values()) == pytest.approx(chances[False][0].tolist(), abs=1e-6)
     assert list(bars(test, 1).values()) == pytest.approx(chances[False][1].tolist(), abs=1e-6)
     moved = 0.5 * np.abs(chances[True][0] - chances[False][0]).sum()
     assert f"{percent(moved, 2)} of the probability" in said(test)
     swapped = before.button(key=SLUG + "swap.button").click().run()
-    assert swapped.query_params[SLUG + "first"] in (b, [b]) and list(bars(swapped, 0).values()) == pytest.approx(chances[True][1].tolist())
+    assert swapped.query_params[SLUG + "first"] in (b, [b]) and list(
+        bars(swapped, 0).values()
+    ) == pytest.approx(chances[True][1].tolist())
 
 
 def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
-    found = first_token.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
+    found = first_token.checked(
+        core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0
+    )
     by = found.by(training.KINDS["opinions"])
     before = page(6)
     assert not before.table and f"{found.right.sum()} of {tuning.CHECKED} right" in said(before)
     assert right(before, "worst.opinions") == min(by, key=lambda kind: by[kind][0] / by[kind][1])
     test = page(6, guess=("worst.opinions", "said outright"))
-    assert test.table[0].value["text"].tolist() == [literal(found.items[at].text) for at in found.errors()[: training.MOST]]
+    assert test.table[0].value["text"].tolist() == [
+        literal(found.items[at].text) for at in found.errors()[: training.MOST]
+    ]
     pairs = page(6, goal="pairs")
     assert not pairs.exception and "pairs were right" in said(pairs)
 
@@ -154,8 +198,14 @@ def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypa
     monkeypatch.setattr(records, "RUNS", tmp_path)
     for step in range(1, 7):
         test = page(step, *FOLDS)
-        assert not test.exception and live.MISSING in said(test) and any(one.label == "Train it now" for one in test.button)
-    assert read.read(TEXT, None, 0).said.chances.sum() == pytest.approx(1) and exhibit.thumbnail().startswith("<svg")
+        assert (
+            not test.exception
+            and live.MISSING in said(test)
+            and any(one.label == "Train it now" for one in test.button)
+        )
+    assert read.read(TEXT, None, 0).said.chances.sum() == pytest.approx(1) and exhibit.thumbnail().startswith(
+        "<svg"
+    )
 
 
 def test_texts_of_visitors_never_crash():

@@ -72,13 +72,19 @@ def test_all_pictures_are_one_group_on_one_scale_and_have_the_same_words():
     headers = [opened(packet)[0] for packet in heats(test)]
     assert {header["group"] for header in headers} == {"compare"}
     assert [header["scale"] for header in headers] == ["pattern", "pattern", "difference"]
-    assert len({tuple(header["queries"]) for header in headers}) == 1 and {tuple(header["shape"]) for header in headers} == {tuple(headers[0]["shape"])}
+    assert len({tuple(header["queries"]) for header in headers}) == 1 and {
+        tuple(header["shape"]) for header in headers
+    } == {tuple(headers[0]["shape"])}
 
 
 def test_on_a_causal_model_rows_before_the_changed_word_are_equal_exactly_and_the_page_says_why():
     test = linked(*preset("One word changed"))
     told = said(test)
-    assert "the largest difference is 0, exactly" in told and "reads from left to right" in told and "tired | wide" in told
+    assert (
+        "the largest difference is 0, exactly" in told
+        and "reads from left to right" in told
+        and "tired | wide" in told
+    )
     difference = drawn(test)[2]
     first = opened(heats(test)[0])[0]["queries"].index("tired")
     assert (difference[:first] == 0.0).all() and abs(difference[first:]).max() > 0.01
@@ -89,8 +95,12 @@ def test_in_an_encoder_a_changed_word_changes_the_rows_before_it():
     found = compared(*views)
     pair = found.pair(0, 1)
     row = pair_of.row_of(pair)
-    assert row == int(np.nanargmax(pair.likeness.rows)), "the row that is told about is the one that moves most"
-    looks = [found.word("keys", int(weights[row].argmax()), pane) for pane, weights in enumerate(found.weights)]
+    assert row == int(np.nanargmax(pair.likeness.rows)), (
+        "the row that is told about is the one that moves most"
+    )
+    looks = [
+        found.word("keys", int(weights[row].argmax()), pane) for pane, weights in enumerate(found.weights)
+    ]
     assert looks[0] != looks[1]
     changed = found.words("queries", 0).index("tired")
     assert pair.likeness.rows[:changed].max() > 0.05, "words before the changed one look elsewhere as well"
@@ -98,12 +108,21 @@ def test_in_an_encoder_a_changed_word_changes_the_rows_before_it():
 
 
 def test_two_texts_stand_opposite_each_other_and_what_is_left_over_is_shown():
-    views = View(GPT, "The cat sat on the mat.", "causal", 0, 0), View(GPT, "The old cat sat on the rug.", "causal", 0, 0)
+    views = (
+        View(GPT, "The cat sat on the mat.", "causal", 0, 0),
+        View(GPT, "The old cat sat on the rug.", "causal", 0, 0),
+    )
     test = linked(*views)
     headers = [opened(packet)[0] for packet in heats(test)]
-    assert headers[0]["queries"] == ["The", "(old)", "cat", "sat", "on", "the", "mat", "."] and headers[1]["queries"] == ["The", "old", "cat", "sat", "on", "the", "rug", "."]
-    assert [header["lone"] for header in headers[:3]] == [[[1], [1]], [[], []], [[1], [1]]], "no mask forbids what has no counterpart; the difference lacks what either lacks"
-    assert "Opposite each other: mat | rug." in said(test) and "Without a counterpart, only in B: old." in said(test)
+    assert headers[0]["queries"] == ["The", "(old)", "cat", "sat", "on", "the", "mat", "."] and headers[1][
+        "queries"
+    ] == ["The", "old", "cat", "sat", "on", "the", "rug", "."]
+    assert [header["lone"] for header in headers[:3]] == [[[1], [1]], [[], []], [[1], [1]]], (
+        "no mask forbids what has no counterpart; the difference lacks what either lacks"
+    )
+    assert "Opposite each other: mat | rug." in said(
+        test
+    ) and "Without a counterpart, only in B: old." in said(test)
     a, b = (core.open_model(GPT).run(view.text).attention(by="word") for view in views)
     words = by_words(a.queries, b.queries)
     wanted = aligned([a.weights[0, 0], b.weights[0, 0]], words, words)
@@ -115,7 +134,11 @@ def test_two_tokenizers_meet_at_their_letters():
     text = "The animal didn't cross the street because it was too wide."
     found = compared(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 0, 0), by="token")
     row = next(place for place, slot in enumerate(found.rows) if len(slot[0]) == 2)
-    assert found.word("queries", row, 0).replace("·", "") == found.word("queries", row, 1).replace("·", "") == "wide"
+    assert (
+        found.word("queries", row, 0).replace("·", "")
+        == found.word("queries", row, 1).replace("·", "")
+        == "wide"
+    )
     for pane, weights in enumerate(found.weights):
         there = np.array([bool(slot[pane]) for slot in found.rows])
         np.testing.assert_allclose(weights.sum(-1), there, atol=1e-5)
@@ -127,7 +150,9 @@ def test_every_telling_pair_that_is_offered_can_be_shown(pair):
         pytest.skip("one of its models is not here")
     found = compared(*pair.views)
     told = found.pair(0, 1)
-    assert len(told.order) > 3 and told.likeness.rows[told.order[0]] > 0.05, "a pair that tells something differs"
+    assert len(told.order) > 3 and told.likeness.rows[told.order[0]] > 0.05, (
+        "a pair that tells something differs"
+    )
     assert "Jensen-Shannon divergence" in pair_of.sentence(found, told, pair_of.row_of(told))
 
 
@@ -152,13 +177,21 @@ def test_a_recurrent_model_is_compared_with_one_that_has_heads():
     a, b = data.opening("bahdanau-en-es", "She has a white car.")
     assert (a.model, a.kind, b.model) == ("bahdanau-en-es", "alignment", READER)
     found = compared(a, b)
-    assert found.panes[1].view.kind == "cross" and found.panes[0].alone and found.panes[0].name == "bahdanau-en-es"
+    assert (
+        found.panes[1].view.kind == "cross"
+        and found.panes[0].alone
+        and found.panes[0].name == "bahdanau-en-es"
+    )
     assert found.word("queries", 0, 0) == "Ella"
 
 
 def test_heads_of_a_layer_joined_and_unequal_kinds_of_views():
     text = "The cat sat on the mat."
-    found = compared(View(GPT, text, "causal", 3, "mean"), View(GPT, text, "causal", 3, "max"), View(GPT, text, "causal", 3, "rollout"))
+    found = compared(
+        View(GPT, text, "causal", 3, "mean"),
+        View(GPT, text, "causal", 3, "max"),
+        View(GPT, text, "causal", 3, "rollout"),
+    )
     run = core.open_model(GPT).run(text).attention(by="word")
     np.testing.assert_allclose(found.weights[0], run.weights[3].mean(0), atol=1e-6)
     np.testing.assert_allclose(found.weights[1], run.weights[3].max(0), atol=1e-6)
@@ -192,7 +225,10 @@ def test_a_pane_is_added_swapped_changed_and_taken_out():
     def press(label: str) -> tuple[View, ...]:
         next(one for one in test.button if one.label == label).click().run()
         assert not test.exception and heats(test)
-        return tuple(one if one.text else View(one.model, test.query_params["text"], one.kind, one.layer, one.head) for one in pins.read(test.query_params["compare.panes"]))
+        return tuple(
+            one if one.text else View(one.model, test.query_params["text"], one.kind, one.layer, one.head)
+            for one in pins.read(test.query_params["compare.panes"])
+        )
 
     three = press("+ pane")
     assert three[:2] == views and len(three) == 3 and three[2] not in views
@@ -206,7 +242,11 @@ def test_a_pane_is_added_swapped_changed_and_taken_out():
 
 
 def test_the_sentence_of_the_page_is_read_by_all_panes_that_follow_it():
-    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0), View(GPT, "A dog ran.", "causal", 1, 0)
+    views = (
+        View(GPT, "The cat sat.", "causal", 0, 0),
+        View(GPT, "The cat sat.", "causal", 1, 0),
+        View(GPT, "A dog ran.", "causal", 1, 0),
+    )
     test = linked(*views)
     test.text_input[0].set_value("My house is red.").run()
     assert not test.exception
@@ -215,25 +255,39 @@ def test_the_sentence_of_the_page_is_read_by_all_panes_that_follow_it():
 
 
 def test_another_model_begins_with_its_own_pair():
-    test = linked(View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0), View(GPT, "The cat sat.", "causal", 2, 0))
+    test = linked(
+        View(GPT, "The cat sat.", "causal", 0, 0),
+        View(GPT, "The cat sat.", "causal", 1, 0),
+        View(GPT, "The cat sat.", "causal", 2, 0),
+    )
     test.query_params["model"] = READER
     test.run()
     assert not test.exception and len(heats(test)) == 3
 
 
 def test_a_view_that_cannot_be_shown_says_so_and_leaves_the_others():
-    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 44, 0), View(GPT, "The cat sat.", "causal", 1, 0)
+    views = (
+        View(GPT, "The cat sat.", "causal", 0, 0),
+        View(GPT, "The cat sat.", "causal", 44, 0),
+        View(GPT, "The cat sat.", "causal", 1, 0),
+    )
     test = linked(*views)
     assert "has no head L44.H0" in said(test) and len(heats(test)) == 3
 
 
 def test_nonsense_in_the_link_opens_the_telling_pair_with_a_notice():
-    test = page("compare", near="", **{"compare.panes": "~~~", "compare.row": "x", "compare.pair": "?", "compare.by": "?"})
+    test = page(
+        "compare",
+        near="",
+        **{"compare.panes": "~~~", "compare.row": "x", "compare.pair": "?", "compare.by": "?"},
+    )
     assert len(heats(test)) == 3 and "cannot be shown" in said(test)
 
 
 def test_one_pin_gets_a_partner_of_its_own_text():
-    found = compare.views_of(compare.Params(GPT, "Another text.", views=(View(GPT, "The cat sat.", "causal", 3, 6),)))
+    found = compare.views_of(
+        compare.Params(GPT, "Another text.", views=(View(GPT, "The cat sat.", "causal", 3, 6),))
+    )
     assert [view.text for view in found] == ["The cat sat."] * 2 and (found[0].layer, found[0].head) == (3, 6)
 
 
@@ -246,13 +300,21 @@ def test_a_pair_is_offered_where_its_models_are():
 def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     greedy, lot = preset("Two strategies")
     texts = [writing.on(view)[0] for view in (greedy, lot)]
-    assert all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts) and texts[0] != texts[1]
+    assert (
+        all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts)
+        and texts[0] != texts[1]
+    )
     found = compared(greedy, lot)
     n = len(presets.STORY.split())
-    assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
+    assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, (
+        "a causal model reads the prompt the same whatever it wrote behind it"
+    )
 
 
-@pytest.mark.parametrize("words", ["", " ", "lots", "lot t=", "lot k=0.5", "lot x=1", "beam", "beam x", "beam 999", "greedy 2", "lot p=7"])
+@pytest.mark.parametrize(
+    "words",
+    ["", " ", "lots", "lot t=", "lot k=0.5", "lot x=1", "beam", "beam x", "beam 999", "greedy 2", "lot p=7"],
+)
 def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
     with pytest.raises(InputError):
         writing.strategy_of(words)
@@ -272,7 +334,12 @@ def test_the_lines_of_python_compute_the_numbers_of_the_page():
     text = "The animal was wide."
     cases = [
         (compare.Params(views=preset("Tired or wide?")), "by_words"),
-        (compare.Params(views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"), "by_spans"),
+        (
+            compare.Params(
+                views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"
+            ),
+            "by_spans",
+        ),
         (compare.Params(views=preset("With and without recurrence")), "by_words"),
         (compare.Params(views=preset("A head switched off")), "from_text"),
     ]
@@ -291,7 +358,9 @@ def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():
     found = compare.compute(compare.Params())
     pair = found.pair(0, 1)
     table = folds.table(found, pair)
-    assert len(table) == len(pair.order) and table["divergence in bits"].mean() == pytest.approx(pair.likeness.bits, abs=1e-3)
+    assert len(table) == len(pair.order) and table["divergence in bits"].mean() == pytest.approx(
+        pair.likeness.bits, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("model", ["induction-tiny", "recorded: copy"])
@@ -307,17 +376,30 @@ def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
     assert "lines of its task" in str(wrong[0])
 
 
-@pytest.mark.parametrize(("first", "second"), [
-    ("The dog ran home.", "The dog ran away."), ("The old man had a cat.", "The old man had a white dog."), ("She is happy.", "He is happy."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The dog ran home.", "The dog ran away."),
+        ("The old man had a cat.", "The old man had a white dog."),
+        ("She is happy.", "He is happy."),
+    ],
+)
 @pytest.mark.parametrize("model", ["gpt-mini", "bert-mini"])
 def test_what_is_said_of_rows_before_the_difference_is_so_in_both_runs(model: str, first: str, second: str):
     """Recomputed from the two runs alone: how many words they share at the start, and how far those rows of the head are apart."""
     kind = core.open_model(model).run(first).kinds[0]
     sides = [core.open_model(model).run(text).attention(kind, by="word") for text in (first, second)]
-    common = next(place for place, (one, other) in enumerate(zip(sides[0].queries, sides[1].queries, strict=False)) if one != other)
+    common = next(
+        place
+        for place, (one, other) in enumerate(zip(sides[0].queries, sides[1].queries, strict=False))
+        if one != other
+    )
     found = compared(*(View(model, text, kind=kind, layer=1, head=2) for text in (first, second)))
-    said = [line for line in pair_of.notes(found, found.pair(0, 1)) if "reads the whole text" in line or "reads from left to right" in line]
+    said = [
+        line
+        for line in pair_of.notes(found, found.pair(0, 1))
+        if "reads the whole text" in line or "reads from left to right" in line
+    ]
     assert len(said) == bool(common)
     if common:
         apart = float(np.abs(np.subtract(*(side.weights[1, 2, :common, :common] for side in sides))).max())
@@ -325,4 +407,6 @@ def test_what_is_said_of_rows_before_the_difference_is_so_in_both_runs(model: st
             assert f"({common} row" in said[0] and apart < 1e-6
         else:
             told = float(said[0].split("by up to ")[1].split(",")[0])
-            assert apart > 0 and told >= apart - 0.005, "what stands beside the shared words may be further apart, not nearer"
+            assert apart > 0 and told >= apart - 0.005, (
+                "what stands beside the shared words may be further apart, not nearer"
+            )

@@ -11,13 +11,20 @@ from viz.course.transformer.complexity import charts, clock, exhibit, maths
 from viz.course.transformer.complexity.params import N, P, Params
 
 SLUG = "complexity."
-FOLDS = [f"fold:complexity.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
+FOLDS = [f"fold:complexity.{name}" for name in ("equation", "looking", "table", "take")] + [
+    f"fold:{exhibit.LESSON.text.info.title}.documents"
+]
 RIGHT = ("more", "recurrence")
 
 
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return drawn("complexity", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered, guarded=True)
+    return drawn(
+        "complexity",
+        {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
+        dict.fromkeys(folds, True) | answered,
+        guarded=True,
+    )
 
 
 def texts(test: AppTest) -> list[str]:
@@ -34,12 +41,18 @@ def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)
     assert chart(before)[0] == [] and "13,107,200" not in said_and_set(before)
-    assert "Right" in said(after) and "1,280,000 for self-attention, 13,107,200 for recurrence, self-attention is 10 times cheaper" in said(after)
+    assert (
+        "Right" in said(after)
+        and "1,280,000 for self-attention, 13,107,200 for recurrence, self-attention is 10 times cheaper"
+        in said(after)
+    )
     assert "n = p = 512" in texts(after)
     assert {"n": 512, "text": "n = p = 512"} in [row for rows in chart(after) for row in rows]
     for name, cost in (("self-attention", maths.attention), ("recurrence", maths.recurrence)):
         line = [row for row in chart(after)[0] if row["line"] == name]
-        assert len(line) > 30 and [row["value"] for row in line] == [cost(row["n"], 512).operations for row in line]
+        assert len(line) > 30 and [row["value"] for row in line] == [
+            cost(row["n"], 512).operations for row in line
+        ]
     other = page(1, guess=("more", "self-attention"), n="4096", p="256")
     assert "Right" in said(other) and "16 times more expensive" in said(other)
     assert "Right" in said(page(1, guess=("more", "both the same"), n="512"))
@@ -58,14 +71,19 @@ def test_table_1_in_numbers():
     for text in ("8,589,934,592", "1,073,741,824", "O(n² p)", "O(n p²)", "4,096", "4,095"):
         assert text in shown
     frame = test.dataframe[0].value
-    assert frame.loc["Self-Attention", "complexity per layer"] == "O(n² p)" and frame.loc["Recurrence", "maximum path length"] == "O(n): 4,095"
+    assert (
+        frame.loc["Self-Attention", "complexity per layer"] == "O(n² p)"
+        and frame.loc["Recurrence", "maximum path length"] == "O(n): 4,095"
+    )
 
 
 def test_the_path_is_one_step_against_many():
     before = page(3, *FOLDS)
     assert "49" not in said_and_set(before)
     after = page(3, guess=("steps", 49)).button(key=f"predict:{SLUG}steps:commit").click().run()
-    assert "49 steps" not in str(chart(before)) and "recurrence: 49 steps, one after the other" in str(chart(after))
+    assert "49 steps" not in str(chart(before)) and "recurrence: 49 steps, one after the other" in str(
+        chart(after)
+    )
     assert "49 steps against 1" in said(after) and f"{0.9**49:.2g}" in said(after)
     few = page(3, guess=("steps", 3), n="4").button(key=f"predict:{SLUG}steps:commit").click().run()
     assert "it is 3 steps" in said(few).lower() and "3 steps, one after the other" in str(chart(few))
@@ -82,12 +100,20 @@ def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     kept = maths.recorded()
     test = page(5)
     assert f"A recorded run, p = 512: {kept.machine}." in said(test)
-    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
+    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx(
+        [1e3 * row.attention for row in kept.of(512)]
+    )
     asked: list[int] = []
     monkeypatch.setattr(maths, "measure", lambda n, p: asked.append(n) or maths.Timing(n, p, n * 1e-3, 2e-3))
     test = test.button(key=SLUG + "measure").click().run()
-    assert not test.exception and asked == list(maths.LENGTHS) and "Measured, p = 512: this server, just now." in said(test)
-    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx([float(n) for n in maths.LENGTHS])
+    assert (
+        not test.exception
+        and asked == list(maths.LENGTHS)
+        and "Measured, p = 512: this server, just now." in said(test)
+    )
+    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx(
+        [float(n) for n in maths.LENGTHS]
+    )
     test = test.button(key=SLUG + "recorded").click().run()
     assert kept.machine in said(test)
     test.button(key=SLUG + "measure").click().run()
@@ -96,7 +122,13 @@ def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
 
 
 def test_nonsense_in_the_link_gives_a_page():
-    for step, link in ((1, {"n": "-5", "p": "1e99"}), (2, {"whole": "maybe"}), (5, {"width": "65"}), (3, {"n": "nan"}), (0, {})):
+    for step, link in (
+        (1, {"n": "-5", "p": "1e99"}),
+        (2, {"whole": "maybe"}),
+        (5, {"width": "65"}),
+        (3, {"n": "nan"}),
+        (0, {}),
+    ):
         test = page(step, **link)
         assert not test.exception and "went wrong" not in said(test) and test.get("vega_lite_chart")
 

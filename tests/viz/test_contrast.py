@@ -29,7 +29,9 @@ def test_words_on_a_share_can_be_read(dark: bool) -> None:
     for share in np.linspace(0, 1, 1001).tolist():
         ground, ink = between(palette.sequential, share), seen([theme.ink(share)])[0]
         assert theme.contrast(ink, ground) >= theme.READABLE, (share, ink, ground)
-    for share, colours in itertools.product(np.linspace(0, 1, 101).tolist(), (theme.LIGHT.sequential, theme.LIGHT.diverging)):
+    for share, colours in itertools.product(
+        np.linspace(0, 1, 101).tolist(), (theme.LIGHT.sequential, theme.LIGHT.diverging)
+    ):
         ground, ink = seen(theme.shade(share, colours))
         assert theme.contrast(ink, ground) >= theme.READABLE, (share, ink, ground)
 
@@ -38,7 +40,10 @@ def test_charts_turn_their_ink_there() -> None:
     lens = lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][1]
     shares = squares(np.array([[0.2, 0.8]]), ["A"], ["A", "B"]).to_dict()["layer"][1]
     for text, field in ((lens, "chance"), (shares, "value")):
-        assert text["encoding"]["color"] == {"condition": {"test": f"datum.{field} > {theme.INK_TURNS}", "value": theme.HIGH_INK}, "value": theme.LOW_INK}
+        assert text["encoding"]["color"] == {
+            "condition": {"test": f"datum.{field} > {theme.INK_TURNS}", "value": theme.HIGH_INK},
+            "value": theme.LOW_INK,
+        }
 
 
 def test_a_chart_has_no_node_for_each_mark() -> None:

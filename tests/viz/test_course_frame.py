@@ -85,7 +85,9 @@ def test_the_exhibit_stands_between_its_neighbours(blackboard: pages.Entry) -> N
     assert foot[1] == f"[{after.info.title}  →](/{after.slug})"
 
 
-def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_foot_comes_even_where_the_page_fails(
+    blackboard: pages.Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(blackboard.module, "page", lambda: 1 / 0)
     assert "Something went wrong" in said(shown("blackboard")) and "→](/" in said(shown("blackboard"))
 
@@ -95,16 +97,28 @@ def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monke
 
 def test_six_cards_each_with_its_claim() -> None:
     test = shown("course")
-    assert [card.value for card in test.header] == [*(chapter.title for chapter in Chapter), "Beside the course"]
+    assert [card.value for card in test.header] == [
+        *(chapter.title for chapter in Chapter),
+        "Beside the course",
+    ]
     assert all(chapter.claim in said(test) for chapter in Chapter)
 
 
 def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pages.Entry) -> None:
     first = pages.exhibits()[0]
     opening = said(shown("course"))
-    assert "Begin here" in opening and f"**{first.info.title}**  →](/{first.slug})" in opening and "visited" not in opening
-    test = AppTest.from_string(AROUND.format(slug="blackboard").replace("entry.slug == 'blackboard'", "entry.slug == __import__('streamlit').session_state.get('go', 'blackboard')"),
-                               default_timeout=120)
+    assert (
+        "Begin here" in opening
+        and f"**{first.info.title}**  →](/{first.slug})" in opening
+        and "visited" not in opening
+    )
+    test = AppTest.from_string(
+        AROUND.format(slug="blackboard").replace(
+            "entry.slug == 'blackboard'",
+            "entry.slug == __import__('streamlit').session_state.get('go', 'blackboard')",
+        ),
+        default_timeout=120,
+    )
     test.query_params["blackboard.step"] = "2"
     test.run()
     test.session_state["go"] = "course"
@@ -112,7 +126,11 @@ def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pag
     test.run()
     assert not test.exception
     words = said(test)
-    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
+    assert (
+        "Continue" in words
+        and "at step 2 of 3, Scores" in words
+        and "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
+    )
     assert ", 1 visited" in words and ":material/check:" in words and "Begin here" not in words
 
 
@@ -137,10 +155,14 @@ def test_the_picture_of_a_page_is_the_run_it_names() -> None:
     assert words == best
     chances = np.exp(row - row.max())
     long = [float(bar.get("width", 0)) for bar in drawing.iter(f"{SVG}rect")]
-    np.testing.assert_allclose(np.array(long) / long[0], np.sort(chances)[::-1][:5] / chances.max(), atol=0.01)
+    np.testing.assert_allclose(
+        np.array(long) / long[0], np.sort(chances)[::-1][:5] / chances.max(), atol=0.01
+    )
 
 
-def test_a_damaged_picture_leaves_the_course(monkeypatch: pytest.MonkeyPatch, blackboard: pages.Entry) -> None:
+def test_a_damaged_picture_leaves_the_course(
+    monkeypatch: pytest.MonkeyPatch, blackboard: pages.Entry
+) -> None:
     monkeypatch.setattr(blackboard.module, "thumbnail", lambda: 1 / 0)
     assert "[Blackboard](/blackboard)" in said(shown("course"))
 
@@ -149,7 +171,9 @@ def test_a_damaged_picture_leaves_the_course(monkeypatch: pytest.MonkeyPatch, bl
 
 
 def test_the_cells_are_shaded_by_their_weight() -> None:
-    drawing = ElementTree.fromstring(thumbs.cells(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[True, False], [True, True]])))
+    drawing = ElementTree.fromstring(
+        thumbs.cells(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[True, False], [True, True]]))
+    )
     fills = [cell.get("fill") for cell in drawing.iter(f"{SVG}rect")]
     assert fills == [theme.SEQUENTIAL[-1], "url(#shut)", theme.SEQUENTIAL[2], theme.SEQUENTIAL[7]]
 
@@ -160,12 +184,24 @@ def test_the_other_small_pictures_are_drawings_of_their_numbers() -> None:
     assert [float(point.split(",")[1]) for point in lines[0]] == [118.0, 14.0, 118.0] and len(lines) == 2
     links = ElementTree.fromstring(thumbs.links(np.array([[1.0, 0.0], [0.5, 0.5]]), ("a", "<b>"), ("x", "y")))
     assert [path.get("stroke-width") for path in links.iter(f"{SVG}path")][1:] == ["4.00", "2.00", "2.00"]
-    assert [word.text for word in links.iter(f"{SVG}text")] == ["a", "<b>", "x", "y"], "words are text, never markup"
+    assert [word.text for word in links.iter(f"{SVG}text")] == ["a", "<b>", "x", "y"], (
+        "words are text, never markup"
+    )
     dots = ElementTree.fromstring(thumbs.points(np.array([[0.0, 0.0], [1.0, 2.0]]), marked=(1,)))
     assert [dot.get("fill") for dot in dots.iter(f"{SVG}circle")] == [theme.SEQUENTIAL[4], theme.PRIMARY]
-    assert theme.DARK.text in theme.drawn_in_dark(thumbs.bars([1, 2], ("a", "b"))) and theme.LIGHT.text not in theme.drawn_in_dark(thumbs.bars([1], ("a",)))
+    assert theme.DARK.text in theme.drawn_in_dark(
+        thumbs.bars([1, 2], ("a", "b"))
+    ) and theme.LIGHT.text not in theme.drawn_in_dark(thumbs.bars([1], ("a",)))
 
 
 def test_type_before_a_room_is_never_below_eighteen() -> None:
-    grown = theme.for_a_room({"layout": {"font": {"size": 14}, "xaxis": {"tickfont": {"size": 11}}}, "data": [{"marker": {"size": 5}, "textfont": {"size": [10, 20]}}]})
-    assert grown == {"layout": {"font": {"size": 21.0}, "xaxis": {"tickfont": {"size": 18}}}, "data": [{"marker": {"size": 5}, "textfont": {"size": [18, 30.0]}}]}
+    grown = theme.for_a_room(
+        {
+            "layout": {"font": {"size": 14}, "xaxis": {"tickfont": {"size": 11}}},
+            "data": [{"marker": {"size": 5}, "textfont": {"size": [10, 20]}}],
+        }
+    )
+    assert grown == {
+        "layout": {"font": {"size": 21.0}, "xaxis": {"tickfont": {"size": 18}}},
+        "data": [{"marker": {"size": 5}, "textfont": {"size": [18, 30.0]}}],
+    }

@@ -37,16 +37,25 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     run = core.open_model(MODEL).run(SENTENCES[0])
     m, n = len(run.ids), len(run.source.ids)
     before = page()
-    assert not any("scale" in packet for packet in packets(before)) and f"{m} × {n} = {m * n}" not in said(before)
+    assert not any("scale" in packet for packet in packets(before)) and f"{m} × {n} = {m * n}" not in said(
+        before
+    )
     test = page(f"{SLUG}.take", state={f"predict:{SLUG}.shape": f"{m} × {n}"})
     shown = next(packet for packet in packets(test) if packet.get("scale") == "pattern")
-    assert "Right." in said(test) and shown["shape"] == [m, n] and shown["axis"] == list(query_and_key("token", across=True))
+    assert (
+        "Right." in said(test)
+        and shown["shape"] == [m, n]
+        and shown["axis"] == list(query_and_key("token", across=True))
+    )
     assert shown["queries"][-1] == "END" and shown["keys"] == [token.strip() for token in run.source.tokens]
     data = exhibit.compute(Params())
     weights = run.attention("cross", writing=True).weights[data.layer, data.head]
     np.testing.assert_array_equal(data.pattern, weights)
     row = int(weights[:-1].max(1).argmax())
-    assert f"Writing “{data.written[row]}”, L{data.layer}.H{data.head} looks {percent(weights[row].max())} at “{data.read[int(weights[row].argmax())]}”" in said(test)
+    assert (
+        f"Writing “{data.written[row]}”, L{data.layer}.H{data.head} looks {percent(weights[row].max())} at “{data.read[int(weights[row].argmax())]}”"
+        in said(test)
+    )
     names: dict[str, object] = {}
     exec(next(code.value for code in test.code if "core.open_model" in code.value), names)
     np.testing.assert_allclose(names["found"].weights[data.layer, data.head], weights, atol=1e-6)  # pyright: ignore[reportAttributeAccessIssue]
@@ -57,17 +66,30 @@ def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_gu
     assert len(data.read) != len(data.written), "a map that is no square"
     for m, n in ((8, 7), (6, 6), (1, 1), (1, 2), (2, 1)):
         offered = maths.sizes(m, n)
-        assert f"{m} × {n}" in offered and len(set(offered)) == len(offered) >= (3 if m * n > 1 else 2), (m, n)
+        assert f"{m} × {n}" in offered and len(set(offered)) == len(offered) >= (3 if m * n > 1 else 2), (
+            m,
+            n,
+        )
     before = next(packet for packet in packets(page()) if "say" in packet)
     assert set(before["say"].values()) == {""} and set(before["rows"]) == {-1}
-    after = next(packet for packet in packets(page(state={f"predict:{SLUG}.shape": f"{len(data.written)} × {len(data.read)}"})) if "say" in packet)
+    after = next(
+        packet
+        for packet in packets(
+            page(state={f"predict:{SLUG}.shape": f"{len(data.written)} × {len(data.read)}"})
+        )
+        if "say" in packet
+    )
     assert "Writing {word}" in after["say"]["looks"]
-    assert "the same number by chance" in said(page(text="She has a white car.")) and "two languages, two lengths" in said(page())
+    assert "the same number by chance" in said(
+        page(text="She has a white car.")
+    ) and "two languages, two lengths" in said(page())
 
 
 def test_the_head_it_opens_with_looks_at_the_words_that_are_translated():
     data = exhibit.compute(Params())
-    looked = {word: data.read[int(row.argmax())] for word, row in zip(data.written, data.pattern, strict=True)}
+    looked = {
+        word: data.read[int(row.argmax())] for word, row in zip(data.written, data.pattern, strict=True)
+    }
     assert looked["casa"] == "house" and looked["roja"] == "red" and looked["vieja"] == "old", looked
     _, before, after = maths.swapped(data, "source")
     assert (before, after) == ("red", "black")
@@ -75,7 +97,11 @@ def test_the_head_it_opens_with_looks_at_the_words_that_are_translated():
 
 def test_another_sentence_has_another_answer_and_a_chosen_head_is_shown():
     run = core.open_model(MODEL).run(OTHER)
-    test = drawn(SLUG, {"text": OTHER, "layer": "2", "head": "6"}, {f"predict:{SLUG}.shape": f"{len(run.ids)} × {len(run.source.ids)}"})
+    test = drawn(
+        SLUG,
+        {"text": OTHER, "layer": "2", "head": "6"},
+        {f"predict:{SLUG}.shape": f"{len(run.ids)} × {len(run.source.ids)}"},
+    )
     assert "Right." in said(test) and "L2.H6" in said(test)
 
 
@@ -84,10 +110,16 @@ def test_shapes_are_those_of_the_run():
     data = exhibit.compute(Params())
     config, n, m = data.run.model.config, len(data.read), len(data.written)
     notes = [note["text"] for note in figure(test)["layout"]["annotations"]]
-    assert f"Q: {config.n_heads} × {m} × {config.d_head}" in notes and f"V: {config.n_heads} × {n} × {config.d_head}" in notes
+    assert (
+        f"Q: {config.n_heads} × {m} × {config.d_head}" in notes
+        and f"V: {config.n_heads} × {n} × {config.d_head}" in notes
+    )
     assert f"{config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores" in said(test)
     shape = data.run.trace["decoder.layer.0.cross_attn.scores"].shape
-    assert shape == (config.n_heads, m, n) and " × ".join(map(str, shape)) in test.dataframe[0].value["shape"].tolist()
+    assert (
+        shape == (config.n_heads, m, n)
+        and " × ".join(map(str, shape)) in test.dataframe[0].value["shape"].tolist()
+    )
 
 
 def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key():
@@ -96,7 +128,9 @@ def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key():
         test = page(step="3", side=side, state={f"predict:{SLUG}.moves": answer})
         assert "Right." in said(test), side
         change, before, after = maths.swapped(exhibit.compute(Params()), side)
-        assert before != after and np.array_equal(change[0] == 0, np.array([side == "source", side == "target", side == "target"]))
+        assert before != after and np.array_equal(
+            change[0] == 0, np.array([side == "source", side == "target", side == "target"])
+        )
         assert len(figure(test)["data"]) == 3
     hidden = page(step="3")
     assert not hidden.get("plotly_chart") and "exactly 0" not in said(hidden)
@@ -109,7 +143,9 @@ def test_the_source_is_computed_once():
     data = exhibit.compute(Params())
     found, n, m = across.written(data.run), len(data.read), len(data.written)
     assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.kept
-    assert f"{m} own rows and {n} source rows, {m + n} together; without the cache {sum(found.anew)}" in said(test)
+    assert f"{m} own rows and {n} source rows, {m + n} together; without the cache {sum(found.anew)}" in said(
+        test
+    )
 
 
 def test_padding_is_hidden_by_three_masks_and_its_content_changes_nothing():
@@ -132,12 +168,19 @@ def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
     assert "Right." in said(test) and f"{counts.decoder:,} − 1,051,648 = {counts.encoder:,}" in said(test)
     own, cross = packets(test)[:2]
     assert own["shape"] == [m, m] and cross["shape"] == [m, n]
-    assert (data.run.attention("causal").weights[..., np.triu_indices(m, 1)[0], np.triu_indices(m, 1)[1]] == 0).all()
+    assert (
+        data.run.attention("causal").weights[..., np.triu_indices(m, 1)[0], np.triu_indices(m, 1)[1]] == 0
+    ).all()
 
 
 def test_odd_links_and_texts_leave_a_page():
     for step, text in (("1", "Hi"), ("3", "<b>x</b> $y$"), ("4", "🙂"), ("6", "word " * 60), ("3", "")):
-        test = drawn(SLUG, {f"{SLUG}.step": step, "text": text, "layer": "99", "head": "x", f"{SLUG}.side": "both"}, {}, guarded=True)
+        test = drawn(
+            SLUG,
+            {f"{SLUG}.step": step, "text": text, "layer": "99", "head": "x", f"{SLUG}.side": "both"},
+            {},
+            guarded=True,
+        )
         assert not test.exception and "went wrong" not in said(test), (step, text)
         assert any(box.label == "English sentence" for box in test.text_input)
 

@@ -23,7 +23,11 @@ from core.text.learn import byte_level_bpe
 from viz.workspace.decode import beam as beams
 from viz.workspace.decode import controls, folds, page, pictures, player
 
-LINES = ["once upon a time there was a white car", "el gato blanco está en la casa", "the king said to the old man"] * 4
+LINES = [
+    "once upon a time there was a white car",
+    "el gato blanco está en la casa",
+    "the king said to the old man",
+] * 4
 FAMILY = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
 N_CTX = 180
 
@@ -33,7 +37,9 @@ def small(name: str) -> Model:
     torch.manual_seed(3)
     family = families()[FAMILY[name]]
     special = ["<|end|>", "<start>", "<end>"]
-    names = Tokenizer(byte_level_bpe(LINES, 320, special, prefix_space=family.has_source), pad=0, start=1, end=2)
+    names = Tokenizer(
+        byte_level_bpe(LINES, 320, special, prefix_space=family.has_source), pad=0, start=1, end=2
+    )
     config = replace(family.config.tiny(), n_vocab=len(names), n_ctx=N_CTX)
     network = family.network(config)
     for weight in network.parameters():
@@ -56,7 +62,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
-        monkeypatch.setattr("viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured})
+        monkeypatch.setattr(
+            "viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured}
+        )
         yield seen
 
 
@@ -64,7 +72,16 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
 
 
 def test_running_text_ties_the_pieces_of_a_word():
-    assert pictures.pieces(["START", "O", "nce", " upon", "\n", "a", "1", "END"]) == ["START", "O", "‿nce", "upon", "\n", "a", "‿1", "END"]
+    assert pictures.pieces(["START", "O", "nce", " upon", "\n", "a", "1", "END"]) == [
+        "START",
+        "O",
+        "‿nce",
+        "upon",
+        "\n",
+        "a",
+        "‿1",
+        "END",
+    ]
 
 
 def test_the_sentence_says_what_happened(engine):
@@ -80,7 +97,13 @@ def test_the_sentence_says_what_happened(engine):
 
 def test_a_text_that_goes_round_in_circles_is_told(engine):
     data = page.compute(page.Params(model="gpt-mini", n=5))
-    again = replace(data, steps=tuple(replace(step, token=token) for step, token in zip(data.steps, ["", "a", "b", "c", "b", "c", "b", "c"][-5:], strict=True)))
+    again = replace(
+        data,
+        steps=tuple(
+            replace(step, token=token)
+            for step, token in zip(data.steps, ["", "a", "b", "c", "b", "c", "b", "c"][-5:], strict=True)
+        ),
+    )
     assert "times in a row" not in pictures.sentence(again)
     again = replace(data, steps=(*again.steps, replace(data.last, token="b"), replace(data.last, token="c")))
     assert "It repeats “cb” 3 times in a row." in pictures.sentence(again)
@@ -92,7 +115,9 @@ def test_a_text_that_goes_round_in_circles_is_told(engine):
 @pytest.mark.parametrize("model", FAMILY)
 @pytest.mark.parametrize("temperature", [0.0, 1.2])
 def test_the_page_shows_the_steps_of_the_core(engine, model, temperature):
-    p = page.Params(model=model, text="a white car", temperature=temperature, top_k=12, top_p=0.9, seed=6, n=5)
+    p = page.Params(
+        model=model, text="a white car", temperature=temperature, top_k=12, top_p=0.9, seed=6, n=5
+    )
     strategy = Sample(1.2, 12, 0.9, 6) if temperature else Greedy()
     want = list(decode(engine.models[model], "a white car", strategy, max_new_tokens=5))
     got = page.compute(p).steps
@@ -150,15 +175,28 @@ def test_bars_of_a_step_add_up_to_one(engine):
         n_others, _, after = shown["others"]
         assert sum(bar.after for bar in shown["bars"]) + after == pytest.approx(1)
         assert n_others + len(shown["bars"]) == 320 and shown["taken"] in {bar.id for bar in shown["bars"]}
-        assert all(bar.way.line.startswith("score ") and bool(bar.way.rule) == bool(bar.cut_by) for bar in shown["bars"])
+        assert all(
+            bar.way.line.startswith("score ") and bool(bar.way.rule) == bool(bar.cut_by)
+            for bar in shown["bars"]
+        )
 
 
 def test_the_table_and_the_arrays_hold_what_each_filter_made_of_the_scores(engine):
     data = page.compute(page.Params(model="gpt-mini", temperature=1.2, top_k=5, n=1))
     table, scores = folds.candidate_table(data.last), folds.arrays(data, controls.ALL)["candidate_scores"]
-    assert table.columns.tolist()[2:5] == ["score", "temperature 1.2", "top-k 5"] and scores.shape == (len(table), 2)
-    assert np.allclose((table["score"] - table["score"].max()) / 1.2, table["temperature 1.2"]) and (scores[:, 1] == table["top-k 5"]).all()
-    assert np.isneginf(scores[5:, 1]).all() and table["cut by"].tolist()[4:7] == ["", "top-k 5: it is 6th", "top-k 5: it is 7th"]
+    assert table.columns.tolist()[2:5] == ["score", "temperature 1.2", "top-k 5"] and scores.shape == (
+        len(table),
+        2,
+    )
+    assert (
+        np.allclose((table["score"] - table["score"].max()) / 1.2, table["temperature 1.2"])
+        and (scores[:, 1] == table["top-k 5"]).all()
+    )
+    assert np.isneginf(scores[5:, 1]).all() and table["cut by"].tolist()[4:7] == [
+        "",
+        "top-k 5: it is 6th",
+        "top-k 5: it is 7th",
+    ]
 
 
 def test_tables_arrays_and_code_agree_with_the_steps(engine):
@@ -170,8 +208,16 @@ def test_tables_arrays_and_code_agree_with_the_steps(engine):
     assert found["attention_cross"].shape == (len(data.steps), len(data.last.keys["cross"]))
     assert found["candidate_before"][0] == data.last.candidates[0].before
     scope: dict[str, object] = {}
-    lines = folds.code(p, data).replace("core.open_model('translator-en-es')", "model").replace("print(", "seen.append((")
-    exec(lines.replace("step.text)", "step.text))"), {"model": engine.models["translator-en-es"], "seen": (seen := [])}, scope)
+    lines = (
+        folds.code(p, data)
+        .replace("core.open_model('translator-en-es')", "model")
+        .replace("print(", "seen.append((")
+    )
+    exec(
+        lines.replace("step.text)", "step.text))"),
+        {"model": engine.models["translator-en-es"], "seen": (seen := [])},
+        scope,
+    )
     assert [text for _, _, text in seen] == [step.text for step in data.steps]
 
 
@@ -194,7 +240,9 @@ def drawn(**query: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.text, test.markdown, test.caption) for element in kind)
+    return "\n".join(
+        str(element.value) for kind in (test.text, test.markdown, test.caption) for element in kind
+    )
 
 
 def n_of(test: AppTest) -> str:
@@ -236,13 +284,20 @@ def test_the_translator_draws_a_matrix_with_a_row_a_step(engine):
 def test_the_translator_also_shows_where_it_looks_in_what_it_wrote(engine, monkeypatch):
     seen: list[tuple[str, tuple[int, ...]]] = []
     for name in ("heatmap", "words_view"):
-        monkeypatch.setattr(pictures, name, lambda weights, *_, name=name, **__: seen.append((name, weights.shape)))
+        monkeypatch.setattr(
+            pictures, name, lambda weights, *_, name=name, **__: seen.append((name, weights.shape))
+        )
     query = {"model": "translator-en-es", "text": "a white car", "decode__n": "4"}
     across, before = drawn(**query), drawn(**query, kind="causal")
     assert not across.exception and not before.exception
     n_source = len(prompt_of(engine.models["translator-en-es"], "a white car").source_tokens)
-    assert seen == [("heatmap", (4, n_source)), ("words_view", (4, 4))]  # START and three words before the fourth
-    assert [group.value for group in before.segmented_control if group.label == "Which attention"] == ["causal"]
+    assert seen == [
+        ("heatmap", (4, n_source)),
+        ("words_view", (4, 4)),
+    ]  # START and three words before the fourth
+    assert [group.value for group in before.segmented_control if group.label == "Which attention"] == [
+        "causal"
+    ]
 
 
 def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
@@ -259,7 +314,10 @@ def test_a_link_with_forks_writes_the_same_again(engine):
     one = drawn(**query)
     assert not one.exception and said(one) == said(drawn(**query)) != said(drawn(decode__n="4"))
     forced = page.compute(page.Params(model="gpt-mini", n=4, force=((1, 9), (3, 12)))).steps
-    assert [forced[1].id, forced[3].id] == [9, 12] and {forced[1].chosen_by, forced[0].chosen_by} == {"forced", "argmax"}
+    assert [forced[1].id, forced[3].id] == [9, 12] and {forced[1].chosen_by, forced[0].chosen_by} == {
+        "forced",
+        "argmax",
+    }
 
 
 @pytest.mark.parametrize("model", FAMILY)
@@ -269,7 +327,9 @@ def test_a_beam_shows_its_tree_and_what_its_best_text_scores(engine, model):
     data = page.compute(page.Params(model=model, text="a white car", beam=4, length=0.7, n=5))
     want = list(decode(engine.models[model], "a white car", Beam(4, 0.7), max_new_tokens=5))
     best = n_best(data.last.tree, prompt_of(engine.models[model], "a white car"))[0]
-    assert [step.tree.nodes for step in data.steps[:4]] == [step.tree.nodes for step in want[:4]]  # in the last step all end
+    assert [step.tree.nodes for step in data.steps[:4]] == [
+        step.tree.nodes for step in want[:4]
+    ]  # in the last step all end
     assert f"{best.score:.3f}".replace("-", "−") in said(test)
     nodes = beams.branches(data.last, Beam(4, 0.7))
     assert {node.state for node in nodes} >= {"best", "pruned"} and all("ln p" in node.says for node in nodes)
@@ -316,7 +376,10 @@ def test_playing_goes_on_by_itself_and_stops(engine):
 def test_a_head_is_chosen_by_what_it_does_and_travels_in_the_link(engine):
     test = drawn()
     pills = next(group for group in test.button_group if group.key == "decode.heads")
-    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first token (attention sink) :gray[:small[L0.H0]]"]
+    assert list(pills.options)[:2] == [
+        "All 6 heads, averaged",
+        "first token (attention sink) :gray[:small[L0.H0]]",
+    ]
     test = pills.set_value((0, 0)).run()
     assert test.query_params["layer"] == "0"
     assert (test.query_params["head"], test.query_params["kind"]) == ("0", "causal")
@@ -324,8 +387,13 @@ def test_a_head_is_chosen_by_what_it_does_and_travels_in_the_link(engine):
 
 
 def test_a_head_of_another_kind_is_not_taken_for_one_of_this(engine):
-    mine, other = (drawn(model="translator-en-es", kind=kind, layer="1", head="2") for kind in ("cross", "self"))
-    lit = [next(group for group in test.button_group if group.key == "decode.heads").value for test in (mine, other)]
+    mine, other = (
+        drawn(model="translator-en-es", kind=kind, layer="1", head="2") for kind in ("cross", "self")
+    )
+    lit = [
+        next(group for group in test.button_group if group.key == "decode.heads").value
+        for test in (mine, other)
+    ]
     assert lit == [(1, 2), controls.ALL]
 
 

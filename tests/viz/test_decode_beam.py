@@ -22,7 +22,9 @@ def packets(test, name):
 
 
 def of(data, node=None):
-    return along(data.steps, data.last.tree.best if node is None else node, prompt_of(data.model, data.window.text))
+    return along(
+        data.steps, data.last.tree.best if node is None else node, prompt_of(data.model, data.window.text)
+    )
 
 
 @pytest.mark.parametrize("node", [None, 2, 7])
@@ -34,18 +36,24 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
     steps = of(data, node)
     ((header, matrix),) = packets(test, "scale")
     assert header["queries"] == pictures.pieces([step.token for step in steps])
-    np.testing.assert_allclose(unpacked(matrix), [step.attention["cross"].mean((0, 1)) for step in steps], atol=1e-6)
+    np.testing.assert_allclose(
+        unpacked(matrix), [step.attention["cross"].mean((0, 1)) for step in steps], atol=1e-6
+    )
     ((bars, _),) = packets(test, "lot")
     assert (bars["taken"], bars["step"]) == (steps[-1].id, len(steps) - 1)
     ((line, _),) = packets(test, "moments")
-    assert [moment["p"] for moment in line["moments"]] == pytest.approx([np.exp(step.logprob) for step in steps])
+    assert [moment["p"] for moment in line["moments"]] == pytest.approx(
+        [np.exp(step.logprob) for step in steps]
+    )
     ((tree, _),) = packets(test, "means")
     assert tree["selected"] == node
 
 
 def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
-    assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(done)
+    assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(
+        done
+    )
     data = page.compute(page.replace(P, n=player.MOST))
     lost = min(data.last.tree.pruned(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
@@ -57,7 +65,11 @@ def test_one_line_says_which_text_is_followed(engine):
 
 def test_a_node_that_is_not_there_yet_waits_and_nonsense_is_told(engine):
     test = drawn(**LINK, decode__n="1", decode__node="9")
-    assert "the best text so far" in said(test) and test.query_params["decode.node"] == "9" and not test.exception
+    assert (
+        "the best text so far" in said(test)
+        and test.query_params["decode.node"] == "9"
+        and not test.exception
+    )
     test = press(press(test, "decode.next"), "decode.next")
     assert "the text that you chose" in said(test)
     broken = drawn(**LINK, decode__node="<b>")
@@ -75,7 +87,9 @@ def test_the_chosen_node_is_where_the_reader_stands(engine):
     data = page.compute(page.replace(P, n=4))
     plain, marked = beams.branches(data.last, Beam(3)), beams.branches(data.last, Beam(3), 3)
     assert [node.state for node in marked].index("now") == 3 and "now" not in {node.state for node in plain}
-    assert [node for i, node in enumerate(marked) if i != 3] == [node for i, node in enumerate(plain) if i != 3]
+    assert [node for i, node in enumerate(marked) if i != 3] == [
+        node for i, node in enumerate(plain) if i != 3
+    ]
 
 
 @pytest.mark.parametrize("node", [None, 5])
@@ -83,7 +97,11 @@ def test_the_lines_of_python_print_the_text_that_is_followed(engine, node):
     data = page.compute(page.replace(P, n=4))
     steps = of(data, node)
     shown = page.replace(data, steps=steps)
-    lines = folds.code(page.replace(P, n=4), shown, node).replace(f"core.open_model({P.model!r})", "model").replace("print(", "seen.append((")
+    lines = (
+        folds.code(page.replace(P, n=4), shown, node)
+        .replace(f"core.open_model({P.model!r})", "model")
+        .replace("print(", "seen.append((")
+    )
     seen = []
     exec(lines.replace("step.text)", "step.text))"), {"model": engine.models[P.model], "seen": seen})
     assert seen == [(step.token, step.chosen.before, step.text) for step in steps]

@@ -14,25 +14,41 @@ from viz.workspace.decode import compare as comparison
 from viz.workspace.decode import follow, forks, page
 
 
-def side(*words: tuple[str, float], common: float = 0.0, n: int = 0, score: float | None = None, cost: float = 0.0) -> Side:
+def side(
+    *words: tuple[str, float], common: float = 0.0, n: int = 0, score: float | None = None, cost: float = 0.0
+) -> Side:
     own = tuple(Written(i, token, math.log(p)) for i, (token, p) in enumerate(words))
     total, length = common + sum(one.logprob for one in own), n + len(own)
     return Side(own, total, length, -total / (max(length, 1) * math.log(2)), cost, score)
 
 
 def test_the_sentence_names_the_factor_and_the_place():
-    found = Comparison((Written(1, " the", -1.0),), side((" cat", 0.5), common=-1, n=1), side((" dog", 0.2), common=-1, n=1))
-    assert comparison.sentence(found) == "A is 2.5 times as probable as B; they part at token 2, where A has “cat” (50 %) and B “dog” (20 %)."
+    found = Comparison(
+        (Written(1, " the", -1.0),), side((" cat", 0.5), common=-1, n=1), side((" dog", 0.2), common=-1, n=1)
+    )
+    assert (
+        comparison.sentence(found)
+        == "A is 2.5 times as probable as B; they part at token 2, where A has “cat” (50 %) and B “dog” (20 %)."
+    )
     turned = Comparison(found.common, found.b, found.a)
-    assert comparison.sentence(turned).startswith("B is 2.5 times as probable as A; they part at token 2, where A has “dog” (20 %)")
+    assert comparison.sentence(turned).startswith(
+        "B is 2.5 times as probable as A; they part at token 2, where A has “dog” (20 %)"
+    )
     assert comparison.caution(found, None) == ""
 
 
 def test_the_sentence_of_a_text_within_another_of_equals_and_of_the_same():
-    within = Comparison((Written(1, " the", -1.0),), side(common=-1, n=1), side((" cat", 0.5), (".", 0.5), common=-1, n=1))
+    within = Comparison(
+        (Written(1, " the", -1.0),), side(common=-1, n=1), side((" cat", 0.5), (".", 0.5), common=-1, n=1)
+    )
     said_of = comparison.sentence(within)
-    assert said_of == "A is the beginning of B, so it is 4.0 times as probable as B: from token 2 on B goes on with “cat” (50 %) and 1 token more."
-    assert comparison.sentence(Comparison(within.common, within.b, within.a)).startswith("B is the beginning of A, so it is 4.0 times")
+    assert (
+        said_of
+        == "A is the beginning of B, so it is 4.0 times as probable as B: from token 2 on B goes on with “cat” (50 %) and 1 token more."
+    )
+    assert comparison.sentence(Comparison(within.common, within.b, within.a)).startswith(
+        "B is the beginning of A, so it is 4.0 times"
+    )
     assert "A has 1 token, B 3 tokens" in comparison.caution(within, None)
     even = Comparison((), side((" cat", 0.5)), side((" dog", 0.5)))
     assert comparison.sentence(even).startswith("A and B are equally probable; they part at token 1")
@@ -42,10 +58,22 @@ def test_the_sentence_of_a_text_within_another_of_equals_and_of_the_same():
 
 def test_the_score_of_a_beam_can_rank_them_the_other_way():
     found = Comparison((), side((" cat", 0.5), score=-0.7), side((" dog", 0.4), (" ran", 0.9), score=-0.51))
-    assert comparison.caution(found, 1.0) == "By the beam's score, sum of ln p / length^1, B is ahead: A −0.700, B −0.510."
-    assert list(comparison.sums(found, 1.0)[""]) == ["sum of ln p", "score, / length^1", "bits per token", "tokens"]
+    assert (
+        comparison.caution(found, 1.0)
+        == "By the beam's score, sum of ln p / length^1, B is ahead: A −0.700, B −0.510."
+    )
+    assert list(comparison.sums(found, 1.0)[""]) == [
+        "sum of ln p",
+        "score, / length^1",
+        "bits per token",
+        "tokens",
+    ]
     table = comparison.continuations(found)
-    assert table["token"].tolist() == [1, 2] and table["A"].tolist() == ["·cat", ""] and math.isnan(table["p, A"][1])
+    assert (
+        table["token"].tolist() == [1, 2]
+        and table["A"].tolist() == ["·cat", ""]
+        and math.isnan(table["p, A"][1])
+    )
 
 
 # forks
@@ -61,7 +89,11 @@ def test_a_fork_is_compared_with_the_branch_that_was_left_and_the_link_says_so(e
     here = page.compute(page.Params(model="gpt-mini", n=4, force=((1, 9),))).steps
     there = page.compute(page.Params(model="gpt-mini", n=5)).steps
     found = compare(here, there)
-    assert len(found.common) == 1 and comparison.sentence(found) in said(test) and comparison.caution(found, None) in said(test)
+    assert (
+        len(found.common) == 1
+        and comparison.sentence(found) in said(test)
+        and comparison.caution(found, None) in said(test)
+    )
     ((tree, _),) = packets(test, "means")
     assert [letter for _, letter in tree["marks"]] == ["A", "B"] and tree["compares"]
     assert said(drawn(**FORKS, decode__with="@5")) == said(test)
@@ -121,7 +153,9 @@ def test_a_beam_goes_on_behind_a_token_of_the_visitor(engine, monkeypatch):
     before = [data.last.tree.nodes[place].id for place in path[:3]]
     again = page.compute(page.replace(P, n=6, force=tuple(enumerate([*before, token]))))
     tree = again.last.tree
-    assert [[n.id for n in tree.nodes if n.step == step] for step in range(4)] == [[one] for one in (*before, token)]
+    assert [[n.id for n in tree.nodes if n.step == step] for step in range(4)] == [
+        [one] for one in (*before, token)
+    ]
     assert len([node for node in tree.nodes if node.step == 4]) == 6
     assert "All texts of this search begin with" in said(test)
     ((drawn_tree, _),) = packets(test, "means")

@@ -14,7 +14,10 @@ def test_a_branch_comes_back_from_its_text(text):
     assert parsed(text).text == text
 
 
-@pytest.mark.parametrize("text", ["", "3", "3:5", "3:5@", "a:b@1", "3:5.3:6@9", "7:1.3:2@9", "-1:4@2", "3:5@1;x", "<b>@1", "01:1@1"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "3", "3:5", "3:5@", "a:b@1", "3:5.3:6@9", "7:1.3:2@9", "-1:4@2", "3:5@1;x", "<b>@1", "01:1@1"],
+)
 def test_a_broken_branch_is_refused_with_its_rule(text):
     with pytest.raises(ValueError, match="branch|rising"):
         parsed(text)
@@ -38,16 +41,24 @@ def test_the_tree_has_a_node_for_each_beginning(engine):
     other = next(c.id for c in steps[2].candidates if c.id != steps[2].id)
     to = Branch((), 4).forked(2, other)
     forked = page.compute(page.Params(model="gpt-mini", text="a white car", n=to.n, force=to.force)).steps
-    assert [step.id for step in forked] == [steps[0].id, steps[1].id, other] and forked[-1].chosen_by == "forced"
+    assert [step.id for step in forked] == [steps[0].id, steps[1].id, other] and forked[
+        -1
+    ].chosen_by == "forced"
     tree = grown({Branch((), 4): steps, to: forked})
     assert [place.parent for place in tree] == [-1, 0, 1, 2, 1]
     assert tree[-1].to == to and tree[3].to == Branch((), 4) and tree[1].to == Branch((), 2)
     nodes = forks.drawn(tree, forked[-1].ids)
     assert [node.state for node in nodes] == ["best", "best", "open", "open", "now"]
-    assert nodes[-1].says.startswith("put in by you") and nodes[3].score == pytest.approx(sum(step.logprob for step in steps))
+    assert nodes[-1].says.startswith("put in by you") and nodes[3].score == pytest.approx(
+        sum(step.logprob for step in steps)
+    )
 
 
 def test_a_branch_that_another_goes_through_is_not_kept_beside_it():
     short, long, fork = Branch((), 4), Branch((), 9), Branch(((3, 7),), 6)
     assert forks._within(short, long) and not forks._within(long, short)
-    assert not forks._within(short, fork) and forks._within(Branch((), 3), fork) and forks._within(Branch(((3, 7),), 5), fork)
+    assert (
+        not forks._within(short, fork)
+        and forks._within(Branch((), 3), fork)
+        and forks._within(Branch(((3, 7),), 5), fork)
+    )

@@ -17,7 +17,10 @@ SCRIPT = "from viz.shell import errors\nfrom viz.workspace.decode import page as
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *ATTENTIONS, "tiny-gpt", "tiny-bert") as engine:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), *ATTENTIONS, "tiny-gpt", "tiny-bert") as engine,
+    ):
         yield engine
 
 
@@ -43,7 +46,9 @@ def test_the_picture_is_the_alignment_of_the_steps_or_a_line_that_there_is_none(
     steps = list(decode(engine.open(name), TEXT, max_new_tokens=8))
     test = drawn(model=name, decode__n=str(len(steps)))
     assert f"{name} gives" in said(test) and len(test.get("bidi_component")) >= 2
-    assert not [group for group in test.button_group if group.key == "decode.heads"], "one alignment is nothing to choose from"
+    assert not [group for group in test.button_group if group.key == "decode.heads"], (
+        "one alignment is nothing to choose from"
+    )
     if name == "none":
         assert "there is nothing to look back at" in said(test) and not matrices(test)
         return
@@ -86,7 +91,11 @@ def test_models_of_one_task_are_behind_one_chip_and_a_menu(engine):
 def test_a_link_with_a_model_that_cannot_write_is_told_why(engine):
     test = drawn(model="tiny-bert", text="Money is in the [MASK].")
     assert "This page cannot show tiny-bert." in said(test) and "fills blanks" in said(test)
-    assert test.query_params["model"] in ("tiny-bert", ["tiny-bert"]) and not any(one.proto.bytes for one in test.get("bidi_component")), "no other one in its place"
+    assert test.query_params["model"] in ("tiny-bert", ["tiny-bert"]) and not any(
+        one.proto.bytes for one in test.get("bidi_component")
+    ), "no other one in its place"
     test.pills[0].select("Continue").run()
     assert not test.exception and "cannot show" not in said(test)
-    assert "[MASK]" not in test.text_input[0].value, "a ready-made sentence for blanks is not left to a writer"
+    assert "[MASK]" not in test.text_input[0].value, (
+        "a ready-made sentence for blanks is not left to a writer"
+    )

@@ -20,7 +20,9 @@ GUESS, PROMPTS, FORCING, KEPT = controls.VIEWS[1:]
 
 
 def whole(test: AppTest) -> str:
-    return said(test) + "\n".join(str(element.value) for kind in (test.caption, test.header) for element in kind)
+    return said(test) + "\n".join(
+        str(element.value) for kind in (test.caption, test.header) for element in kind
+    )
 
 
 def test_a_guess_is_weighed_and_the_text_goes_on(engine):
@@ -41,7 +43,9 @@ def test_a_word_can_be_picked_and_counts_as_if_it_were_typed(engine):
     test = drawn(decode__show=GUESS, text="once upon a time")
     words = choices(Round(engine.models["gpt-mini"], "once upon a time"))
     picks = [one for one in test.button if str(one.key).startswith("decode.guess.pick.")]
-    assert len(picks) == len(words) and [one.proto.shortcut for one in picks] == [str(n) for n in range(1, len(words) + 1)]
+    assert len(picks) == len(words) and [one.proto.shortcut for one in picks] == [
+        str(n) for n in range(1, len(words) + 1)
+    ]
     test = picks[1].click().run()
     assert not test.exception and test.query_params["decode.guesses"] == words[1]
     typed = drawn(decode__show=GUESS, text="once upon a time", decode__guesses=words[1])
@@ -54,8 +58,14 @@ def test_a_guess_that_is_none_is_told_and_comes_back(engine, wrong):
     test = drawn(decode__show=GUESS, text="once upon a time")
     box = next(one for one in test.text_input if one.label == "Which word comes next?")
     test = box.set_value("x").run()
-    test = next(one for one in test.text_input if one.label == "Which word comes next?").set_value(wrong or " ").run()
-    assert not test.exception and ("guess has more than one word" in whole(test) or "There is no guess" in whole(test))
+    test = (
+        next(one for one in test.text_input if one.label == "Which word comes next?")
+        .set_value(wrong or " ")
+        .run()
+    )
+    assert not test.exception and (
+        "guess has more than one word" in whole(test) or "There is no guess" in whole(test)
+    )
     assert test.query_params["decode.guesses"] == "x"
 
 
@@ -64,13 +74,19 @@ def test_the_score_is_over_all_rounds(engine):
     for word in ("said", "to", "the"):
         rounds.append(played(Round(model, text), word))
         text = Round(model, text).went_on(word)
-    test = drawn(decode__show=GUESS, text="the king", decode__guesses="said to the", decode__goes_on=guess.GOES_ON[1])
+    test = drawn(
+        decode__show=GUESS, text="the king", decode__guesses="said to the", decode__goes_on=guess.GOES_ON[1]
+    )
     assert f"After 3 rounds: your words cost {score(rounds).you:.1f} bits" in whole(test)
 
 
-@pytest.mark.parametrize(("model", "text", "name", "target"), [
-    ("translator-en-es", "a white car", "target", "el gato blanco"), ("gpt-mini", "once upon", "decode__goes", " a time there was"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "text", "name", "target"),
+    [
+        ("translator-en-es", "a white car", "target", "el gato blanco"),
+        ("gpt-mini", "once upon", "decode__goes", " a time there was"),
+    ],
+)
 def test_training_and_inference_stand_side_by_side(engine, model, text, name, target):
     test = drawn(model=model, text=text, decode__show=FORCING, **{name: target})
     found = side_by_side(engine.models[model], text, target)
@@ -80,7 +96,10 @@ def test_training_and_inference_stand_side_by_side(engine, model, text, name, ta
 
 
 def test_another_target_gives_another_loss(engine):
-    texts = [whole(drawn(model="translator-en-es", text="a white car", decode__show=FORCING, target=target)) for target in ("el gato", "la casa")]
+    texts = [
+        whole(drawn(model="translator-en-es", text="a white car", decode__show=FORCING, target=target))
+        for target in ("el gato", "la casa")
+    ]
     assert texts[0] != texts[1]
 
 
@@ -91,9 +110,15 @@ def test_what_is_kept_is_read_from_a_filled_cache(engine, model):
     network = engine.models[model]
     n = len(network.tokenizer.encode(text).ids)
     arrays = held(network, n if model == "gpt-mini" else 1, 1 if model == "gpt-mini" else n)
-    assert not test.exception and f"{len(arrays)} arrays, {sum(e.nbytes for e in arrays) / 1024:,.1f} KB" in whole(test)
+    assert (
+        not test.exception
+        and f"{len(arrays)} arrays, {sum(e.nbytes for e in arrays) / 1024:,.1f} KB" in whole(test)
+    )
     last = cache._lengths(network.config.n_ctx)[-1]
-    assert f"{products(network, last, cached=False, source=1 if model == 'gpt-mini' else n).total:,} without" in whole(test)
+    assert (
+        f"{products(network, last, cached=False, source=1 if model == 'gpt-mini' else n).total:,} without"
+        in whole(test)
+    )
 
 
 def test_it_is_measured_on_a_click(engine, monkeypatch):
@@ -124,7 +149,11 @@ def test_answers_are_weighed_behind_a_prompt(engine):
     test = drawn(decode__show=PROMPTS)
     task = ASKED[0]
     found = answers(engine.models["gpt-mini"], task.prompt, task.candidates)
-    assert not test.exception and f"number {found[0].rank:,} among all" in whole(test) and "never taught to answer" in whole(test)
+    assert (
+        not test.exception
+        and f"number {found[0].rank:,} among all" in whole(test)
+        and "never taught to answer" in whole(test)
+    )
     box = next(one for one in test.text_input if one.label.startswith("Candidates"))
     test = box.set_value(" by the car | on the mat").run()
     again = answers(engine.models["gpt-mini"], task.prompt, (" by the car", " on the mat"))
@@ -133,7 +162,12 @@ def test_answers_are_weighed_behind_a_prompt(engine):
 
 
 def test_the_prompt_word_alone_chooses_what_the_toy_model_does():
-    test = AppTest.from_string("from core import open_model\nfrom viz.workspace.decode import prompts as p\np.show(open_model('prompt-tiny'), 'reverse: hello =')", default_timeout=60).run()
+    test = AppTest.from_string(
+        "from core import open_model\nfrom viz.workspace.decode import prompts as p\np.show(open_model('prompt-tiny'), 'reverse: hello =')",
+        default_timeout=60,
+    ).run()
     assert not test.exception
     lines = [str(one.value) for one in test.text if "→" in str(one.value)]
-    assert [line.split("→")[1].split() for line in lines] == [[word, "(right)"] for word in ("hello", "olleh", "HELLO")]
+    assert [line.split("→")[1].split() for line in lines] == [
+        [word, "(right)"] for word in ("hello", "olleh", "HELLO")
+    ]

@@ -26,13 +26,17 @@ async def app(scope, receive, send) -> None:
     await send({"type": "let in"})
 
 
-def answer(kind: str, path: str = "/", headers: list[tuple[bytes, bytes]] | None = None) -> list[dict[str, Any]]:
+def answer(
+    kind: str, path: str = "/", headers: list[tuple[bytes, bytes]] | None = None
+) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = []
 
     async def send(message) -> None:
         sent.append(message)
 
-    asyncio.run(Door(app)({"type": kind, "method": "GET", "path": path, "headers": headers or []}, None, send))  # type: ignore[arg-type]
+    asyncio.run(
+        Door(app)({"type": kind, "method": "GET", "path": path, "headers": headers or []}, None, send)
+    )  # type: ignore[arg-type]
     return sent
 
 
@@ -60,11 +64,20 @@ def test_a_newcomer_is_refused_in_words_before_those_who_are_on_the_way(free) ->
 
 def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
     assert answer("http", "/_stcore/health") == [{"type": "let in"}]
-    monkeypatch.setattr(start, "REPORT", start.Report("The first screen cannot be drawn (error): see the server's log.", ("gpt-mini: damaged",)))
+    monkeypatch.setattr(
+        start,
+        "REPORT",
+        start.Report(
+            "The first screen cannot be drawn (error): see the server's log.", ("gpt-mini: damaged",)
+        ),
+    )
     head, body = answer("http", "/_stcore/health")
     assert head["status"] == 503 and body["body"].startswith(b"The first screen cannot be drawn")
     lines = about.running()
-    assert lines[:2] == ["Not everything came up: The first screen cannot be drawn (error): see the server's log.", "Not everything came up: gpt-mini: damaged"]
+    assert lines[:2] == [
+        "Not everything came up: The first screen cannot be drawn (error): see the server's log.",
+        "Not everything came up: gpt-mini: damaged",
+    ]
 
 
 def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
@@ -73,9 +86,17 @@ def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
     entry = about.CITE.format(version=project["version"])
     kind, key, body = re.fullmatch(r"@(\w+)\{(\w+),\n(.*)\n\}", entry, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
     fields = dict(re.fullmatch(r"\s+(\w+)\s+= \{(.+)\}", line).groups() for line in body.split(",\n"))  # pyright: ignore[reportOptionalMemberAccess]
-    assert (kind, key) == ("software", "attention_atlas") and set(fields) == {"author", "title", "version", "year", "license"} | ({"url"} if "urls" in project else set())
+    assert (kind, key) == ("software", "attention_atlas") and set(fields) == {
+        "author",
+        "title",
+        "version",
+        "year",
+        "license",
+    } | ({"url"} if "urls" in project else set())
     assert fields["author"] == "{Attention Atlas}" and fields["title"].startswith("Attention Atlas")
-    assert (fields["version"], fields["license"]) == (project["version"], project["license"]) and fields["year"].isdigit()
+    assert (fields["version"], fields["license"]) == (project["version"], project["license"]) and fields[
+        "year"
+    ].isdigit()
 
 
 def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:

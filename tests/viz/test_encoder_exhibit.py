@@ -16,7 +16,14 @@ from viz.course.transformer.encoder.params import MODELS, SENTENCES, SHAPES, Par
 BANK = SENTENCES[2]
 
 
-def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, text: str | None = None, layer: str | None = None, **link: str) -> AppTest:
+def page(
+    step: int = 1,
+    *folded: str,
+    state: dict[str, object] | None = None,
+    text: str | None = None,
+    layer: str | None = None,
+    **link: str,
+) -> AppTest:
     names = {f"encoder.{name}": value for name, value in ({"step": str(step)} | link).items()}
     names |= {name: value for name, value in (("text", text), ("layer", layer)) if value is not None}
     return drawn("encoder", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
@@ -45,9 +52,17 @@ def test_the_question_is_answered_by_this_sentence():
         best, next_ = np.sort(last)[::-1][:2]
         assert best > 1.2 * next_, "the nearest word is clearly nearest"
         before = page(1, text=text)
-        assert not before.exception and number(float(last.max())) not in said(before) and len(matrices(before)) == 1
+        assert (
+            not before.exception
+            and number(float(last.max())) not in said(before)
+            and len(matrices(before)) == 1
+        )
         after = page(1, text=text, state={"predict:encoder.alike": answer})
-        assert "Right." in said(after) and f"to {number(float(last.max()))}; with itself" in said(after) and len(matrices(after)) == 2
+        assert (
+            "Right." in said(after)
+            and f"to {number(float(last.max()))}; with itself" in said(after)
+            and len(matrices(after)) == 2
+        )
     assert len(answers) == 2
 
 
@@ -56,7 +71,10 @@ def test_one_layer_in_numbers_for_one_word(data):
     test = page(2, of=of, word=str(word), layer="1")
     stages = maths.stages(data.run, 1, word)
     by = {stage.name: stage.vector for stage in stages}
-    assert f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the network one of {np.linalg.norm(by['feed-forward']):.2f}" in said(test)
+    assert (
+        f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the network one of {np.linalg.norm(by['feed-forward']):.2f}"
+        in said(test)
+    )
     assert figure(test)["data"][0]["z"]["shape"].replace(" ", "") == f"7,{data.states.shape[2]}"
 
 
@@ -84,9 +102,14 @@ def test_maps_by_layer_and_head(data):
 def test_over_depth_for_a_chosen_word(data):
     test = page(5, of=data.run.model.name, word="3")
     last = data.depth.kept[-1, 3], data.depth.others[-1, 3]
-    assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(test)
+    assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(
+        test
+    )
     names = [trace["name"] for trace in figure(test)["data"] if trace.get("name")]
-    assert names == [f"with itself before any layer: {data.words[3]}", f"with the other words, mean: {data.words[3]}"]
+    assert names == [
+        f"with itself before any layer: {data.words[3]}",
+        f"with the other words, mean: {data.words[3]}",
+    ]
 
 
 def test_parameters_are_counted_and_equal_the_formula():
@@ -96,12 +119,27 @@ def test_parameters_are_counted_and_equal_the_formula():
     assert "1,577,984" in said(printed) and "6 layers: 9,467,904" in said(printed)
 
 
-@pytest.mark.parametrize("link", [{"text": ""}, {"text": "<b>x</b> ![y](http://a)", "step": "5"}, {"text": "🙂", "step": "3"}, {"of": "gpt"}, {"N": "99", "step": "3"},
-                                  {"word": "77", "step": "2"}, {"shape": "x", "step": "6"}, {"text": "Go", "step": "5"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"text": ""},
+        {"text": "<b>x</b> ![y](http://a)", "step": "5"},
+        {"text": "🙂", "step": "3"},
+        {"of": "gpt"},
+        {"N": "99", "step": "3"},
+        {"word": "77", "step": "2"},
+        {"shape": "x", "step": "6"},
+        {"text": "Go", "step": "5"},
+    ],
+)
 def test_nonsense_leaves_a_page(link):
     step = int(link.pop("step", "1"))
     test = page(step, **link)
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title and "nan" not in said(test).lower().split()
+    assert (
+        not test.exception
+        and test.title[0].value == exhibit.LESSON.text.info.title
+        and "nan" not in said(test).lower().split()
+    )
 
 
 def test_a_long_sentence_is_refused_in_three_parts():

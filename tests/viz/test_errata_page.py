@@ -47,7 +47,9 @@ def listed(test: AppTest) -> list[str]:
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    )
 
 
 def test_the_page_lists_all_by_kind():
@@ -86,12 +88,17 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
 
 def test_tables_are_drawn_with_names():
     frame = page("E18").table[0].value
-    assert list(frame.index) == ["n = 50", "n = 512", "n = 4,096"] and list(frame.columns) == ["self-attention", "recurrence"]
+    assert list(frame.index) == ["n = 50", "n = 512", "n = 4,096"] and list(frame.columns) == [
+        "self-attention",
+        "recurrence",
+    ]
 
 
 def test_the_filter_by_document():
     test = page(document="lifei2022")
-    assert set(listed(test)) == {entry.id for entry in ERRATA if "lifei2022" in {where.document for where in entry.where}}
+    assert set(listed(test)) == {
+        entry.id for entry in ERRATA if "lifei2022" in {where.document for where in entry.where}
+    }
     assert f"{len(listed(test))} entries" in test.text[0].value
 
 
@@ -128,24 +135,41 @@ def test_exhibits_are_read_through_their_parts(tmp_path: Path):
     home = tmp_path / "viz" / "course" / "why" / "a"
     home.mkdir(parents=True)
     (home / "folds.py").write_text('lesson.errata("E5", "E7")\nnumbers["E9"]')
-    (home / "exhibit.py").write_text('from viz.course.why.a import folds\nfrom viz.course.why.gone import x\nshow("E1", key="E3")')
+    (home / "exhibit.py").write_text(
+        'from viz.course.why.a import folds\nfrom viz.course.why.gone import x\nshow("E1", key="E3")'
+    )
     assert places_of.named(home / "exhibit.py") == {"E1", "E5", "E7"}
 
 
 def test_every_place_is_a_known_document():
     for entry in ERRATA:
         assert {where.document for where in entry.where} <= set(SOURCES)
-        assert all(SOURCES[where.document].short in place for where, place in zip(entry.where, drawn.places(entry), strict=True))
+        assert all(
+            SOURCES[where.document].short in place
+            for where, place in zip(entry.where, drawn.places(entry), strict=True)
+        )
 
 
-@pytest.mark.parametrize("file", ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/places.py"])
+@pytest.mark.parametrize(
+    "file", ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/places.py"]
+)
 def test_no_number_is_typed_on_the_page(file: str):
     """C112."""
     tree = ast.parse((ROOT / file).read_text("utf-8"))
-    docs = {id(node.body[0].value) for node in ast.walk(tree)
-            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and isinstance(node.body[0], ast.Expr)}  # fmt: skip
-    typed = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-             and id(node) not in docs and re.search(r"\d.* | .*\d", node.value)]  # fmt: skip
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+        and isinstance(node.body[0], ast.Expr)
+    }
+    typed = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docs
+        and re.search(r"\d.* | .*\d", node.value)
+    ]
     assert not typed
 
 

@@ -45,7 +45,9 @@ ASIDE = re.compile(r"(predict|presets|fold):")
 """Keys of what need not be in the link: guesses are each visitor's own, presets fill a box, a fold is open or not."""
 READY = ("Examples", "Ready", "Queries", "Sums", "Touch a word")
 """How rows of pills begin that only set other controls, which are in the link."""
-UNMOVED = {"families.draw": "which word can move which depends on how two chains are built, not on their weights"}
+UNMOVED = {
+    "families.draw": "which word can move which depends on how two chains are built, not on their weights"
+}
 """Draws whose number changes what can be taken away, and not the picture; and why."""
 SENT = ("parts", "needs", "kit", "code", "echo")
 """What an instrument's packet says about itself: which parts this browser has already."""
@@ -105,7 +107,18 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 def controls(test: AppTest) -> list[Any]:
     """Everything that can be set and has a value, in its order."""
-    kinds = (test.button_group, test.selectbox, test.slider, test.select_slider, test.number_input, test.toggle, test.checkbox, test.radio, test.text_input, test.text_area)
+    kinds = (
+        test.button_group,
+        test.selectbox,
+        test.slider,
+        test.select_slider,
+        test.number_input,
+        test.toggle,
+        test.checkbox,
+        test.radio,
+        test.text_input,
+        test.text_area,
+    )
     return [widget for kind in kinds for widget in kind]
 
 
@@ -121,7 +134,9 @@ def change(widget: Any) -> bool:
         return False
     if widget.type in CHOICES:
         chosen = list(widget.options)
-        now = chosen.index(widget.formatted_values[0] if widget.type == "button_group" else widget.format_func(widget.value))
+        now = chosen.index(
+            widget.formatted_values[0] if widget.type == "button_group" else widget.format_func(widget.value)
+        )
         if len(chosen) < 2:
             return False
         widget.root.session_state[TESTING_KEY][widget.id] = str  # an option is named by what is written on it
@@ -130,7 +145,9 @@ def change(widget: Any) -> bool:
         widget.set_value(not widget.value)
     else:
         step, low, high = widget.step, widget.min, widget.max
-        widget.set_value(widget.value + step if widget.value + step <= high else max(low, widget.value - step))
+        widget.set_value(
+            widget.value + step if widget.value + step <= high else max(low, widget.value - step)
+        )
     return True
 
 
@@ -143,15 +160,28 @@ def header(packet: bytes) -> dict[str, Any]:
 
 def shown(test: AppTest) -> list[Any]:
     """All that a visitor sees: words, values of controls, and the numbers that figures and instruments were given."""
-    words = [str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex, test.code, test.metric) for element in kind]
+    words = [
+        str(element.value)
+        for kind in (test.title, test.markdown, test.text, test.caption, test.latex, test.code, test.metric)
+        for element in kind
+    ]
     set_to = [(widget.key, str(widget.value)) for widget in controls(test)]
     told = [header(element.proto.bytes) for element in test.get("bidi_component") if element.proto.bytes]
-    pictures = [element.proto.spec for element in test.get("plotly_chart")] + [element.proto.SerializeToString() for element in test.get("vega_lite_chart")]
-    return [words, set_to, pictures, [{key: value for key, value in header.items() if key not in SENT} for header in told]]
+    pictures = [element.proto.spec for element in test.get("plotly_chart")] + [
+        element.proto.SerializeToString() for element in test.get("vega_lite_chart")
+    ]
+    return [
+        words,
+        set_to,
+        pictures,
+        [{key: value for key, value in header.items() if key not in SENT} for header in told],
+    ]
 
 
 def link(test: AppTest) -> dict[str, str]:
-    return {key: str(value[0] if isinstance(value, list) else value) for key, value in test.query_params.items()}
+    return {
+        key: str(value[0] if isinstance(value, list) else value) for key, value in test.query_params.items()
+    }
 
 
 def well(test: AppTest, what: str) -> None:
@@ -199,18 +229,33 @@ def walk(slug: str, steps: int) -> Visit:
     visit, most = Visit(test := drawn(slug, {}, {}, guarded=True)), 0
     for step in range(1, steps + 1):
         well(test, f"step {step}")
-        found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "") and not (widget.type == "button_group" and widget.label.startswith(READY))]
-        assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.widgets.controls"
+        found = [
+            widget
+            for widget in controls(test)
+            if not ASIDE.match(widget.key or "")
+            and not (widget.type == "button_group" and widget.label.startswith(READY))
+        ]
+        assert [widget.key for widget in found if not name(widget)] == [], (
+            "what is chosen must be in the link: use viz.widgets.controls"
+        )
         assert parts.TAKE in folds(test), f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
         for chart in test.get("vega_lite_chart"):
             has_a_table(chart.proto, f"step {step}")
-        charts = [chart.proto.alt.split("\n") for chart in (*test.get("vega_lite_chart"), *test.get("plotly_chart"))]
+        charts = [
+            chart.proto.alt.split("\n") for chart in (*test.get("vega_lite_chart"), *test.get("plotly_chart"))
+        ]
         boxed = any(str(widget.key).startswith("text:") for widget in found) and slug not in NO_MODEL
-        assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], f"step {step}: a picture of a text says which model read it"
-        said = [str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind] + [widget.label for widget in found]
-        assert [words for words in said if indexed(words)] == [], f"step {step}: x_i is set as mathematics, or written with a real index"
+        assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], (
+            f"step {step}: a picture of a text says which model read it"
+        )
+        said = [
+            str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+        ] + [widget.label for widget in found]
+        assert [words for words in said if indexed(words)] == [], (
+            f"step {step}: x_i is set as mathematics, or written with a real index"
+        )
         mine = []
         for widget in found:
             kind, called = str(widget.key).partition(":")[0], name(widget)
@@ -236,15 +281,21 @@ def has_a_table(chart: Any, where: str) -> None:
     columns = pa.ipc.open_stream(table.data.data).read_all().to_pydict()
     assert table.name == told_by_charts.TABLE and chart.alt, where
     assert columns and all(columns.values()) and not GEOMETRY & set(columns), (where, list(columns))
-    assert not chart.HasField("data") and all(other.name != table.name for other in others), f"{where}: one table"
+    assert not chart.HasField("data") and all(other.name != table.name for other in others), (
+        f"{where}: one table"
+    )
 
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
-def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(entry: pages.Entry, engine: object, told: Told, alone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(
+    entry: pages.Entry, engine: object, told: Told, alone: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """C114 to C117 of one exhibit, in one visit: see the four functions, each of which names what it asserts."""
     slug = entry.slug
     visit = walk(slug, last(slug))
-    assert bool(visit.boxes) != (slug in NO_TEXT), "an exhibit on text has a text box; what has none stands in NO_TEXT"
+    assert bool(visit.boxes) != (slug in NO_TEXT), (
+        "an exhibit on text has a text box; what has none stands in NO_TEXT"
+    )
     assert visit.draws or not told.seeds, f"drawn at random without a number that is shown: {told.seeds[:3]}"
     another_visitor_sees_the_same(slug, visit)
     the_same_number_draws_the_same(slug, visit)
@@ -268,7 +319,10 @@ def another_visitor_sees_the_same(slug: str, visit: Visit) -> None:
 def the_same_number_draws_the_same(slug: str, visit: Visit) -> None:
     """C115: the number of a draw is on the page and in the link; the same number gives the same numbers, another others."""
     for called, step in visit.draws.items():
-        one, again, other = (answered(drawn(slug, {f"{slug}.step": str(step), called: number}, {}, guarded=True)) for number in ("5", "5", "6"))
+        one, again, other = (
+            answered(drawn(slug, {f"{slug}.step": str(step), called: number}, {}, guarded=True))
+            for number in ("5", "5", "6")
+        )
         box = next(widget for widget in controls(other) if name(widget) == called)
         assert box.value == 6 and link(other)[called] == "6"
         well(one, called)
@@ -283,7 +337,9 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told, work: Work) -> No
         mine = [called for called, at in visit.boxes.items() if at == step]
         told.boxes.clear()
         test = drawn(slug, {f"{slug}.step": str(step)} | dict.fromkeys(mine, LONG), {}, guarded=True)
-        mine = [name(widget) for widget in test.text_input if name(widget) in mine]  # others come with another choice
+        mine = [
+            name(widget) for widget in test.text_input if name(widget) in mine
+        ]  # others come with another choice
         for typed in (LONG, ENDLESS, "", "cat", MARKUP):
             work.begin()
             boxes = [widget for widget in test.text_input if name(widget) in mine]
@@ -295,9 +351,15 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told, work: Work) -> No
             assert work.letters <= LONGEST and work.cost <= WORK, (typed[:20], step, work)
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             assert [box.value for box in boxes] == [typed] * len(mine), f"{typed[:20]!r} is lost"
-            assert all(part.strip() and part.rstrip()[-1] in ".?!”'" for box in told.boxes for part in box), told.boxes
+            assert all(part.strip() and part.rstrip()[-1] in ".?!”'" for box in told.boxes for part in box), (
+                told.boxes
+            )
         said = [str(element.value) for kind in (test.markdown, test.caption, test.title) for element in kind]
-        said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in ("button_group", "radio") else ()))]
+        said += [
+            part
+            for widget in controls(test)
+            for part in (widget.label, *(widget.options if widget.type in ("button_group", "radio") else ()))
+        ]
         assert [part for part in said if LIVE.search(part)] == [], "a visitor's text is never markup"
 
 
@@ -341,7 +403,9 @@ def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(al
         for listing in fresh.models():
             model = fresh.open(listing.name)
             assert {weight.device.type for weight in model.network.parameters()} == {"cpu"}, listing.name
-    test = AppTest.from_string("from viz.workspace.look import page as look\nlook.page()", default_timeout=90).run()
+    test = AppTest.from_string(
+        "from viz.workspace.look import page as look\nlook.page()", default_timeout=90
+    ).run()
     well(test, "look")
     with pytest.raises(OSError, match="no network"):
         socket.create_connection(("example.org", 80))
@@ -351,7 +415,10 @@ def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(al
 def test_no_page_names_an_address_that_a_browser_would_ask() -> None:
     """C117: scripts, styles and pages of ours name no other machine, and Streamlit is told to report nothing."""
     root = Path(pages.__file__).parents[1]
-    fetched = re.compile(r"(?:src\s*=|href\s*=|url\(|import|fetch\(|from)\s*[\"'(]*\s*(?:https?:)?//(?!www\.w3\.org)[a-z]", re.IGNORECASE)
+    fetched = re.compile(
+        r"(?:src\s*=|href\s*=|url\(|import|fetch\(|from)\s*[\"'(]*\s*(?:https?:)?//(?!www\.w3\.org)[a-z]",
+        re.IGNORECASE,
+    )
     files = [file for kind in ("js", "css", "html", "svg") for file in root.rglob(f"*.{kind}")]
     assert len(files) > 50 and [file.name for file in files if fetched.search(file.read_text("utf-8"))] == []
     settings = (root.parent / ".streamlit" / "config.toml").read_text("utf-8")

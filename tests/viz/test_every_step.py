@@ -17,29 +17,51 @@ from viz.course.lesson import LATER, Lesson
 from viz.shell import pages
 from viz.widgets import export
 
-EVERY = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, len(entry.steps) + 1) if entry.file.with_name("text.md").exists()]
+EVERY = [
+    (entry.slug, step)
+    for entry in pages.exhibits()
+    for step in range(1, len(entry.steps) + 1)
+    if entry.file.with_name("text.md").exists()
+]
 BY_TOUCH = ":commit"
 ALL_THERE = {
     ("masks", 6): "its question is about a picture that is all there: what would happen to it",
-    ("positional_encoding", 1): "its four views may be looked at freely; the question stands below them and covered nothing",
+    (
+        "positional_encoding",
+        1,
+    ): "its four views may be looked at freely; the question stands below them and covered nothing",
 }
 """Steps whose question covers nothing, and why."""
 
 
 def folds(lesson: Lesson[Any, Any], slug: str) -> dict[str, bool]:
     """All folds of a page, open."""
-    return dict.fromkeys((*(f"fold:{slug}.{name}" for name in ("equation", "looking", "table", "take")), f"fold:{lesson.text.info.title}.documents"), True)
+    return dict.fromkeys(
+        (
+            *(f"fold:{slug}.{name}" for name in ("equation", "looking", "table", "take")),
+            f"fold:{lesson.text.info.title}.documents",
+        ),
+        True,
+    )
 
 
 def questions(test: AppTest) -> list[Any]:
     """What the step asks and is not answered."""
-    asked = [widget for widget in (*test.button_group, *test.slider) if str(widget.key).startswith("predict:")]
-    touched = [button for button in test.button if str(button.key).startswith("predict:") and str(button.key).endswith(BY_TOUCH)]
+    asked = [
+        widget for widget in (*test.button_group, *test.slider) if str(widget.key).startswith("predict:")
+    ]
+    touched = [
+        button
+        for button in test.button
+        if str(button.key).startswith("predict:") and str(button.key).endswith(BY_TOUCH)
+    ]
     return [widget for widget in (*asked, *touched) if not widget.proto.disabled or widget in touched]
 
 
 @pytest.mark.parametrize(("slug", "step"), EVERY)
-def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(slug: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(
+    slug: str, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lesson = pages.find(slug).module.LESSON
     taken: list[Mapping[str, np.ndarray]] = []
     monkeypatch.setattr(export, "npz", lambda arrays: taken.append(arrays) or b"-")
@@ -48,8 +70,14 @@ def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(slug: str, st
     own = set(taken[-1])
     asked = [] if (slug, step) in ALL_THERE else questions(test)
     if asked:
-        assert LATER in said(test) and [LATER] in [list(frame.value.to_numpy().ravel()) for frame in test.dataframe]
-        if any(str(button.key).endswith(BY_TOUCH) and button.proto.disabled for button in test.button if str(button.key).startswith("predict:")):
+        assert LATER in said(test) and [LATER] in [
+            list(frame.value.to_numpy().ravel()) for frame in test.dataframe
+        ]
+        if any(
+            str(button.key).endswith(BY_TOUCH) and button.proto.disabled
+            for button in test.button
+            if str(button.key).startswith("predict:")
+        ):
             return  # answered by touching the picture: the exhibit's own test does that
         test = answered(test)
         well(test, "after")

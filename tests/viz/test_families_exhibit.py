@@ -15,7 +15,10 @@ from viz.course.gpt.families.maths.influence import influence
 from viz.course.gpt.families.params import SENTENCES, Params
 
 SLUG = "families"
-FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.LESSON.text.info.title}.documents")
+FOLDS = (
+    *(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")),
+    f"{exhibit.LESSON.text.info.title}.documents",
+)
 SHORT = "We ate."
 
 
@@ -37,11 +40,19 @@ def test_two_masks_for_one_sentence_and_the_answer_follows_the_sentence():
     for text in (SENTENCES[0], SHORT):
         n = len(core.open_model(reading.GPT).run(text).tokens)
         test = page(text=text, state={f"predict:{SLUG}.open": str(n * (n + 1) // 2)})
-        assert "Right." in said(test) and f"GPT {n * (n + 1) // 2} of {n * n}" in said(test) and len(packets(test)) == 3
+        assert (
+            "Right." in said(test)
+            and f"GPT {n * (n + 1) // 2} of {n * n}" in said(test)
+            and len(packets(test)) == 3
+        )
     data = exhibit.compute(Params())
-    assert data.bert.allowed.all() and np.array_equal(data.gpt.allowed, np.tril(np.ones_like(data.gpt.allowed)))
+    assert data.bert.allowed.all() and np.array_equal(
+        data.gpt.allowed, np.tril(np.ones_like(data.gpt.allowed))
+    )
     m = len(data.both.outputs)
-    assert data.both.allowed[:, :-m].all() and np.array_equal(data.both.allowed[:, -m:], np.tril(np.ones((m, m), bool)))
+    assert data.both.allowed[:, :-m].all() and np.array_equal(
+        data.both.allowed[:, -m:], np.tril(np.ones((m, m), bool))
+    )
 
 
 def test_one_word_moves_what_comes_after_it():
@@ -63,10 +74,14 @@ def test_who_moves_whom_is_what_the_masks_allow():
     for name, model in (("bert", reading.BERT), ("gpt", reading.GPT)):
         np.testing.assert_array_equal(moved.pattern(name), reach(core.open_model(model).run(data.text)))
     run = core.open_model(reading.BOTH).run(data.text)
-    np.testing.assert_array_equal(moved.pattern("both"), np.concatenate([reach(run, "source"), reach(run)], 1))
+    np.testing.assert_array_equal(
+        moved.pattern("both"), np.concatenate([reach(run, "source"), reach(run)], 1)
+    )
     names: dict = {}
     exec(next(code.value for code in test.code if "influence" in code.value), names)
-    np.testing.assert_array_equal(names["found"][:, -1].T > 0, influence(core.open_model(reading.GPT), data.text)[:, -1].T > 0)
+    np.testing.assert_array_equal(
+        names["found"][:, -1].T > 0, influence(core.open_model(reading.GPT), data.text)[:, -1].T > 0
+    )
 
 
 def test_two_chains_hear_one_side_each():
@@ -76,7 +91,9 @@ def test_two_chains_hear_one_side_each():
         test = page(step="4", word=str(word), state={f"predict:{SLUG}.heard": str(word + 1)})
         assert "Right." in said(test)
     n = len(exhibit.compute(Params()).words)
-    assert len(packets(test)) == 3 and f"Left {n * (n + 1) // 2}, right {n * (n + 1) // 2}, joined {n * n} of {n * n}" in said(test)
+    assert len(
+        packets(test)
+    ) == 3 and f"Left {n * (n + 1) // 2}, right {n * (n + 1) // 2}, joined {n * n} of {n * n}" in said(test)
 
 
 def test_the_table_counts_what_moves_each():
@@ -85,14 +102,28 @@ def test_the_table_counts_what_moves_each():
     assert list(hidden.table[0].value.iloc[:3, 3]) == ["?"] * 3
     test = page(step="5", word="2", state={f"predict:{SLUG}.two": "8 and 3"})
     table = test.table[0].value
-    assert "Right." in said(test) and list(table.index) == ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"]
+    assert "Right." in said(test) and list(table.index) == [
+        "BERT",
+        "GPT",
+        "ELMo (two chains, drawn)",
+        "Translator",
+    ]
     both = exhibit.compute(Params()).both
     source = len(both.inputs) - len(both.outputs)
-    assert list(table.iloc[:3, 3]) == ["8 of 8", "3 of 6", "6 of 6"] and f"{source + 1} of {len(both.inputs)}" in table.iloc[3, 3]
+    assert (
+        list(table.iloc[:3, 3]) == ["8 of 8", "3 of 6", "6 of 6"]
+        and f"{source + 1} of {len(both.inputs)}" in table.iloc[3, 3]
+    )
 
 
 def test_odd_links_and_texts_leave_a_page():
-    for step, text, word in (("1", "", "0"), ("2", "Hi", "9"), ("4", "🙂", "x"), ("3", "word " * 60, "1"), ("5", "<b>x</b> $y$", "-1")):
+    for step, text, word in (
+        ("1", "", "0"),
+        ("2", "Hi", "9"),
+        ("4", "🙂", "x"),
+        ("3", "word " * 60, "1"),
+        ("5", "<b>x</b> $y$", "-1"),
+    ):
         test = drawn(SLUG, {f"{SLUG}.step": step, "text": text, f"{SLUG}.word": word}, {}, guarded=True)
         assert not test.exception and "went wrong" not in said(test), (step, text)
         assert any(box.label == "Sentence" for box in test.text_input)

@@ -27,14 +27,25 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "translator-en-es", ("transformer", {"d_ff": 40}))
         patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
-        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "translator-en-es", "gpt-mini") as served:
+        with tiny_models.served(
+            patch, tmp_path_factory.mktemp("models"), "translator-en-es", "gpt-mini"
+        ) as served:
             yield served
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
-    return drawn("feed_forward", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    names = {
+        name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()
+    }
+    return drawn(
+        "feed_forward",
+        {SLUG + "step": str(step)} | names,
+        {f"fold:{name}": True for name in folds} | answered,
+        guarded=guarded,
+    )
 
 
 def answer(test: AppTest) -> float:
@@ -46,7 +57,9 @@ def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     data = exhibit.compute(Params(text=TEXT))
     before = page()
     assert not before.exception and before.title[0].value == "The feed-forward network"
-    assert {cell["name"].split()[0] for cell in chart(before)[1]} == {"number"} and [cover["text"] for cover in chart(before)[2]] == ["?", "?"]
+    assert {cell["name"].split()[0] for cell in chart(before)[1]} == {"number"} and [
+        cover["text"] for cover in chart(before)[2]
+    ] == ["?", "?"]
     told = page()
     told.button(key=f"predict:{SLUG}on:commit").click().run()
     units = [float(cell["value"]) for cell in chart(told)[1] if cell["name"].startswith("unit")]
@@ -58,7 +71,11 @@ def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
 
 
 def test_another_word_and_another_model_have_other_answers():
-    found = {answer(page(word=str(word), model=model)) for word in (0, 3, 5) for model in ("translator-en-es", "gpt-mini")}
+    found = {
+        answer(page(word=str(word), model=model))
+        for word in (0, 3, 5)
+        for model in ("translator-en-es", "gpt-mini")
+    }
     assert len(found) > 2
 
 
@@ -67,13 +84,20 @@ def test_relu_and_gelu_with_the_words_own_units():
     test = page(2)
     assert "At −1.0: relu 0.000000, gelu −0.158655, its tanh form −0.158808." in said(test)
     data = exhibit.compute(Params(text=TEXT))
-    dots = next(trace for trace in figure(test)["data"] if trace.get("customdata") is not None and trace["type"] == "scatter")
+    dots = next(
+        trace
+        for trace in figure(test)["data"]
+        if trace.get("customdata") is not None and trace["type"] == "scatter"
+    )
     seen = np.abs(data.pre[2]) <= END
     np.testing.assert_allclose(plain(dots["x"]), data.pre[2][seen], rtol=1e-5)
     np.testing.assert_allclose(plain(dots["y"]), np.maximum(data.pre[2][seen], 0), rtol=1e-5)
     other = page(2, at="2", model="gpt-mini")
     two = torch.tensor(2.0, dtype=torch.float64)
-    assert f"gelu {torch.nn.functional.gelu(two).item():.6f}, its tanh form {torch.nn.functional.gelu(two, approximate='tanh').item():.6f}" in said(other)
+    assert (
+        f"gelu {torch.nn.functional.gelu(two).item():.6f}, its tanh form {torch.nn.functional.gelu(two, approximate='tanh').item():.6f}"
+        in said(other)
+    )
     assert sum("this model" in str(trace.get("name")) for trace in figure(other)["data"]) >= 1
 
 
@@ -93,7 +117,11 @@ def test_a_word_turned_round_moves_only_its_own_output():
     assert covers(before) == 1 and len(lanes(before)) == 1 and "0.0, not by a little" not in said(before)
     told = page(4, word="1", guess=("alone", steps.HOW_MANY[0]))
     network, attention = lanes(told)
-    assert "Right." in said(told) and np.flatnonzero(network).tolist() == [1] and np.flatnonzero(attention).tolist() == list(range(n))
+    assert (
+        "Right." in said(told)
+        and np.flatnonzero(network).tolist() == [1]
+        and np.flatnonzero(attention).tolist() == list(range(n))
+    )
     assert "the other outputs move by 0.0" in said(told)
 
 
@@ -104,10 +132,17 @@ def test_one_unit_its_words_and_what_it_writes():
     found = maths.written(model, 0, data, top)
     test = page(5)
     np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
-    assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
-    assert f"cosine {found.nearest[0][1]:.2f}; a random direction reaches {found.chance:.2f} by chance" in said(test)
+    assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(
+        test
+    )
+    assert (
+        f"cosine {found.nearest[0][1]:.2f}; a random direction reaches {found.chance:.2f} by chance"
+        in said(test)
+    )
     second = int((-data.act[2]).argsort(kind="stable")[1])
-    assert f"Unit {second} fires" in said(page(5, unit=str(second))) and f"Unit {top} fires" in said(page(5, unit="nonsense"))
+    assert f"Unit {second} fires" in said(page(5, unit=str(second))) and f"Unit {top} fires" in said(
+        page(5, unit="nonsense")
+    )
 
 
 def test_parameters_are_counted():
@@ -115,7 +150,9 @@ def test_parameters_are_counted():
     test = page(6)
     model = core.serving.engine.default().open("translator-en-es")
     counted = sum(w.numel() for w in model.network.encoder[0].ffn.parameters())
-    assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with $d_{{ff}}$ = 2,048" in said(test)
+    assert f"= {counted:,}; counted in the network: {counted:,}" in said(
+        test
+    ) and f"has {encoder_layer(2048):,} with $d_{{ff}}$ = 2,048" in said(test)
     assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))
 
 
@@ -123,7 +160,11 @@ def test_parameters_are_counted():
 def test_word_model_and_layer_can_be_changed(step):
     test = page(step, f"feed_forward.change.{step - 1}")
     words = [row.label for row in test.button_group]
-    assert not test.exception and words.count("Model") == words.count("Layer") == 1 and words.count("Word") == (step != 3)
+    assert (
+        not test.exception
+        and words.count("Model") == words.count("Layer") == 1
+        and words.count("Word") == (step != 3)
+    )
 
 
 @pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])
@@ -143,5 +184,7 @@ def test_nonsense_in_the_link_leaves_a_page():
 def test_figures_as_data():
     shown = through([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
     _, cells, covered, _, rings, *_ = layers(shown)
-    assert [cell["value"] for cell in cells] == ["0.000", "1.000", "2.000", "3.000", "4.000"] and len(covered) == len(rings) == 1
+    assert [cell["value"] for cell in cells] == ["0.000", "1.000", "2.000", "3.000", "4.000"] and len(
+        covered
+    ) == len(rings) == 1
     assert exhibit.thumbnail().startswith("<svg")

@@ -43,8 +43,13 @@ def _notes(layers: list[dict[str, Any]], align: str) -> list[dict[str, Any]]:
 
 def _told(layers: list[dict[str, Any]]) -> dict[int, str]:
     """What is written at the heights of the axis at the left."""
-    told = next(layer["encoding"]["y"]["axis"] for layer in layers if layer["encoding"].get("y", {}).get("axis"))
-    return {int(height): text for height, text in json.JSONDecoder().raw_decode(told["labelExpr"].lstrip("("))[0].items()}
+    told = next(
+        layer["encoding"]["y"]["axis"] for layer in layers if layer["encoding"].get("y", {}).get("axis")
+    )
+    return {
+        int(height): text
+        for height, text in json.JSONDecoder().raw_decode(told["labelExpr"].lstrip("("))[0].items()
+    }
 
 
 def _sizes(tree: Any) -> Iterator[float]:
@@ -75,10 +80,17 @@ def test_lanes_draw_the_smooth_wave_and_mark_the_integers():
         assert np.allclose(heights, slope * wanted + middle, atol=0.2)
         wave = (np.cos if i % 2 else np.sin)(x / 10000 ** (2 * (i // 2) / 6))
         assert np.allclose([row[str(lane)] for row in wide], slope * wave + middle, atol=0.3)
-        assert slope < 0 and middle + 1.18 * slope == pytest.approx(edges[lane], abs=0.5)  # a lane reaches to 1.18, its name stands on it
-        assert {text: height for height, text in _told(layers).items() if abs(height - middle) < -1.2 * slope} == pytest.approx({"−1": middle - slope, "0": middle, "1": middle + slope}, abs=1)
+        assert slope < 0 and middle + 1.18 * slope == pytest.approx(
+            edges[lane], abs=0.5
+        )  # a lane reaches to 1.18, its name stands on it
+        assert {
+            text: height for height, text in _told(layers).items() if abs(height - middle) < -1.2 * slope
+        } == pytest.approx({"−1": middle - slope, "0": middle, "1": middle + slope}, abs=1)
     assert [row["text"] for row in _notes(layers, "left")] == ["sin(pos)", *drawn.names[1:]]
-    assert [row["text"] for row in _notes(layers, "right")] == ["position 7: 0.6570", *(number(value, 4) for value in Formula(6).table(11)[7, [3, 5]])]
+    assert [row["text"] for row in _notes(layers, "right")] == [
+        "position 7: 0.6570",
+        *(number(value, 4) for value in Formula(6).table(11)[7, [3, 5]]),
+    ]
 
 
 def test_lanes_without_a_formula_have_nothing_smooth_to_draw():
@@ -101,10 +113,14 @@ def test_matrix_is_centred_on_zero_with_a_fixed_scale():
     colour = cells["encoding"]["color"]
     assert colour["scale"]["domain"] == [-1, 1]
     assert colour["scale"]["range"] == theme.DIVERGING
-    assert colour["legend"]["values"] == [-1, 0, 1] and {"'−1'", "'0'", "'1'"} <= set(colour["legend"]["labelExpr"].split())
+    assert colour["legend"]["values"] == [-1, 0, 1] and {"'−1'", "'0'", "'1'"} <= set(
+        colour["legend"]["labelExpr"].split()
+    )
     assert _numbers(rows).shape == (5, 7)
     assert np.allclose(_numbers(rows), values, atol=5e-5)
-    assert [(row["top"], row["bottom"]) for row in rows["data"]["values"]] == [(i - 0.5, i + 0.5) for i in range(5)]
+    assert [(row["top"], row["bottom"]) for row in rows["data"]["values"]] == [
+        (i - 0.5, i + 0.5) for i in range(5)
+    ]
     assert image["encoding"]["y"]["scale"]["domain"] == [4.5, -0.5]  # position 0 at the top
     assert [(row["top"], row["bottom"]) for row in frame["data"]["values"]] == [(2.5, 3.5)]
     with pytest.raises(ValueError, match="1 axes"):
@@ -128,12 +144,18 @@ def test_the_image_of_a_matrix_has_the_colours_of_its_scale(which, palette):
     drawn = Image.open(io.BytesIO(base64.b64decode(row[which].partition(",")[2]))).convert("RGB")
     seen = np.asarray(drawn).astype(int)
     assert seen.shape == (2, 3, 3)
-    low, middle, sixth, high = (np.array([int(palette.diverging[i][k : k + 2], 16) for k in (1, 3, 5)]) for i in (0, 5, 6, -1))
+    low, middle, sixth, high = (
+        np.array([int(palette.diverging[i][k : k + 2], 16) for k in (1, 3, 5)]) for i in (0, 5, 6, -1)
+    )
     assert np.array_equal(seen[0], [low, low, middle]) and np.array_equal(seen[1, 1:], [high, high])
     assert np.abs(seen[1, 0] - sixth).max() <= 4  # 0.2 is one of the palette's stops
     assert {"'≤", "'≥"} <= set(cells["encoding"]["color"]["legend"]["labelExpr"].split())
     ground = theme.in_dark(json.loads(figure.to_json()))["layer"][0]["data"]["values"][0]["ground"]
-    assert ground != theme.BACKGROUND and image["transform"][0]["calculate"] == f"datum.ground == '{theme.BACKGROUND}' ? datum.light : datum.dark"
+    assert (
+        ground != theme.BACKGROUND
+        and image["transform"][0]["calculate"]
+        == f"datum.ground == '{theme.BACKGROUND}' ? datum.light : datum.dark"
+    )
 
 
 def test_profiles_show_a_ribbon_only_where_the_place_matters():
@@ -146,11 +168,18 @@ def test_profiles_show_a_ribbon_only_where_the_place_matters():
     for name in bands:
         dots = [row for row in _rows(layers, "whole", "mean") if row["line"] == name and row["whole"]]
         assert [row["x"] for row in dots] == list(range(20))
-        assert [row["mean"] for row in dots] == [number(mean, 3) for k, mean in zip(*bands[name][:2], strict=True) if np.isclose(k, round(k))]
-    named = next(layer for layer in layers if layer["mark"].get("align") == "left" and "color" in layer["encoding"])
+        assert [row["mean"] for row in dots] == [
+            number(mean, 3) for k, mean in zip(*bands[name][:2], strict=True) if np.isclose(k, round(k))
+        ]
+    named = next(
+        layer for layer in layers if layer["mark"].get("align") == "left" and "color" in layer["encoding"]
+    )
     hues = named["encoding"]["color"]["scale"]
     assert [row["text"] for row in named["data"]["values"]] == ["right", "i/d"]
-    assert dict(zip(hues["domain"], hues["range"], strict=True)) == {"right": theme.CATEGORICAL[0], "i/d": theme.CATEGORICAL[1]}
+    assert dict(zip(hues["domain"], hues["range"], strict=True)) == {
+        "right": theme.CATEGORICAL[0],
+        "i/d": theme.CATEGORICAL[1],
+    }
 
 
 def test_labels_keep_their_distance_and_order():
@@ -178,7 +207,9 @@ def test_fig_10_is_the_survey_s_matrix():
     ((figure, _),) = pictures.figures(1, data)
     i = np.arange(60)
     angle = np.arange(10)[:, None] / 10000 ** (2 * (i // 2) / 100)
-    assert np.allclose(_numbers(_layers(figure)[1]), np.where(i % 2, np.cos(angle), np.sin(angle)), atol=5.1e-5)  # told to 4 decimals
+    assert np.allclose(
+        _numbers(_layers(figure)[1]), np.where(i % 2, np.cos(angle), np.sin(angle)), atol=5.1e-5
+    )  # told to 4 decimals
 
 
 def test_d_512_sentence_has_the_numbers_of_the_slides_rounded():
@@ -187,7 +218,9 @@ def test_d_512_sentence_has_the_numbers_of_the_slides_rounded():
 
 
 def test_without_the_model_learned_positions_say_what_is_missing(monkeypatch):
-    monkeypatch.setattr(encoding, "learned", lambda: (None, "The file gpt-mini/model.safetensors is missing."))
+    monkeypatch.setattr(
+        encoding, "learned", lambda: (None, "The file gpt-mini/model.safetensors is missing.")
+    )
     with pytest.raises(InputError, match=r"gpt-mini/model\.safetensors is missing"):
         exhibit.compute(Params(formula="learned"))
     data = exhibit.compute(Params(view="Distance"))
@@ -196,7 +229,10 @@ def test_without_the_model_learned_positions_say_what_is_missing(monkeypatch):
 
 
 def _open(**choices: object) -> AppTest:
-    at = AppTest.from_string("from viz.course.self_attention.positional_encoding import exhibit as e\ne.LESSON.page()", default_timeout=60)
+    at = AppTest.from_string(
+        "from viz.course.self_attention.positional_encoding import exhibit as e\ne.LESSON.page()",
+        default_timeout=60,
+    )
     for name, value in choices.items():
         at.query_params[f"positional_encoding.{name}"] = str(value)
     return at.run()
@@ -217,7 +253,9 @@ def test_d_length_and_base_come_from_the_link():
     assert "the last every 135" in at.text[0].value  # 2 pi 100 ** (4 / 6)
 
 
-@pytest.mark.parametrize("choice", [{"d": "many"}, {"d": 99999}, {"view": "nonsense"}, {"base": 7}, {"position": -3}])
+@pytest.mark.parametrize(
+    "choice", [{"d": "many"}, {"d": 99999}, {"view": "nonsense"}, {"base": 7}, {"position": -3}]
+)
 def test_nonsense_in_the_link_is_told_and_something_is_shown(choice):
     at = _open(**choice)
     assert not at.exception

@@ -23,12 +23,18 @@ from viz.workspace.shared.heads import Place
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator", "tiny-bert") as found:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator", "tiny-bert") as found,
+    ):
         yield found
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.shell import state\nfrom viz.workspace.find import page\nwith state.visit('find'):\n    page.page()", default_timeout=120)
+    test = AppTest.from_string(
+        "from viz.shell import state\nfrom viz.workspace.find import page\nwith state.visit('find'):\n    page.page()",
+        default_timeout=120,
+    )
     for key, value in link.items():
         test.query_params[key] = value
     test.run()
@@ -51,10 +57,15 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     assert (np.diff(found.apart[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
     first = found.pool.heads[found.order[0]]
-    assert f"Nearest is {first}: Jensen-Shannon divergence {found.apart[found.order[0]]:.2f} bits (maximum 1) on 32 sentences" in said(test)
+    assert (
+        f"Nearest is {first}: Jensen-Shannon divergence {found.apart[found.order[0]]:.2f} bits (maximum 1) on 32 sentences"
+        in said(test)
+    )
     tiles = [markdown.value for markdown in test.markdown if "JS divergence " in markdown.value]
     assert len(tiles) == 8 and tiles[0].startswith(f"**{first.place}**")
-    assert len(named(test, "scale", "axis")) == 1 and len(test.get("plotly_chart")) == 8, "the head in view and eight others"
+    assert len(named(test, "scale", "axis")) == 1 and len(test.get("plotly_chart")) == 8, (
+        "the head in view and eight others"
+    )
 
 
 def test_distances_are_those_of_a_plain_calculation(engine):
@@ -66,7 +77,9 @@ def test_distances_are_those_of_a_plain_calculation(engine):
         w = w.reshape(-1, *w.shape[2:])
         rows.append(jensen_shannon(w[:1], w))
     wanted = np.concatenate(rows, axis=1).mean(1)
-    np.testing.assert_allclose(found.apart[own], wanted, atol=5e-3)  # where another model joins two words, these are joined here too
+    np.testing.assert_allclose(
+        found.apart[own], wanted, atol=5e-3
+    )  # where another model joins two words, these are joined here too
 
 
 def test_a_neighbour_becomes_the_head_in_view(engine):
@@ -81,7 +94,9 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
 
 
 @pytest.mark.parametrize("by", list(find.BY))
-@pytest.mark.parametrize(("model", "kind"), [("tiny-bert", "self"), ("tiny-translator", "cross"), ("tiny-translator", "causal")])
+@pytest.mark.parametrize(
+    ("model", "kind"), [("tiny-bert", "self"), ("tiny-translator", "cross"), ("tiny-translator", "causal")]
+)
 def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, model, kind):
     monkeypatch.setattr("core.analysis.heads.evidence.SOME", 60)
     test = page(model=model, kind=kind, layer="0", head="0", text="The cat sat.", **{"find.by": by})
@@ -91,12 +106,16 @@ def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, m
 def test_of_a_long_text_the_first_words_are_shown_and_said_to_be(engine):
     test = page(model="tiny-gpt", kind="causal", layer="0", head="0", text="the cat sat on a mat " * 7)
     assert "The pictures show the first 32 words." in [caption.value for caption in test.caption]
-    assert not [caption for caption in page(model="tiny-gpt", kind="causal").caption if "first 32" in caption.value]
+    assert not [
+        caption for caption in page(model="tiny-gpt", kind="causal").caption if "first 32" in caption.value
+    ]
 
 
 def test_heads_between_texts_are_compared_on_pairs_and_only_with_their_like(engine):
     found = heads.pool("tiny-translator", "cross")
-    assert {head.place.kind for head in found.heads} == {"cross"} and heads.sentences(found) == texts("heads_en-es")
+    assert {head.place.kind for head in found.heads} == {"cross"} and heads.sentences(found) == texts(
+        "heads_en-es"
+    )
     assert {head.place.kind for head in heads.pool("tiny-translator", "self").heads} == {"self", "causal"}
 
 
@@ -109,18 +128,34 @@ def test_a_drawing_ranks_the_heads_and_is_in_the_link(engine):
         test = page(**link, **{"find.drawn": pad.pack(drawn)})
         scores = sketch.likeness(drawn, heads.grids(found))
         best = found.heads[int(scores.argmax())]
-        assert f"Most like the drawing is {best} (" in said(test) and f"score {scores.max():.2f} of 1" in said(test)
+        assert f"Most like the drawing is {best} (" in said(
+            test
+        ) and f"score {scores.max():.2f} of 1" in said(test)
         ranked[name] = [markdown.value for markdown in test.markdown if "[score " in markdown.value]
     assert len(ranked["the first word"]) == 6 and ranked["the first word"] != ranked["the word before"]
     opening = page(**link)
-    assert [markdown.value for markdown in opening.markdown if "[score " in markdown.value] == ranked["the word before"]
+    assert [markdown.value for markdown in opening.markdown if "[score " in markdown.value] == ranked[
+        "the word before"
+    ]
 
 
 def test_an_empty_drawing_asks_for_a_stroke(engine):
-    assert "Draw a stroke" in said(page(model="tiny-gpt", kind="causal", **{"find.by": "sketch", "find.drawn": "0" * 36}))
+    assert "Draw a stroke" in said(
+        page(model="tiny-gpt", kind="causal", **{"find.by": "sketch", "find.drawn": "0" * 36})
+    )
 
 
-@pytest.mark.parametrize("link", [{"find.by": "dance"}, {"find.by": "sketch", "find.drawn": "zz"}, {"layer": "99"}, {"head": "x"}, {"kind": "sideways"}, {"find.by": "map", "find.all": "7"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"find.by": "dance"},
+        {"find.by": "sketch", "find.drawn": "zz"},
+        {"layer": "99"},
+        {"head": "x"},
+        {"kind": "sideways"},
+        {"find.by": "map", "find.all": "7"},
+    ],
+)
 def test_nonsense_in_a_link_is_told_and_something_is_shown(engine, link):
     test = page(**({"model": "tiny-gpt"} | link))
     assert test.text, "a sentence of numbers all the same"
@@ -128,7 +163,9 @@ def test_nonsense_in_a_link_is_told_and_something_is_shown(engine, link):
 
 def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
     def plotted(**link: str) -> tuple[dict, int]:
-        (chart,) = page(model="tiny-gpt", kind="causal", layer="1", head="0", **{"find.by": "map"}, **link).get("plotly_chart")
+        (chart,) = page(
+            model="tiny-gpt", kind="causal", layer="1", head="0", **{"find.by": "map"}, **link
+        ).get("plotly_chart")
         figure = json.loads(chart.proto.spec)
         return figure, sum(len(trace["customdata"]) for trace in figure["data"] if trace["mode"] == "markers")
 
@@ -150,11 +187,20 @@ def test_a_click_on_the_map_chooses_its_head(engine):
     clicked = AppTest.from_string(script, default_timeout=60).run()
     wanted = heads.pool("tiny-gpt", "causal").heads[2]
     assert not clicked.exception and not test.exception
-    assert all(part in clicked.text[0].value for part in (f"'layer': '{wanted.place.layer}'", f"'head': '{wanted.place.head}'", f"'model': '{wanted.model}'"))
+    assert all(
+        part in clicked.text[0].value
+        for part in (
+            f"'layer': '{wanted.place.layer}'",
+            f"'head': '{wanted.place.head}'",
+            f"'model': '{wanted.model}'",
+        )
+    )
 
 
 def test_the_tree_has_a_row_for_each_head_and_the_chosen_one_stands_out():
-    figure = head_map.tree(np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], chosen=0)
+    figure = head_map.tree(
+        np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], chosen=0
+    )
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;", "<b>a</b>", "c")
     assert figure.data[0].x[:4] == (0.0, 0.3, 0.3, 0.0) and json.loads(figure.to_json())
 
@@ -168,8 +214,15 @@ def test_a_drawing_survives_the_link():
 
 @pytest.mark.parametrize("by", ["like", "map"])
 def test_a_text_without_a_word_is_told(engine, by):
-    test = AppTest.from_string("from viz.shell import errors\nfrom viz.workspace.find import page as find\nwith errors.guard():\n    find.page()", default_timeout=120)
+    test = AppTest.from_string(
+        "from viz.shell import errors\nfrom viz.workspace.find import page as find\nwith errors.guard():\n    find.page()",
+        default_timeout=120,
+    )
     for name, value in {"model": "tiny-bert", "text": "\x01\x02" * 50, "find.by": by}.items():
         test.query_params[name] = value
     told = [line.value for line in test.run().text]
-    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told), told
+    assert (
+        not test.exception
+        and any("No word stands in this text" in line for line in told)
+        and not any("Something went wrong" in line for line in told)
+    ), told

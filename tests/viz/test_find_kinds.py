@@ -20,7 +20,9 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
     table = test.dataframe[0].value
     trained, bare = held.trained["causal"], held.untrained["causal"]
     assert len(table) == 4
-    assert sorted(table["head"]) == ["L0.H0", "L0.H1", "L1.H0", "L1.H1"] and list(table["score"]) == sorted(table["score"], reverse=True)
+    assert sorted(table["head"]) == ["L0.H0", "L0.H1", "L1.H0", "L1.H1"] and list(table["score"]) == sorted(
+        table["score"], reverse=True
+    )
     for row, place in enumerate((int(name[1]), int(name[4])) for name in table["head"]):
         assert table["habit"][row] == trained.word(*place)
         assert table["induction head"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
@@ -36,13 +38,20 @@ def test_the_card_shows_the_sentences_behind_the_score():
     assert held is not None
     np.testing.assert_allclose(found.scores.mean(0), held.trained["causal"].scores["induction"], atol=2e-3)
     layer, head = held.trained["causal"].best()["induction"]
-    test = page(model="induction-tiny", kind="causal", layer=str(layer), head=str(head), **{"find.by": "kinds"})
+    test = page(
+        model="induction-tiny", kind="causal", layer=str(layer), head=str(head), **{"find.by": "kinds"}
+    )
     own = found.of(layer, head)
-    assert f"On {len(own)} texts: least {own.min():.2f}, median {np.median(own):.2f}, most {own.max():.2f}" in said(test)
+    assert (
+        f"On {len(own)} texts: least {own.min():.2f}, median {np.median(own):.2f}, most {own.max():.2f}"
+        in said(test)
+    )
     assert "followed it the first time" in said(test)
 
 
 def test_a_small_models_heads_are_compared_among_themselves():
     found = heads.pool("induction-tiny", "causal")
     assert found.models == ("induction-tiny",) and len(found.heads) == 4 and found.by == "token"
-    assert "texts of its task" in said(page(model="induction-tiny", kind="causal", text="7 k m x 2 q a 7 k m x 2"))
+    assert "texts of its task" in said(
+        page(model="induction-tiny", kind="causal", text="7 k m x 2 q a 7 k m x 2")
+    )

@@ -24,7 +24,10 @@ from viz.course.bert.frozen_or_full.params import TWO
 from viz.labels import percent
 
 SLUG = "frozen_or_full"
-FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.LESSON.text.info.title}.documents")
+FOLDS = (
+    *(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")),
+    f"{exhibit.LESSON.text.info.title}.documents",
+)
 RIGHT = {"opinions": (0.52, 0.96), "pairs": (0.4, 0.71), "answers": (0.05, 0.6), "tags": (0.91, 0.98)}
 TITLES = {"opinions": "Opinions", "tags": "Tags"}
 
@@ -32,11 +35,20 @@ TITLES = {"opinions": "Opinions", "tags": "Tags"}
 def write(folder, name: str, right: float, of) -> None:
     """A recorded run: what learns, moved by noise, and two reports."""
     rng = torch.Generator().manual_seed(len(name))
-    weights = {key: weight.detach() * (1 + 0.1 * torch.randn(weight.shape, generator=rng)) for key, weight in tuning.headed(TUNINGS[name], of).named_parameters() if weight.requires_grad}
+    weights = {
+        key: weight.detach() * (1 + 0.1 * torch.randn(weight.shape, generator=rng))
+        for key, weight in tuning.headed(TUNINGS[name], of).named_parameters()
+        if weight.requires_grad
+    }
     (folder / name).mkdir(parents=True, exist_ok=True)
     save_file(movement(weights, of.network.state_dict()), folder / name / tuning.WEIGHTS)
-    reports = [{"step": step, "loss": 1.0, "right": share, "looks": [], "seconds": 0.5 * step} for step, share in ((0, 0.1), (40, right))]
-    (folder / name / records.LOG).write_text(json.dumps({"command": "", "seed": 0, "machine": "1 CPU thread", "reports": reports}))
+    reports = [
+        {"step": step, "loss": 1.0, "right": share, "looks": [], "seconds": 0.5 * step}
+        for step, share in ((0, 0.1), (40, right))
+    ]
+    (folder / name / records.LOG).write_text(
+        json.dumps({"command": "", "seed": 0, "machine": "1 CPU thread", "reports": reports})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +85,11 @@ def test_for_which_task_the_head_is_enough(runs, body):
     hidden = page(*FOLDS)
     assert "52 %" not in said(hidden) and "91 %" not in said(hidden) and "96 %" in said(hidden)
     test = page(*FOLDS, state={f"predict:{SLUG}.enough": "Tags"})
-    assert "Right." in said(test) and "Tags 91 % frozen, 98 % fully fine-tuned" in said(test) and "frozen 52 %" in said(test)
+    assert (
+        "Right." in said(test)
+        and "Tags 91 % frozen, 98 % fully fine-tuned" in said(test)
+        and "frozen 52 %" in said(test)
+    )
     write(runs, "opinions-frozen", 0.95, body)
     try:
         assert "Right." in said(page(state={f"predict:{SLUG}.enough": "Opinions"}))
@@ -87,19 +103,38 @@ def test_how_many_weights_learn_follows_the_task(runs, body):
         hidden = page(*FOLDS, step="2", task=task)
         assert f"frozen {answer}" not in said(hidden)
         test = page(step="2", task=task, state={f"predict:{SLUG}.count": answer})
-        total = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters() if weight.requires_grad)
-        alone = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters() if weight.requires_grad)
-        assert "Right." in said(test) and f"With full fine-tuning {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
+        total = sum(
+            weight.numel()
+            for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters()
+            if weight.requires_grad
+        )
+        alone = sum(
+            weight.numel()
+            for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters()
+            if weight.requires_grad
+        )
+        assert (
+            "Right." in said(test)
+            and f"With full fine-tuning {total:,} weights learn; frozen {alone:,}" in said(test)
+            and f"{alone:,}" == answer
+        )
 
 
 def test_the_course_over_steps_and_over_seconds(runs):
     for over, end in (("steps", 40), ("seconds", 20)):
         test = page(*FOLDS, step="3", task="tags", over=over)
         assert "Frozen: 40 steps, 20 seconds, from 10 % to 91 %, recorded before." in said(test)
-        assert "Full fine-tuning: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
+        assert "Full fine-tuning: 40 steps" in said(test) and any(
+            button.label == "Train it now" for button in test.button
+        )
         first = charts(test)[0]
         points = first["tables"]["rows"]
-        assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [0, end, 0, end]
+        assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [
+            0,
+            end,
+            0,
+            end,
+        ]
 
 
 def test_how_far_the_body_went(runs, body):
@@ -109,9 +144,13 @@ def test_how_far_the_body_went(runs, body):
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
-    assert "the same in every bit. Full fine-tuning?" in said(hidden) and f"{percent(moved.body, 2)}" not in said(hidden)
+    assert "the same in every bit. Full fine-tuning?" in said(
+        hidden
+    ) and f"{percent(moved.body, 2)}" not in said(hidden)
     test = page(*FOLDS, step="4", task="tags", state={f"predict:{SLUG}.far": most})
-    assert "Right." in said(test) and f"With full fine-tuning it moved by {percent(moved.body, 2)} of its length." in said(test)
+    assert "Right." in said(
+        test
+    ) and f"With full fine-tuning it moved by {percent(moved.body, 2)} of its length." in said(test)
     frozen = tuning.Recorded.read("tags-frozen")
     assert tuning.moved(frozen.model("x"), body, frozen.job).body == 0
 
@@ -120,7 +159,13 @@ def test_attention_before_frozen_and_in_full(runs, body):
     """C090: frozen, exactly as before."""
     assert len(patterns(page(*FOLDS, step="5"))) == 2
     for text in ("The soup was not awful.", "Anna is kind."):
-        before, frozen, full = (model.run(text).attention().weights for model in (body, *(tuning.Recorded.read(f"opinions-{way}").model(way) for way in ("frozen", "full"))))
+        before, frozen, full = (
+            model.run(text).attention().weights
+            for model in (
+                body,
+                *(tuning.Recorded.read(f"opinions-{way}").model(way) for way in ("frozen", "full")),
+            )
+        )
         assert np.array_equal(before, frozen)
         change = np.abs(full - before).max((2, 3))
         most = np.unravel_index(change.argmax(), change.shape)
@@ -129,10 +174,14 @@ def test_attention_before_frozen_and_in_full(runs, body):
         asked.slider(key=f"predict:{SLUG}.heads").set_value(int((change > 0.5).sum()))
         test = asked.button(key=f"predict:{SLUG}.heads:commit").click().run()
         assert "Exactly: it is" in said(test) and len(patterns(test)) == 3
-        assert "all weights of all heads are the same in every bit" in said(test) and f"a weight of L{most[0]}.H{most[1]} moved by {change.max():.2f}" in said(test)
+        assert "all weights of all heads are the same in every bit" in said(
+            test
+        ) and f"a weight of L{most[0]}.H{most[1]} moved by {change.max():.2f}" in said(test)
     names: dict = {}
     exec(next(code.value for code in test.code if "abs(after" in code.value), names)
-    assert np.abs(names["after"].attention().weights - names["before"].attention().weights).max() == change.max()
+    assert (
+        np.abs(names["after"].attention().weights - names["before"].attention().weights).max() == change.max()
+    )
 
 
 def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
@@ -141,9 +190,20 @@ def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
         assert len(patterns(test)) == 2
         test.button(key=f"predict:{SLUG}.heads:commit").click().run()
         assert len(test.text_input) == 1 + (task in TWO) and len(patterns(test)) == 3
-    odd = (({"step": "5", "task": "none"}, "word " * 60), ({"step": "5", "task": "answers", "second": ""}, "<b>x</b> $y$ 🙂"), ({"step": "9", "over": "x", "train": "y"}, ""), ({"step": "5"}, ""))
+    odd = (
+        ({"step": "5", "task": "none"}, "word " * 60),
+        ({"step": "5", "task": "answers", "second": ""}, "<b>x</b> $y$ 🙂"),
+        ({"step": "9", "over": "x", "train": "y"}, ""),
+        ({"step": "5"}, ""),
+    )
     for link, text in odd:
-        test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()} | {"text": text, "layer": "77", "head": "x"}, {}, guarded=True)
+        test = drawn(
+            SLUG,
+            {f"{SLUG}.{name}": value for name, value in link.items()}
+            | {"text": text, "layer": "77", "head": "x"},
+            {},
+            guarded=True,
+        )
         assert not test.exception and "went wrong" not in said(test), (link, text)
     assert exhibit.thumbnail().count("<rect") >= 8
     monkeypatch.setattr(records, "RUNS", tmp_path)

@@ -37,7 +37,10 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def page(slug: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages, state\nwith state.visit({slug!r}):\n    pages.find({slug!r}).page()", default_timeout=120)
+    test = AppTest.from_string(
+        f"from viz.shell import pages, state\nwith state.visit({slug!r}):\n    pages.find({slug!r}).page()",
+        default_timeout=120,
+    )
     for name, value in {"model": "tiny-gpt", "text": "The animal was tired.", **link}.items():
         test.query_params[name] = value
     test.run()
@@ -48,7 +51,11 @@ def page(slug: str, **link: str) -> AppTest:
 def helps(slug: str, **link: str) -> list[str]:
     """What stands behind the question marks of a page."""
     test = page(slug, **link)
-    return [element.proto.help for element in (*test.text, *test.markdown, *test.button_group) if element.proto.help]
+    return [
+        element.proto.help
+        for element in (*test.text, *test.markdown, *test.button_group)
+        if element.proto.help
+    ]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -57,7 +64,9 @@ def test_a_term_is_told_where_it_is_met(name: str) -> None:
     term = glossary.term(name)
     told = f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}"
     assert any(told in help for help in helps(slug, **chosen)), f"{slug} does not say what {term.word} is"
-    assert not any(term.sentence in help for help in helps(slug, **chosen, present="1")), "before a room no question mark"
+    assert not any(term.sentence in help for help in helps(slug, **chosen, present="1")), (
+        "before a room no question mark"
+    )
 
 
 def test_the_output_of_a_head_is_ablated_where_it_is_said_what_that_is() -> None:
@@ -66,9 +75,20 @@ def test_the_output_of_a_head_is_ablated_where_it_is_said_what_that_is() -> None
 
 def test_a_sentence_is_told_what_it_speaks_of() -> None:
     found = parts.meanings("The mean Jensen-Shannon divergence is 0.2 bits, the surprisal 3.", "cache")
-    assert found and [line.split("**")[1] for line in found.split("\n\n")] == ["KV cache", "Surprisal", "Jensen-Shannon divergence"]
+    assert found and [line.split("**")[1] for line in found.split("\n\n")] == [
+        "KV cache",
+        "Surprisal",
+        "Jensen-Shannon divergence",
+    ]
 
 
-@pytest.mark.parametrize(("slug", "chosen"), [(slug, chosen) for slug in ("look", "what_if", "find", "decode", "inside", "importance", "compare") for chosen in VIEWS[slug]])
+@pytest.mark.parametrize(
+    ("slug", "chosen"),
+    [
+        (slug, chosen)
+        for slug in ("look", "what_if", "find", "decode", "inside", "importance", "compare")
+        for chosen in VIEWS[slug]
+    ],
+)
 def test_a_page_tells_information_in_one_unit(slug: str, chosen: dict[str, str]) -> None:
     assert len(units(said(page(slug, **chosen)))) <= 1

@@ -25,12 +25,19 @@ from viz.course.gpt.gpt_tasks.maths import extracted
 from viz.course.gpt.gpt_tasks.params import RIGHT, TEXTS, Example
 from viz.labels import percent
 
-FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
+FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [
+    f"fold:{exhibit.LESSON.text.info.title}.documents"
+]
 
 
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **chosen: str) -> AppTest:
     names = {f"gpt_tasks.{name}": value for name, value in ({"step": str(step)} | chosen).items()}
-    return drawn("gpt_tasks", names, dict.fromkeys(folds, True) | ({f"predict:gpt_tasks.{guess[0]}": guess[1]} if guess else {}), guarded=True)
+    return drawn(
+        "gpt_tasks",
+        names,
+        dict.fromkeys(folds, True) | ({f"predict:gpt_tasks.{guess[0]}": guess[1]} if guess else {}),
+        guarded=True,
+    )
 
 
 def model(task: str, weight: float = 0.5):
@@ -63,9 +70,14 @@ def test_the_head_reads_the_last_place():
         answer = f"{len(found.tokens[0]) - 1}: Extract"
         answers.add(answer)
         before = page(1, *FOLDS, **{"classification.first": text})
-        assert f"{percent(found.said.probabilities.max())}" not in said(before) + str(words(before)) and words(before).count("?") == 2
+        assert (
+            f"{percent(found.said.probabilities.max())}" not in said(before) + str(words(before))
+            and words(before).count("?") == 2
+        )
         after = page(1, guess=("place", answer), **{"classification.first": text})
-        assert "Right." in said(after) and all(percent(p) in words(after) and percent(p) in said(after) for p in found.said.probabilities)
+        assert "Right." in said(after) and all(
+            percent(p) in words(after) and percent(p) in said(after) for p in found.said.probabilities
+        )
         assert words(after).count("Start") == words(after).count("Extract") == 1
     assert len(answers) == 2
 
@@ -78,11 +90,15 @@ def test_four_tasks_as_rows():
         assert words(before).count("Extract") == 1
         after = page(2, *FOLDS, task=CHOICE, guess=("rows", str(n)), **{"choice.second": answers})
         found = heard(CHOICE, TEXTS[CHOICE][0], *(f" {answer}" for answer in answers.split(", ")))
-        assert "Right." in said(after) and words(after).count("Extract") == words(after).count("Delim") == n == len(found.tokens)
+        assert "Right." in said(after) and words(after).count("Extract") == words(after).count(
+            "Delim"
+        ) == n == len(found.tokens)
         assert f"{n} answers, {n} rows" in said(after) and number(found.said.scores[0]) in said(after)
     for task, count in ((ENTAILMENT, 1), (SIMILARITY, 2), (CLASSIFICATION, 1)):
         test = page(2, task=task)
-        assert words(test).count("Extract") == count and words(test).count("Delim") == (0 if task == CLASSIFICATION else count)
+        assert words(test).count("Extract") == count and words(test).count("Delim") == (
+            0 if task == CLASSIFICATION else count
+        )
         assert ("sum" in words(test)) == (task == SIMILARITY) == ("swapped" in said(test))
 
 
@@ -96,7 +112,10 @@ def test_what_extract_says_and_where_it_looks():
         look = found.looks[0][1].mean(0)
         assert f"itself {percent(look[-1])}, Start {percent(look[0])}" in said(before)
         after = page(3, task=task, layer="1", guess=("says", best))
-        assert "Right." in said(after) and all(f"“{label}” {percent(p)}" in said(after) for label, p in zip(labels, found.said.probabilities, strict=True))
+        assert "Right." in said(after) and all(
+            f"“{label}” {percent(p)}" in said(after)
+            for label, p in zip(labels, found.said.probabilities, strict=True)
+        )
 
 
 def test_the_recorded_models_know_the_opening_texts():
@@ -108,14 +127,19 @@ def test_both_terms_and_lambda():
     """C102: L by hand on the page; λ = 0 is pure L_2."""
     for weight in ("0", "0.25"):
         found = heard(CLASSIFICATION)
-        costs = {each: extracted(model(CLASSIFICATION, each), CLASSIFICATION, TEXTS[CLASSIFICATION][:1]).text for each in (0.0, 0.5)}
+        costs = {
+            each: extracted(model(CLASSIFICATION, each), CLASSIFICATION, TEXTS[CLASSIFICATION][:1]).text
+            for each in (0.0, 0.5)
+        }
         better = f"λ = {max(costs, key=costs.__getitem__):g}"
         before = page(4, tuned=CLASSIFICATION, weight=weight)
         assert number(found.text, 3) not in said(before)
         after = page(4, *FOLDS, tuned=CLASSIFICATION, weight=weight, guess=("cheaper", better))
         l_1, l_2 = found.text, found.label(0)
         assert "Right." in said(after) and all(f"{-cost:.2f} nats" in said(after) for cost in costs.values())
-        assert f"= {number(combined(l_1, l_2, float(weight)), 3)}" in said(after) and ("pure L₂" in said(after)) == (weight == "0")
+        assert f"= {number(combined(l_1, l_2, float(weight)), 3)}" in said(after) and (
+            "pure L₂" in said(after)
+        ) == (weight == "0")
         assert len(after.dataframe[0].value) == found.n_tokens
     other = page(4, tuned=CLASSIFICATION, guess=("cheaper", better), **{"classification.right": "1"})
     assert number(found.label(1), 3) in said(other)
@@ -129,9 +153,18 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     before = page(5, *FOLDS, tuned=CLASSIFICATION)
     assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
     after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answer))
-    assert "Right." in said(after) and f"{percent(live.share(runs[0.5], half), 2)} against {percent(live.share(runs[0.0], half), 2)}" in said(after)
-    assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
-    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.worker", task, str(place), "--steps", "1"], patience=600.0)
+    assert (
+        "Right." in said(after)
+        and f"{percent(live.share(runs[0.5], half), 2)} against {percent(live.share(runs[0.0], half), 2)}"
+        in said(after)
+    )
+    assert len(after.dataframe[0].value) == sum(
+        len(reports) for run in runs.values() for reports in (run.reports, *run.again)
+    )
+    own = Trainer(
+        lambda task, place: [sys.executable, "-m", "core.training.worker", task, str(place), "--steps", "1"],
+        patience=600.0,
+    )
     monkeypatch.setattr(trainer, "_default", own)
     after.button(key="gpt_tasks.start").click().run()
     (job,) = own._jobs.values()
@@ -146,13 +179,21 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     assert not after.run().exception and all(percent(p) in said(after) for p in found.said.probabilities)
 
 
-@pytest.mark.parametrize("chosen", [
-    {"classification.first": "", "choice.first": "", "similarity.second": ""}, {"classification.first": "x", "choice.second": "one"}, {"choice.second": "a,b,c,d,e,f,g,h"},
-    {"classification.first": "<b>*old*</b> " * 100, "choice.second": "same, same"}, {"task": "moon", "tuned": "sun", "weight": "7", "layer": "99", "choice.right": "-3", "step": "77"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"classification.first": "", "choice.first": "", "similarity.second": ""},
+        {"classification.first": "x", "choice.second": "one"},
+        {"choice.second": "a,b,c,d,e,f,g,h"},
+        {"classification.first": "<b>*old*</b> " * 100, "choice.second": "same, same"},
+        {"task": "moon", "tuned": "sun", "weight": "7", "layer": "99", "choice.right": "-3", "step": "77"},
+    ],
+)
 def test_odd_texts_and_links_give_a_page(chosen):
     for step in (1, 2, 3, 4, 5):
-        test = page(int(chosen.get("step", step)), **{name: value for name, value in chosen.items() if name != "step"})
+        test = page(
+            int(chosen.get("step", step)), **{name: value for name, value in chosen.items() if name != "step"}
+        )
         assert not test.exception and "went wrong" not in said(test)
 
 

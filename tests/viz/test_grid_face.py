@@ -21,12 +21,16 @@ def test_kinds_come_in_the_order_given_then_the_clearest_first() -> None:
     header = grid_packet(np.ones((2, 3, 2, 2)), kinds=kinds, scores=scores).header
     assert header["kinds"] == ["spread", "before", "first"]
     assert [[header["kinds"][k] for k in row] for row in header["kind"]] == kinds
-    assert grid_packet(np.ones((2, 3, 2, 2)), kinds=kinds, scores=scores, kind_order=["first"]).header["kinds"] == ["first", "spread", "before"]
+    assert grid_packet(np.ones((2, 3, 2, 2)), kinds=kinds, scores=scores, kind_order=["first"]).header[
+        "kinds"
+    ] == ["first", "spread", "before"]
 
 
 def test_measures_travel_by_name_and_keep_what_is_no_number() -> None:
     entropy = np.array([[1.5, np.nan, 0.25]])
-    packet = grid_packet(np.ones((1, 3, 2, 2)), measures={"entropy": entropy, "reach": [[1, 2, 3]]}, scores=[[0.5, np.nan, 1]])
+    packet = grid_packet(
+        np.ones((1, 3, 2, 2)), measures={"entropy": entropy, "reach": [[1, 2, 3]]}, scores=[[0.5, np.nan, 1]]
+    )
     assert packet.header["measures"] == ["entropy", "reach"]
     values = np.frombuffer(part(packet, "numbers"), "<f4").reshape(2, 1, 3)
     assert np.array_equal(values, np.stack([entropy, [[1, 2, 3]]]).astype(np.float32), equal_nan=True)
@@ -51,7 +55,10 @@ def test_forbidden_cells_are_not_sent() -> None:
     [
         (lambda: grid_packet(np.zeros((2, 2, 2))), "3 axes"),
         (lambda: grid_packet(np.zeros((2, 2, 2, 2)), kinds=[["a"]]), "2 layers of 2"),
-        (lambda: grid_packet(np.zeros((2, 3, 2, 2)), measures={"reach": np.zeros((3, 2))}), "'reach' has shape \\(3, 2\\); this run has 2 layers of 3"),
+        (
+            lambda: grid_packet(np.zeros((2, 3, 2, 2)), measures={"reach": np.zeros((3, 2))}),
+            "'reach' has shape \\(3, 2\\); this run has 2 layers of 3",
+        ),
         (lambda: grid_packet(np.zeros((2, 3, 2, 2)), scores=np.zeros(6)), "'scores' has shape"),
     ],
 )
@@ -69,6 +76,8 @@ grid({weights}, key="k", kinds=[["previous word"] * 12] * 12, scores=luck.random
 def test_144_heads_with_12_measures_stay_within_210_kb(causal: bool) -> None:
     weights = "np.tril(luck.random((12, 12, 64, 64)))" if causal else "luck.random((12, 12, 64, 64))"
     message = sent(CALL.format(weights=weights, allowed="allowed=np.tri(64, dtype=bool)," if causal else ""))
-    print(f"grid, 144 heads of 64 tokens, 12 measures, {'causal' if causal else 'full'}: {message.size / KB:.1f} KB of 210")
+    print(
+        f"grid, 144 heads of 64 tokens, 12 measures, {'causal' if causal else 'full'}: {message.size / KB:.1f} KB of 210"
+    )
     assert message.size <= (110 if causal else 210) * KB
     assert message.again <= 15 * KB

@@ -32,7 +32,9 @@ def test_what_ships_is_of_the_weights_that_ship(name):
     assert found.steps == steps_of(name)
     held = read_heads(folder).trained["causal"].scores
     for habit, score in found.scores.items():
-        assert abs(score[-1] - held[habit]).max() < 0.01, "the weights of the history are of 16 bits, as are those that ship"
+        assert abs(score[-1] - held[habit]).max() < 0.01, (
+            "the weights of the history are of 16 bits, as are those that ship"
+        )
     assert found.weights == measured.File.of(folder / history.FILE).sha256
 
 
@@ -66,24 +68,46 @@ def test_it_opens_where_the_head_forms():
     head = course.heads[course.best]
     wanted = core.open_model(MODEL, step=step).run(course.text).attention("causal", by="word").weights
     np.testing.assert_allclose(unpacked(now, page=packets(test)), wanted[head], atol=1e-6)
-    np.testing.assert_allclose(unpacked(then, page=packets(test)), core.open_model(MODEL, step=0).run(course.text).attention("causal", by="word").weights[head], atol=1e-6)
+    np.testing.assert_allclose(
+        unpacked(then, page=packets(test)),
+        core.open_model(MODEL, step=0).run(course.text).attention("causal", by="word").weights[head],
+        atol=1e-6,
+    )
     curve = course.curve(course.best)
     i = measured.leap(curve)
     assert step == course.steps[i + 1] and curve[i + 1] - curve[i] > 0.3
-    assert f"Between step {course.steps[i]:,} and step {step:,} the habit “induction head” appears" in said(test)
+    assert f"Between step {course.steps[i]:,} and step {step:,} the habit “induction head” appears" in said(
+        test
+    )
     assert f"from {curve[i]:.2f} to {curve[i + 1]:.2f}" in said(test)
 
 
 def test_the_link_chooses_moment_head_and_what_it_is_compared_with():
-    test = page("growth", **{"growth.of": "gpt-twin", "growth.step": "0", "growth.other": "2000", "growth.head": "L0.H1"})
+    test = page(
+        "growth",
+        **{"growth.of": "gpt-twin", "growth.step": "0", "growth.other": "2000", "growth.head": "L0.H1"},
+    )
     then, now = named(test, "scale", "axis")
     assert opened(now)[0]["title"] == "L0.H1 at step 0" and opened(then)[0]["title"] == "L0.H1 at step 2,000"
     text = courses.shipped("gpt-twin").text
-    np.testing.assert_allclose(unpacked(then, page=packets(test)), core.open_model("gpt-twin", step=2000).run(text).attention("causal", by="word").weights[0, 1], atol=1e-6)
+    np.testing.assert_allclose(
+        unpacked(then, page=packets(test)),
+        core.open_model("gpt-twin", step=2000).run(text).attention("causal", by="word").weights[0, 1],
+        atol=1e-6,
+    )
 
 
 def test_nonsense_in_the_link_is_told():
-    test = page("growth", **{"growth.of": "no such", "growth.step": "641", "growth.head": "<b>", "growth.other": "x", "growth.task": "fly"})
+    test = page(
+        "growth",
+        **{
+            "growth.of": "no such",
+            "growth.step": "641",
+            "growth.head": "<b>",
+            "growth.other": "x",
+            "growth.task": "fly",
+        },
+    )
     assert "growth.head=<b>" in said(test) and "growth.step=641" in said(test)
     assert "step 643" in opened(named(test, "kinds", "size")[0])[0]["title"]
 
@@ -103,7 +127,9 @@ def test_play_walks_through_the_moments_and_ends_at_the_last():
     next(button for button in test.button if button.label == "Play").click().run()
     assert not test.exception
     assert opened(named(test, "kinds", "size")[0])[0]["title"] == "All heads at step 2,000"
-    assert test.query_params["growth.step"] == "2000" and any(button.label == "Play" for button in test.button)
+    assert test.query_params["growth.step"] == "2000" and any(
+        button.label == "Play" for button in test.button
+    )
 
 
 def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
@@ -128,7 +154,11 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     course = courses.recorded(task)
     title = opened(now)[0]["title"]
     step = int(title.rpartition(" ")[2].replace(",", ""))
-    np.testing.assert_allclose(unpacked(now, page=packets(test)), run.at(step).run(run.job.shown).attention("causal", by="word").weights[course.heads[course.best]], atol=1e-6)
+    np.testing.assert_allclose(
+        unpacked(now, page=packets(test)),
+        run.at(step).run(run.job.shown).attention("causal", by="word").weights[course.heads[course.best]],
+        atol=1e-6,
+    )
     assert any(button.label == "Train it yourself" for button in test.button)
 
 
@@ -144,14 +174,18 @@ def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypat
         if len(job.reports) > 2:
             break
         time.sleep(0.2)
-    assert "Yours is learning: step" in standing(test) and any(button.label == "Stop" for button in test.button)
+    assert "Yours is learning: step" in standing(test) and any(
+        button.label == "Stop" for button in test.button
+    )
     next(button for button in test.button if button.label == "Stop").click().run()
     while job.state == "running":
         time.sleep(0.05)
     test.run()
     assert "You stopped it." in standing(test)
     look = page("look", model=job.name)
-    assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(toy_training.TASKS["copy"].shown.split(" "))
+    assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(
+        toy_training.TASKS["copy"].shown.split(" ")
+    )
     monkeypatch.setattr(resolve, "_who", lambda: "somebody else")
     test = page("look", model=job.name)
     assert "not here any more" in said(test)
@@ -162,14 +196,41 @@ def standing(test) -> str:
 
 
 def test_the_sentence_does_not_cry_wolf():
-    slow = courses.Course("any", (0, 1, 2), (0, 1, 2), (3.0, 2.0, 1.0), np.linspace(0.1, 0.3, 3).reshape(3, 1, 1), "previous", "a b")
-    assert "appears" not in growth.sentence(slow, "L0.H0", 2) and "grows most" in growth.sentence(slow, "L0.H0", 2)
-    falling = courses.Course("any", (0, 1), (0, 1), (3.0, 2.0), np.array([0.3, 0.1]).reshape(2, 1, 1), "previous", "a b")
+    slow = courses.Course(
+        "any",
+        (0, 1, 2),
+        (0, 1, 2),
+        (3.0, 2.0, 1.0),
+        np.linspace(0.1, 0.3, 3).reshape(3, 1, 1),
+        "previous",
+        "a b",
+    )
+    assert "appears" not in growth.sentence(slow, "L0.H0", 2) and "grows most" in growth.sentence(
+        slow, "L0.H0", 2
+    )
+    falling = courses.Course(
+        "any", (0, 1), (0, 1), (3.0, 2.0), np.array([0.3, 0.1]).reshape(2, 1, 1), "previous", "a b"
+    )
     assert "never has this habit" in growth.sentence(falling, "L0.H0", 1)
 
 
 def test_the_curves_hold_the_measured_numbers():
-    figure = drawn([(0, 4.0), (9, 2.0)], {"L0.H0": [(0, 0.1), (9, 0.9)], "L0.H1": [(0, 0.2), (9, 0.3)]}, "L0.H0", {"now": 9, "then": 0}, loss_name="loss", score_name="score")
-    assert [trace.name for trace in figure.data] == ["loss", "L0.H1", "L0.H0"] and figure.data[2].y == (0.1, 0.9)
-    assert figure.data[0].x == (0.0, 1.0) and [shape.x0 for shape in figure.layout.shapes] == [1.0, 1.0, 0.0, 0.0]
+    figure = drawn(
+        [(0, 4.0), (9, 2.0)],
+        {"L0.H0": [(0, 0.1), (9, 0.9)], "L0.H1": [(0, 0.2), (9, 0.3)]},
+        "L0.H0",
+        {"now": 9, "then": 0},
+        loss_name="loss",
+        score_name="score",
+    )
+    assert [trace.name for trace in figure.data] == ["loss", "L0.H1", "L0.H0"] and figure.data[2].y == (
+        0.1,
+        0.9,
+    )
+    assert figure.data[0].x == (0.0, 1.0) and [shape.x0 for shape in figure.layout.shapes] == [
+        1.0,
+        1.0,
+        0.0,
+        0.0,
+    ]
     figure.to_json()

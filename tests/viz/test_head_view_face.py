@@ -90,7 +90,10 @@ def test_the_code_is_small() -> None:
 
 
 def test_more_than_a_view_may_carry_is_refused_with_what_fits() -> None:
-    with pytest.raises(ValueError, match=r"8 heads of 512 x 512 tokens are 1\.\d MB; one view carries 1\.5 MB: give it [67] heads, or a window"):
+    with pytest.raises(
+        ValueError,
+        match=r"8 heads of 512 x 512 tokens are 1\.\d MB; one view carries 1\.5 MB: give it [67] heads, or a window",
+    ):
         head_view_packet(heads(8, 512), words(512), words(512))
 
 
@@ -127,7 +130,17 @@ def test_segments_of_one_text_or_of_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selected", "start"), [(2, [0, 2]), ("2", [0, 2]), ("s1", [1, 1]), ("s3", None), (5, None), ("<b>", None), (-1, None), (None, None)]
+    ("selected", "start"),
+    [
+        (2, [0, 2]),
+        ("2", [0, 2]),
+        ("s1", [1, 1]),
+        ("s3", None),
+        (5, None),
+        ("<b>", None),
+        (-1, None),
+        (None, None),
+    ],
 )
 def test_selected(selected: Any, start: list[int] | None) -> None:
     packet = head_view_packet(heads(1, 5, 3), words(5), words(3), selected=selected)
@@ -136,8 +149,14 @@ def test_selected(selected: Any, start: list[int] | None) -> None:
 
 def test_python_lines_and_layouts_travel() -> None:
     for layout in LAYOUTS:
-        packet = head_view_packet(heads(1, 3), words(3), words(3), layout=layout, python="viz.head_view(run)", group="g")
-        assert (packet.header["layout"], packet.header["python"], packet.header["group"]) == (layout, "viz.head_view(run)", "g")
+        packet = head_view_packet(
+            heads(1, 3), words(3), words(3), layout=layout, python="viz.head_view(run)", group="g"
+        )
+        assert (packet.header["layout"], packet.header["python"], packet.header["group"]) == (
+            layout,
+            "viz.head_view(run)",
+            "g",
+        )
         assert "tell" not in packet.header
 
 
@@ -185,9 +204,13 @@ def test_what_was_pinned_is_read(monkeypatch: pytest.MonkeyPatch, event: dict[st
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
 EYES = {
     "normal": np.eye(3),
-    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
-}  # fmt: skip
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+}
 
 
 def oklab(colour: str, eyes: str) -> np.ndarray:
@@ -196,11 +219,22 @@ def oklab(colour: str, eyes: str) -> np.ndarray:
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     seen = np.clip(EYES[eyes] @ linear, 0, 1)
     lms = np.cbrt(
-        np.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
-                  [0.0883024619, 0.2817188376, 0.6299787005]]) @ seen
-    )  # fmt: skip
-    mixed = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
-                      [0.0259040371, 0.7827717662, -0.8086757660]])  # fmt: skip
+        np.array(
+            [
+                [0.4122214708, 0.5363325363, 0.0514459929],
+                [0.2119034982, 0.6806995451, 0.1073969566],
+                [0.0883024619, 0.2817188376, 0.6299787005],
+            ]
+        )
+        @ seen
+    )
+    mixed = np.array(
+        [
+            [0.2104542553, 0.7936177850, -0.0040720468],
+            [1.9779984951, -2.4285922050, 0.4505937099],
+            [0.0259040371, 0.7827717662, -0.8086757660],
+        ]
+    )
     return 100 * mixed @ lms
 
 
@@ -217,7 +251,7 @@ def test_twelve_heads_can_be_told_apart_by_any_eyes(mode: str, paper: str) -> No
     for eyes in EYES:
         points = [oklab(colour, eyes) for colour in colours]
         smallest[eyes] = min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(points, 2))
-    print(f"{mode}: smallest distance {({eyes: round(d, 1) for eyes, d in smallest.items()})}")
+    print(f"{mode}: smallest distance { ({eyes: round(d, 1) for eyes, d in smallest.items()}) }")
     assert smallest["normal"] >= 13
     assert min(smallest.values()) >= 8.4
 
@@ -228,7 +262,14 @@ def test_dashes_help_where_colours_are_closest(mode: str) -> None:
     colours = palette(mode)
     dashes = len(re.findall(r"\[[^\[\]]*\]", COLOURS.split("DASHES = ")[1].split(";")[0]))
     assert np.gcd(dashes, len(colours)) == 1  # 60 heads before a pair of colour and dash comes again
-    alike = [(i, j) for i, j in itertools.combinations(range(12), 2) if i % dashes == j % dashes or j == i + 1]
-    assert min(np.linalg.norm(oklab(colours[i], eyes) - oklab(colours[j], eyes)) for i, j in alike for eyes in EYES) >= 10
-
-
+    alike = [
+        (i, j) for i, j in itertools.combinations(range(12), 2) if i % dashes == j % dashes or j == i + 1
+    ]
+    assert (
+        min(
+            np.linalg.norm(oklab(colours[i], eyes) - oklab(colours[j], eyes))
+            for i, j in alike
+            for eyes in EYES
+        )
+        >= 10
+    )

@@ -25,8 +25,12 @@ SHORT = "She has a white car."
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str | None = None, **link: str):
-    names = {f"heads_compared.{name}": value for name, value in link.items()} | ({} if text is None else {"text": text})
-    return drawn("heads_compared", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+    names = {f"heads_compared.{name}": value for name, value in link.items()} | (
+        {} if text is None else {"text": text}
+    )
+    return drawn(
+        "heads_compared", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True
+    )
 
 
 def spec(test: AppTest, place: int = 0) -> dict[str, Any]:
@@ -44,7 +48,11 @@ def test_the_page_opens_with_a_question_about_it():
     assert data.words[data.row] == "it" and data.model == "translator-en-es"
     test = page()
     pointing = looking.pointing(data.weights, data.row)
-    assert not test.exception and not test.get("plotly_chart") and {piece["head"] for piece in chart(test)[0]} == {f"H{pointing}"}  # one head before the guess
+    assert (
+        not test.exception
+        and not test.get("plotly_chart")
+        and {piece["head"] for piece in chart(test)[0]} == {f"H{pointing}"}
+    )  # one head before the guess
     assert spec(test)["layer"][2]["mark"]["text"] == "?"
     assert not any(f"H{h}" in str(text.value) for text in test.text for h in range(8) if h != pointing)
     w = core.open_model(data.model).run(SENTENCES[0], target="").attention("self", by="word").weights[1]
@@ -54,11 +62,20 @@ def test_the_page_opens_with_a_question_about_it():
     test = page(state={"predict:heads_compared.first": answer})
     assert "Right." in said(test) and f"\n{count}: “" in said(test)
     pieces = chart(test)[0]
-    np.testing.assert_allclose(np.array([piece["weight"] for piece in pieces]).reshape(8, -1), w[:, data.row], atol=1e-6)
-    np.testing.assert_allclose([piece["to"] - piece["from"] for piece in pieces], [piece["weight"] for piece in pieces], atol=2e-6)
-    np.testing.assert_allclose([piece["from"] for piece in pieces if piece["head"] == "H3"], w[:3, data.row].sum(0), atol=1e-6)
+    np.testing.assert_allclose(
+        np.array([piece["weight"] for piece in pieces]).reshape(8, -1), w[:, data.row], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        [piece["to"] - piece["from"] for piece in pieces], [piece["weight"] for piece in pieces], atol=2e-6
+    )
+    np.testing.assert_allclose(
+        [piece["from"] for piece in pieces if piece["head"] == "H3"], w[:3, data.row].sum(0), atol=1e-6
+    )
     bars = spec(test)["layer"][0]["encoding"]
-    assert bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])} and labels(bars["y"])[data.row] == "it →"
+    assert (
+        bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])}
+        and labels(bars["y"])[data.row] == "it →"
+    )
     head = looking.pointing(w, data.row)
     assert f"H{head} looks {percent(w[head, data.row].max())} at “milk”" in said(test)
 
@@ -76,13 +93,21 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     data = exhibit.compute(Params())
     test = page(step="2")
     grounds, cells, frames, names = chart(test)
-    assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"]["domain"] == [0, 1]
-    np.testing.assert_allclose(np.array([cell["w"] for cell in cells]).reshape(data.weights.shape), data.weights, atol=1e-4)
-    assert [(cell["h"], cell["q"], cell["k"]) for cell in cells[:2]] == [(0, 0, 0), (0, 0, 1)] and [name["text"] for name in names] == [f"H{h}" for h in range(8)]
+    assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"][
+        "domain"
+    ] == [0, 1]
+    np.testing.assert_allclose(
+        np.array([cell["w"] for cell in cells]).reshape(data.weights.shape), data.weights, atol=1e-4
+    )
+    assert [(cell["h"], cell["q"], cell["k"]) for cell in cells[:2]] == [(0, 0, 0), (0, 0, 1)] and [
+        name["text"] for name in names
+    ] == [f"H{h}" for h in range(8)]
     n = len(data.words)
     for ground, frame in zip(grounds, frames, strict=True):
         row = (ground["y2"] - ground["y"]) / n
-        np.testing.assert_allclose((frame["y"], frame["y2"]), (ground["y"] + data.row * row, ground["y"] + (data.row + 1) * row))
+        np.testing.assert_allclose(
+            (frame["y"], frame["y2"]), (ground["y"] + data.row * row, ground["y"] + (data.row + 1) * row)
+        )
     causal = chart(page(step="2", model="gpt-mini", text=SHORT))[1]
     assert causal and all(cell["k"] <= cell["q"] for cell in causal)  # what is forbidden has no cell
 
@@ -97,9 +122,14 @@ def test_two_heads_side_by_side_and_their_difference():
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
     names = named(data.words)
-    assert f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}" in said(test)
+    assert (
+        f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}"
+        in said(test)
+    )
     mean = page(step="3", a="2", b="mean")
-    assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(mean) and "the mean" in said(mean)
+    assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(
+        mean
+    ) and "the mean" in said(mean)
 
 
 def test_kinds_are_those_measured_over_many_sentences():
@@ -112,32 +142,66 @@ def test_kinds_are_those_measured_over_many_sentences():
     assert f"it gives {percent(data.heads.scores['coreference'][1, head])} to what they mean" in said(test)
     assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
-    assert list(own.columns) == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"] and len(own) == 8
+    assert (
+        list(own.columns)
+        == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"]
+        and len(own) == 8
+    )
 
 
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
-    assert {(row["value"], row["said"]) for row in chart(covered)[0]} == {(0.0, "?")} and "multiplied" not in said(covered)
+    assert {(row["value"], row["said"]) for row in chart(covered)[0]} == {
+        (0.0, "?")
+    } and "multiplied" not in said(covered)
     found = removal(core.open_model("translator-en-es"), SENTENCES[0], "self")
     factors = found.factors(1)
     data = exhibit.compute(Params())
     head = looking.pointing(data.weights, data.row)
-    answer = worth.FACTORS[0 if factors[head] < 0.5 else 1 if factors[head] <= 0.9 else 2 if factors[head] < 1.1 else 3]
+    answer = worth.FACTORS[
+        0 if factors[head] < 0.5 else 1 if factors[head] <= 0.9 else 2 if factors[head] < 1.1 else 3
+    ]
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
-    assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[head]:.3f}" in said(test)
+    assert (
+        "Right." in said(test)
+        and f"missed most, by {factors[:8].min():.3f}" in said(test)
+        and f"multiplied by {factors[head]:.3f}" in said(test)
+    )
     np.testing.assert_allclose([row["value"] for row in chart(test)[0]], np.log2(factors), atol=1e-6)
-    assert test.dataframe[0].value[f"H{head}"].tolist() == np.round(np.exp(found.without[1, head]), 4).tolist()
+    assert (
+        test.dataframe[0].value[f"H{head}"].tolist() == np.round(np.exp(found.without[1, head]), 4).tolist()
+    )
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
     worst = int((found.bare[1] - found.before).argmin())
-    assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(bare)
-    gpt = page(step="5", model="gpt-mini", text=SHORT, layer="0", state={"predict:heads_compared.off": worth.FACTORS[0]})
-    assert not gpt.exception and "translation" not in said(gpt).split("Predict, then look")[1].split("Mechanism")[0]
+    assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(
+        bare
+    )
+    gpt = page(
+        step="5",
+        model="gpt-mini",
+        text=SHORT,
+        layer="0",
+        state={"predict:heads_compared.off": worth.FACTORS[0]},
+    )
+    assert (
+        not gpt.exception
+        and "translation" not in said(gpt).split("Predict, then look")[1].split("Mechanism")[0]
+    )
 
 
-@pytest.mark.parametrize("link", [
-    {"text": ""}, {"text": "car"}, {"text": "so " * 60}, {"text": "<b>![x](y) $a$"}, {"model": "x", "layer": "99", "word": "nowhere"}, {"step": "3", "a": "9", "b": "<i>"}, {"step": "5", "off": "-4", "text": "car"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"text": ""},
+        {"text": "car"},
+        {"text": "so " * 60},
+        {"text": "<b>![x](y) $a$"},
+        {"model": "x", "layer": "99", "word": "nowhere"},
+        {"step": "3", "a": "9", "b": "<i>"},
+        {"step": "5", "off": "-4", "text": "car"},
+    ],
+)
 def test_nonsense_leaves_a_page(link):
     test = page(**link)
     assert not test.exception and len(test.text_input) == 1
@@ -154,11 +218,16 @@ def test_the_pages_that_go_on_from_here_are_linked(step):
 
 def test_figures_as_data():
     shown = looks(np.ones((1, 1)), ["<b>"], 0).to_dict()
-    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [piece["text"] for piece in shown["data"]["values"]] == ["H0 100 %"]
+    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [
+        piece["text"] for piece in shown["data"]["values"]
+    ] == ["H0 100 %"]
     one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
     assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
     two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()
-    assert labels(two["layer"][0]["encoding"]["y"]) == ["a", "b"] * 2 and two["layer"][0]["data"]["values"][4]["y"] > two["layer"][0]["data"]["values"][3]["y2"]
+    assert (
+        labels(two["layer"][0]["encoding"]["y"]) == ["a", "b"] * 2
+        and two["layer"][0]["data"]["values"][4]["y"] > two["layer"][0]["data"]["values"][3]["y2"]
+    )
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute(Params()).words)
 
 
@@ -167,7 +236,13 @@ def test_before_a_room_the_rows_that_matter_are_shown():
     known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
     total = data.weights[:, data.row].sum(0)
     kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
-    assert [name.removesuffix(" →") for name in labels(spec(known)["layer"][0]["encoding"]["y"])] == [data.words[i].strip() for i in kept]
-    off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": worth.FACTORS[0]})
+    assert [name.removesuffix(" →") for name in labels(spec(known)["layer"][0]["encoding"]["y"])] == [
+        data.words[i].strip() for i in kept
+    ]
+    off = drawn(
+        "heads_compared",
+        {"present": "1", "heads_compared.step": "5"},
+        {"predict:heads_compared.off": worth.FACTORS[0]},
+    )
     factors = removal(core.open_model(data.model), SENTENCES[0], "self").factors(1)
     np.testing.assert_allclose([row["value"] for row in chart(off)[0]], np.log2(factors), atol=1e-6)

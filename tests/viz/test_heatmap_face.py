@@ -28,12 +28,19 @@ def sent(packet: Packet, prefix: str = "") -> np.ndarray:
     total = int(np.prod(header[prefix + "shape"]))
     assert "allowed" not in header, "only for matrices without a mask"
     levels = unstepped(cells, total)
-    return np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step if header[prefix + "signed"] else levels * step
+    return (
+        np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step
+        if header[prefix + "signed"]
+        else levels * step
+    )
 
 
 def head(n: int, causal: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     random = np.random.default_rng(n)
-    scores, allowed = random.normal(size=(n, n)) * 2, np.tri(n, dtype=bool) if causal else np.ones((n, n), dtype=bool)
+    scores, allowed = (
+        random.normal(size=(n, n)) * 2,
+        np.tri(n, dtype=bool) if causal else np.ones((n, n), dtype=bool),
+    )
     exp = np.exp(scores) * allowed
     return scores, exp / exp.sum(axis=1, keepdims=True), allowed, np.abs(random.normal(size=n)) + 0.5
 
@@ -74,7 +81,11 @@ def test_the_size_of_very_many_numbers_is_estimated_a_little_high() -> None:
 # ---------------------------------------------------------------- lenses in one budget
 
 
-FURTHER: dict[str, Any] = {"scores": ("scores",), "sizes": ("scores", "sizes"), "products": ("scores", "products")}
+FURTHER: dict[str, Any] = {
+    "scores": ("scores",),
+    "sizes": ("scores", "sizes"),
+    "products": ("scores", "products"),
+}
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
@@ -87,10 +98,14 @@ def test_all_lenses_share_the_budget_of_one_head(n: int, further: str, causal: b
         given_too["values"] = sizes
     if "products" in FURTHER[further]:
         given_too["values"] = weights * sizes
-    packet = heatmap_packet(weights, words(n), words(n), allowed=allowed, title="Layer 2, head 5", **given_too)
+    packet = heatmap_packet(
+        weights, words(n), words(n), allowed=allowed, title="Layer 2, head 5", **given_too
+    )
     packet.add("code", b"")
     bytes_ = len(packet.to_bytes()) + 2000  # with the loader and Streamlit's own
-    print(f"n={n} {further} causal={causal}: {bytes_} of {budget(n)}, weights {packet.header['kind']} {packet.header['step']:.2g}, scores {packet.header['scores.step']:.2g}")
+    print(
+        f"n={n} {further} causal={causal}: {bytes_} of {budget(n)}, weights {packet.header['kind']} {packet.header['step']:.2g}, scores {packet.header['scores.step']:.2g}"
+    )
     assert bytes_ <= budget(n)
     assert packet.header["step"] <= 8 * (1 / 1000)
 
@@ -120,7 +135,9 @@ def test_short_texts_lose_nothing() -> None:
     packet = heatmap_packet(weights, words(16), words(16), scores=scores, values=sizes)
     for prefix, values in (("", weights), ("scores.", scores)):
         assert np.array_equal(sent(packet, prefix), values.astype(np.float32).ravel())
-    assert np.array_equal(np.frombuffer(packet.parts[packet.header["sizes"]], "<f4"), sizes.astype(np.float32))
+    assert np.array_equal(
+        np.frombuffer(packet.parts[packet.header["sizes"]], "<f4"), sizes.astype(np.float32)
+    )
 
 
 def test_what_is_coarse_is_coarse_by_its_step() -> None:
@@ -168,7 +185,9 @@ def test_layers_of_different_shapes_are_refused() -> None:
         (np.full((2, 2), 0.5), {"allowed": np.eye(2, dtype=bool)}, False),  # half of each look is hidden
     ],
 )
-def test_bars_only_where_rows_share_out_one_look(weights: np.ndarray, more: dict[str, Any], bars: bool) -> None:
+def test_bars_only_where_rows_share_out_one_look(
+    weights: np.ndarray, more: dict[str, Any], bars: bool
+) -> None:
     rows, columns = weights.shape
     assert heatmap_packet(weights, words(rows), words(columns), **more).header["margins"] is bars
 
@@ -189,8 +208,14 @@ def test_what_does_not_fit_is_refused_with_both_numbers(more: dict[str, Any], me
 
 
 def test_links_and_lines_of_python_are_in_the_header() -> None:
-    packet = heatmap_packet(np.eye(2), ["a", "b"], ["a", "b"], group="pair", python="import viz", selected=(1, 0))
-    assert (packet.header["group"], packet.header["python"], packet.header["selected"]) == ("pair", "import viz", (1, 0))
+    packet = heatmap_packet(
+        np.eye(2), ["a", "b"], ["a", "b"], group="pair", python="import viz", selected=(1, 0)
+    )
+    assert (packet.header["group"], packet.header["python"], packet.header["selected"]) == (
+        "pair",
+        "import viz",
+        (1, 0),
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
@@ -208,5 +233,10 @@ def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bo
 def test_the_legend_says_what_the_numbers_and_the_hatched_cells_are():
     names = ["a", "b"]
     plain = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool)).header
-    moved = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all").header
-    assert (plain["unit"], plain["shut"]) == ("", "masked") and (moved["unit"], moved["shut"]) == ("moved by", "not moved at all")
+    moved = heatmap_packet(
+        np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all"
+    ).header
+    assert (plain["unit"], plain["shut"]) == ("", "masked") and (moved["unit"], moved["shut"]) == (
+        "moved by",
+        "not moved at all",
+    )

@@ -34,7 +34,10 @@ MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "prompt-tiny")
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine,
+    ):
         patch.setattr(work, "SENTENCES", 3)
         yield engine
 
@@ -61,7 +64,15 @@ def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
     return Item(text, run.target_text), Asked(row, int(run.logits[row].argmax()))
 
 
-@pytest.mark.parametrize(("model", "text", "kind"), [("tiny-gpt", TEXT, "causal"), ("tiny-translator", TEXT, "self"), ("tiny-translator", TEXT, "cross"), ("tiny-bert", "She has a [MASK] car.", "self")])
+@pytest.mark.parametrize(
+    ("model", "text", "kind"),
+    [
+        ("tiny-gpt", TEXT, "causal"),
+        ("tiny-translator", TEXT, "self"),
+        ("tiny-translator", TEXT, "cross"),
+        ("tiny-bert", "She has a [MASK] car.", "self"),
+    ],
+)
 def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(engine, model, text, kind):
     test = page(model=model, text=text, kind=kind)
     item, asked = asked_of(engine, model, text)
@@ -70,9 +81,13 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     assert header["scale"] == "difference"
     np.testing.assert_allclose(values, effects, atol=1e-5)
     dots = data(charts(test)[0], 1)
-    assert [dot["a"] for dot in dots] == pytest.approx(estimate(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4)
+    assert [dot["a"] for dot in dots] == pytest.approx(
+        estimate(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4
+    )
     best = np.unravel_index(int(effects.argmin()), effects.shape)
-    assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(test) and "no other head does more for it" in said(test)
+    assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(
+        test
+    ) and "no other head does more for it" in said(test)
 
 
 def test_the_mean_and_a_second_word_change_the_question(engine):
@@ -81,10 +96,20 @@ def test_the_mean_and_a_second_word_change_the_question(engine):
     average = mean_outputs(model, [s.text for s in samples(model, 3)], "causal")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__how="mean"))
     np.testing.assert_allclose(values, sweep(model, item, asked, "causal", average), atol=1e-5)
-    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"))
-    np.testing.assert_allclose(values, sweep(model, item, Asked(1, 40, model.token_id("the")), "causal"), atol=1e-4)
+    _, values = picture(
+        page(
+            model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"
+        )
+    )
+    np.testing.assert_allclose(
+        values, sweep(model, item, Asked(1, 40, model.token_id("the")), "causal"), atol=1e-4
+    )
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__against="was the"))
-    np.testing.assert_allclose(values, sweep(model, item, Asked(1, model.token_id("was"), model.token_id("the")), "causal"), atol=1e-4)
+    np.testing.assert_allclose(
+        values,
+        sweep(model, item, Asked(1, model.token_id("was"), model.token_id("the")), "causal"),
+        atol=1e-4,
+    )
 
 
 def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
@@ -93,7 +118,9 @@ def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
     assert header["selected"] == [1, 2] and "Without L1.H2" in said(test)
     for words, slug in (("[Switch L1.H2 off and watch]", "what_if"), ("[See where L1.H2 looks]", "look")):
         link = said(test).partition(f"{words}(/{slug}?")[2].partition(")")[0]
-        assert {"model=tiny-gpt", "kind=causal", "layer=1", "head=2", "text=The+animal+was+tired."} <= set(link.split("&"))
+        assert {"model=tiny-gpt", "kind=causal", "layer=1", "head=2", "text=The+animal+was+tired."} <= set(
+            link.split("&")
+        )
 
 
 def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
@@ -104,16 +131,25 @@ def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
         assert "nats per token" in said(page(model=name, importance__by="many"))
 
 
-@pytest.mark.parametrize(("model", "text", "n"), [("tiny-gpt", TEXT, 5), ("tiny-translator", TEXT, 4), ("tiny-bert", "She has a [MASK] car.", 5)])
+@pytest.mark.parametrize(
+    ("model", "text", "n"),
+    [("tiny-gpt", TEXT, 5), ("tiny-translator", TEXT, 4), ("tiny-bert", "She has a [MASK] car.", 5)],
+)
 def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     test = page(model=model, text=text, importance__by="words")
     header, values = picture(test)
     reader = engine.open(model)
     item, asked = asked_of(engine, model, text)
     run, kind = item.run(reader), reader.spec.kinds[-1].name
-    assert len(values) == n and header["queries"][-1] == "word ablated" and not header["margins"], "over methods a column has no sum"
+    assert len(values) == n and header["queries"][-1] == "word ablated" and not header["margins"], (
+        "over methods a column has no sum"
+    )
     np.testing.assert_allclose(values.sum(1), 1, atol=1e-4)
-    drops = [asked.value(run.logits) - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits) for key in range(values.shape[1])]
+    drops = [
+        asked.value(run.logits)
+        - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits)
+        for key in range(values.shape[1])
+    ]
     worth = np.maximum(drops, 0)
     np.testing.assert_allclose(values[-1], worth / worth.sum(), atol=1e-4)
     assert "Left out of attention everywhere" in said(test)
@@ -136,17 +172,36 @@ def test_a_patch_restores_what_the_core_says(engine):
     test = page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=other)
     stack = next(iter(reader.spec.stacks.values()))
     header, values = picture(test)
-    wanted = [[patched(pair, at_position(pair, stack, layer, place)) for place in range(values.shape[1])] for layer in range(2)]
+    wanted = [
+        [patched(pair, at_position(pair, stack, layer, place)) for place in range(values.shape[1])]
+        for layer in range(2)
+    ]
     np.testing.assert_allclose(values, wanted, atol=1e-4)
     assert header["limit"] == 1.0 and any("/" in word for word in header["keys"] or header["queries"])
     kind = reader.spec.kinds[-1].name
-    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=other, importance__part="heads"))
-    np.testing.assert_allclose(values, [[patched(pair, of_head(pair, kind, layer, head)) for head in range(3)] for layer in range(2)], atol=1e-4)
+    _, values = picture(
+        page(
+            model="tiny-gpt",
+            text=TEXT,
+            importance__by="patch",
+            importance__other=other,
+            importance__part="heads",
+        )
+    )
+    np.testing.assert_allclose(
+        values,
+        [[patched(pair, of_head(pair, kind, layer, head)) for head in range(3)] for layer in range(2)],
+        atol=1e-4,
+    )
 
 
 def test_sentences_that_cannot_be_patched_are_told(engine):
-    assert "between equal numbers of positions" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT + " It was"))
-    assert "same words" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT))
+    assert "between equal numbers of positions" in said(
+        page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT + " It was")
+    )
+    assert "same words" in said(
+        page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT)
+    )
 
 
 @pytest.mark.parametrize("by", ["heads", "many", "words", "patch"])
@@ -160,7 +215,9 @@ def test_the_folds_open(engine, by):
 
 def test_another_sentence_forgets_the_place_and_the_word(engine):
     test = page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40")
-    assert "after “" in said(test) and target_picker.named(engine.open("tiny-gpt").run(TEXT), 40) in said(test)
+    assert "after “" in said(test) and target_picker.named(engine.open("tiny-gpt").run(TEXT), 40) in said(
+        test
+    )
     test.query_params["text"] = "She has a white car."
     test.run()
     item, asked = asked_of(engine, "tiny-gpt", "She has a white car.")
@@ -181,4 +238,13 @@ def test_a_second_look_computes_nothing(engine, monkeypatch):
 
 
 def test_nonsense_in_the_link_is_told(engine):
-    assert "cannot be shown" in said(page(model="tiny-gpt", text=TEXT, importance__by="all", importance__how="twice", importance__row="x", importance__word="-4"))
+    assert "cannot be shown" in said(
+        page(
+            model="tiny-gpt",
+            text=TEXT,
+            importance__by="all",
+            importance__how="twice",
+            importance__row="x",
+            importance__word="-4",
+        )
+    )

@@ -27,7 +27,10 @@ MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine,
+    ):
         yield engine
 
 
@@ -50,7 +53,10 @@ def charts(test: AppTest) -> list[dict]:
     """The charts of a page, each with its data under `tables`."""
     found = []
     for element in test.get("vega_lite_chart"):
-        tables = {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in element.proto.datasets}
+        tables = {
+            table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist()
+            for table in element.proto.datasets
+        }
         if element.proto.HasField("data"):
             tables[""] = pa.ipc.open_stream(element.proto.data.data).read_all().to_pylist()
         found.append(json.loads(element.proto.spec) | {"tables": tables})
@@ -119,11 +125,23 @@ def test_who_wrote_it_adds_up_to_the_logit(engine, model):
 def test_who_wrote_it_follows_the_link_down_to_the_heads_and_compares_two_words(engine):
     run = engine.open("tiny-gpt").run(TEXT)
     token, other = 40, run.model.token_id("the")
-    test = page(model="tiny-gpt", text=TEXT, inside__by="who", inside__row="1", inside__word=str(token), inside__against="the", inside__part="L1 attention")
+    test = page(
+        model="tiny-gpt",
+        text=TEXT,
+        inside__by="who",
+        inside__row="1",
+        inside__word=str(token),
+        inside__against="the",
+        inside__part="L1 attention",
+    )
     found = who.attribute(run, Asked(1, token, other))
     by_size = sorted((data(chart) for chart in charts(test)), key=len)
-    assert [cell["value"] for cell in by_size[0]][:3] == pytest.approx(found.heads["causal"][1].tolist(), abs=1e-4)
-    assert sum(cell["value"] for cell in by_size[1]) == pytest.approx(float(run.logits[1, token] - run.logits[1, other]), abs=1e-3)
+    assert [cell["value"] for cell in by_size[0]][:3] == pytest.approx(
+        found.heads["causal"][1].tolist(), abs=1e-4
+    )
+    assert sum(cell["value"] for cell in by_size[1]) == pytest.approx(
+        float(run.logits[1, token] - run.logits[1, other]), abs=1e-3
+    )
     test = page(model="tiny-gpt", text=TEXT, inside__by="who", inside__against="supercalifragilistic")
     assert "is not one token" in said(test) and "Shown without a comparison" in said(test)
 
@@ -136,22 +154,37 @@ def test_left_of_a_change_a_causal_model_is_exactly_the_same(engine):
     one, two = model.run(TEXT), model.run(other)
     first = next(i for i, (a, b) in enumerate(zip(one.ids, two.ids, strict=True)) if a != b)
     cells = data(charts(test)[0])
-    assert all(cell["value"] == 0 for cell in cells if cell["column"] < first) and all(cell["value"] > 0 for cell in cells if cell["column"] >= first and cell["row"])
-    assert f"Left of “{target_picker.word(one.tokens[first])}” nothing changed, exactly" in said(test) and "cannot look ahead" in said(test)
+    assert all(cell["value"] == 0 for cell in cells if cell["column"] < first) and all(
+        cell["value"] > 0 for cell in cells if cell["column"] >= first and cell["row"]
+    )
+    assert f"Left of “{target_picker.word(one.tokens[first])}” nothing changed, exactly" in said(
+        test
+    ) and "cannot look ahead" in said(test)
 
 
 def test_an_encoder_is_changed_everywhere_and_says_so(engine):
     test = page(model="tiny-bert", text="She has a white car.", inside__by="ripple")
-    assert all(cell["value"] > 0 for cell in data(charts(test)[0]) if cell["row"]) and "reads both ways" in said(test)
+    assert all(
+        cell["value"] > 0 for cell in data(charts(test)[0]) if cell["row"]
+    ) and "reads both ways" in said(test)
     for side, words in (("encoder", "reads both ways"), ("decoder", "each looks at the changed text")):
         assert words in said(page(model="tiny-translator", text=TEXT, inside__by="ripple", inside__side=side))
 
 
 def test_texts_that_cannot_be_compared_are_told_and_nothing_breaks(engine):
-    test = page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other="The animal was tired and went home to sleep.")
+    test = page(
+        model="tiny-gpt",
+        text=TEXT,
+        inside__by="ripple",
+        inside__other="The animal was tired and went home to sleep.",
+    )
     assert "position by position" in said(test) and not charts(test)
-    assert "nothing changed" in said(page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other=TEXT))
-    assert "every later word can look at it" in said(page(model="tiny-gpt", text="a man", inside__by="ripple", inside__other="x man"))
+    assert "nothing changed" in said(
+        page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other=TEXT)
+    )
+    assert "every later word can look at it" in said(
+        page(model="tiny-gpt", text="a man", inside__by="ripple", inside__other="x man")
+    )
 
 
 @pytest.mark.parametrize("by", ["guesses", "who", "ripple"])

@@ -100,13 +100,22 @@ def unpacked(data: bytes, prefix: str = "", page: Sequence[bytes] = ()) -> np.nd
 
     stack = None if f"{prefix}values" in header else header.get("stack")
     if stack:
-        header, prefix = {name[6:]: value for name, value in header.items() if name.startswith("stack.")} | stack | {"at": header["at"]}, ""
+        header, prefix = (
+            {name[6:]: value for name, value in header.items() if name.startswith("stack.")}
+            | stack
+            | {"at": header["at"]},
+            "",
+        )
     kind, step, shape = (header[prefix + name] for name in ("kind", "step", "shape"))
     cells, each = int(np.prod(shape[-2:])), int(np.prod(shape[:-2]))
     may = unrun(part("allowed"), cells) if prefix + "allowed" in header else np.ones(cells, dtype=bool)
     if kind == "steps":
         levels = unstepped(part("values"), int(may.sum()) * each)
-        sent = np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step if header.get(prefix + "signed") else levels * step
+        sent = (
+            np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step
+            if header.get(prefix + "signed")
+            else levels * step
+        )
         if prefix + "bad" in header:
             sent[~unrun(part("bad"), sent.size)] = np.nan
     else:
@@ -166,7 +175,9 @@ def test_a_forbidden_cell_is_not_sent() -> None:
     full, causal = Packet(), Packet()
     full.add_matrix(np.ones((200, 200)))
     causal.add_matrix(np.ones((200, 200)), np.tri(200, dtype=bool))
-    assert len(causal.to_bytes()) < 0.55 * len(full.to_bytes()) * (2 if causal.header["kind"] != full.header["kind"] else 1)
+    assert len(causal.to_bytes()) < 0.55 * len(full.to_bytes()) * (
+        2 if causal.header["kind"] != full.header["kind"] else 1
+    )
 
 
 SCRIPT = """
@@ -228,7 +239,9 @@ def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
     opened(at.get("bidi_component")[0].proto.bytes)
     at.run()
     header, _ = opened(at.get("bidi_component")[0].proto.bytes)
-    assert header["parts"] == {} and {header[name] for name in ("kit", "code", "values")} < set(header["needs"])
+    assert header["parts"] == {} and {header[name] for name in ("kit", "code", "values")} < set(
+        header["needs"]
+    )
     assert len(header["needs"]) == 4  # and what is steady
     del at.session_state[mount._SENT]  # what the callback of the browser's question does
     header, _ = opened(at.run().get("bidi_component")[0].proto.bytes)
@@ -321,8 +334,18 @@ def test_newest_choice_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_markup_is_ever_made_from_data() -> None:
     for file in FOLDER.rglob("*.js"):
-        text = file.read_text("utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")  # a name, not an address
-        for bad in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://"):
+        text = file.read_text("utf-8").replace(
+            'xmlns="http://www.w3.org/2000/svg"', ""
+        )  # a name, not an address
+        for bad in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "http://",
+            "https://",
+        ):
             assert bad not in text, f"{bad} in {file.name}"
 
 
@@ -330,6 +353,10 @@ def test_instruments_need_no_model() -> None:
     """Arrays and labels only: torch and models stay out."""
     code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
     out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=FOLDER.parents[1], check=True
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=FOLDER.parents[1],
+        check=True,
     )
     assert out.stdout.strip() == "[]"

@@ -62,7 +62,9 @@ def pills(test: AppTest) -> Any:
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    ).replace("\\", "")
 
 
 def everything(test: AppTest) -> str:
@@ -145,8 +147,10 @@ def test_r_asks_anew() -> None:
 
 def test_a_guess_survives_a_page_where_it_is_not_asked() -> None:
     test = AppTest.from_string(
-        'import streamlit as st\nfrom viz.widgets import lesson\n'
-        'if not st.session_state.get("away"):\n    lesson.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n', default_timeout=60).run()
+        "import streamlit as st\nfrom viz.widgets import lesson\n"
+        'if not st.session_state.get("away"):\n    lesson.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n',
+        default_timeout=60,
+    ).run()
     test.button_group[0].set_value("y").run()
     test.session_state["away"] = True
     test.run()
@@ -163,14 +167,25 @@ def test_repeated_words_stand_once_and_an_answer_must_be_among_the_options() -> 
 
 def test_odd_words_are_labels_never_markup() -> None:
     test = sentence(board(), "![x](http://a) <b> $1$ *so*")
-    assert not test.exception and pills(test).options == ["!\\[x\\]\\(http\\:\\/\\/a\\)".replace("!", "\\!"), "\\<b\\>", "\\$1\\$", "\\*so\\*"]
+    assert not test.exception and pills(test).options == [
+        "!\\[x\\]\\(http\\:\\/\\/a\\)".replace("!", "\\!"),
+        "\\<b\\>",
+        "\\$1\\$",
+        "\\*so\\*",
+    ]
 
 
 # ------------------------------------------------------------------ predict a number
 
 
-@pytest.mark.parametrize(("guess", "told"), [(33, "Close enough: it is 33.3 %."), (36, "Close enough: it is 33.3 %."),
-                                             (60, "You said 60 %. It is 33.3 %.")])
+@pytest.mark.parametrize(
+    ("guess", "told"),
+    [
+        (33, "Close enough: it is 33.3 %."),
+        (36, "Close enough: it is 33.3 %."),
+        (60, "You said 60 %. It is 33.3 %."),
+    ],
+)
 def test_a_number_is_right_when_it_is_near(guess: int, told: str) -> None:
     test = board()
     assert not test.session_state["counted"] and test.slider[0].value == 50
@@ -189,8 +204,13 @@ def test_a_number_is_asked_anew_for_another_sentence() -> None:
     assert not test.session_state["counted"] and test.slider[0].value == 50 and not test.slider[0].disabled
 
 
-@pytest.mark.parametrize(("low", "high", "notches"), [(0, 100, (0, 100, 1)), (0, 1, (0.0, 1.0, 0.01)), (-2.5, 2.5, (-2.5, 2.5, 0.05))])
-def test_the_slider_has_whole_numbers_where_they_are_enough(low: float, high: float, notches: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("low", "high", "notches"),
+    [(0, 100, (0, 100, 1)), (0, 1, (0.0, 1.0, 0.01)), (-2.5, 2.5, (-2.5, 2.5, 0.05))],
+)
+def test_the_slider_has_whole_numbers_where_they_are_enough(
+    low: float, high: float, notches: tuple[float, ...]
+) -> None:
     assert json.dumps(asking._notches(low, high)) == json.dumps(notches)
 
 
@@ -225,7 +245,12 @@ def test_of_the_folds_of_one_place_one_is_open_at_a_time() -> None:
         test.button(key=f"word:fold:{key}").click().run()
         return [text.value for text in test.text]
 
-    assert [open_after(key) for key in ("Equation", "Table", "other", "Table")] == [["the Equation"], ["the Table"], ["the Table", "the other place"], ["the other place"]]
+    assert [open_after(key) for key in ("Equation", "Table", "other", "Table")] == [
+        ["the Equation"],
+        ["the Table"],
+        ["the Table", "the other place"],
+        ["the other place"],
+    ]
 
 
 def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:
@@ -245,7 +270,14 @@ lesson.predict_number("q.times", "How many times?", 0, 20, 12.516984, "By counti
 """
 
 
-@pytest.mark.parametrize(("guess", "verdict"), [("queen", "Right."), ("stepmother", "As good as right: “stepmother” and “queen” are level."), ("prince", "You said “prince”. It is “queen”.")])
+@pytest.mark.parametrize(
+    ("guess", "verdict"),
+    [
+        ("queen", "Right."),
+        ("stepmother", "As good as right: “stepmother” and “queen” are level."),
+        ("prince", "You said “prince”. It is “queen”."),
+    ],
+)
 def test_an_answer_that_is_level_with_the_best_is_right(guess: str, verdict: str) -> None:
     test = AppTest.from_string(LEVEL, default_timeout=60).run()
     test.button_group(key="predict:q.level").set_value(guess).run()
@@ -261,4 +293,6 @@ def test_a_number_is_told_in_three_digits_and_a_share_is_never_rounded_to_all() 
     test = AppTest.from_string(LEVEL, default_timeout=60).run()
     for button in ("share", "times"):
         test.button(key=f"predict:q.{button}:commit").click().run()
-    assert "You said 0.5. It is over 0.999." in said(test) and "You said 10 times. It is 12.5 times." in said(test)
+    assert "You said 0.5. It is over 0.999." in said(test) and "You said 10 times. It is 12.5 times." in said(
+        test
+    )

@@ -30,13 +30,22 @@ HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS):
         patch.setattr(work, "SENTENCES", 2)
-        patch.setattr(pool, "sentences", lambda found: toy_models.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3)
+        patch.setattr(
+            pool,
+            "sentences",
+            lambda found: (
+                toy_models.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3
+            ),
+        )
         yield
 
 
 def visited(slug: str, query: dict[str, str], before: AppTest | None = None) -> AppTest:
     """A page as it opens by a link: in a fresh session, or after another page."""
-    test = AppTest.from_string(f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
+    test = AppTest.from_string(
+        f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()",
+        default_timeout=120,
+    )
     for name, value in query.items():
         test.query_params[name] = value
     if before is not None:
@@ -79,7 +88,11 @@ def drawn_head(slug: str, test: AppTest) -> str | None:
     if slug == "look":
         pills = [group for group in test.button_group if group.key and group.key.startswith("look.pills")]
         return str(pills[0].value) if pills else None
-    found = {"what_if": r"Without (L\d+\.H\d+)", "importance": r"Without (L\d+\.H\d+)", "find": r"The head in view: (L\d+\.H\d+)"}.get(slug)
+    found = {
+        "what_if": r"Without (L\d+\.H\d+)",
+        "importance": r"Without (L\d+\.H\d+)",
+        "find": r"The head in view: (L\d+\.H\d+)",
+    }.get(slug)
     match = re.search(found, said(test)) if found else None
     return next(filter(None, match.groups())) if match else None
 
@@ -92,7 +105,9 @@ def agree(slug: str, now: dict[str, str], target: str, query: dict[str, str], te
         assert not drawn(test), f"{target} shows another model in its place"
         return
     after, promised = shown(test), {name: value for name, value in query.items() if name in subject.NAMES}
-    assert {"model", "text"} <= promised.keys() and {name: after.get(name) for name in promised} == promised, (slug, target)
+    assert {"model", "text"} <= promised.keys() and {
+        name: after.get(name) for name in promised
+    } == promised, (slug, target)
     if slug not in ("find", "inside"):  # whose links name other heads, which are on screen as well
         assert {name: after.get(name) for name in now} == now, (slug, target)
     if "layer" in promised and (name := drawn_head(target, test)):
@@ -106,7 +121,11 @@ def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(mo
     for slug in WHOLE:
         start = visited(slug, asked | HEAD.get(slug, {}))
         if refused(start):
-            assert not drawn(start) and (start.button or start.pills) and start.text_input[0].value == asked["text"]
+            assert (
+                not drawn(start)
+                and (start.button or start.pills)
+                and start.text_input[0].value == asked["text"]
+            )
             continue
         now = shown(start)
         assert not asked or (now["model"], now["text"]) == (asked["model"], asked["text"])
@@ -114,7 +133,13 @@ def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(mo
         for target, query in links(start):
             key = (target, *sorted("=".join(pair) for pair in query.items()))
             if target != slug:
-                agree(slug, now, target, query, opened.get(key) or opened.setdefault(key, visited(target, query)))
+                agree(
+                    slug,
+                    now,
+                    target,
+                    query,
+                    opened.get(key) or opened.setdefault(key, visited(target, query)),
+                )
 
 
 @pytest.mark.parametrize("target", [slug for slug in WHOLE if slug != "look"])
@@ -130,12 +155,16 @@ def test_the_menu_leads_to_what_is_on_screen(target: str) -> None:
 
 def test_an_exhibit_takes_the_visitors_sentence_and_no_head_of_another_model() -> None:
     assert arrived("masks", visited("look", {"view": "full"})) == {}, "nobody chose the opening sentence"
-    assert arrived("masks", visited("look", {"text": OWN, "model": "tiny-gpt", "layer": "1", "head": "2"})) == {"text": OWN}
+    assert arrived(
+        "masks", visited("look", {"text": OWN, "model": "tiny-gpt", "layer": "1", "head": "2"})
+    ) == {"text": OWN}
 
 
 def arrived(slug: str, before: AppTest) -> dict[str, str]:
     """What an exhibit finds in its link after another page."""
-    test = AppTest.from_string(f"from viz.shell import state\nstate.begin({slug!r}, whole=False)", default_timeout=60)
+    test = AppTest.from_string(
+        f"from viz.shell import state\nstate.begin({slug!r}, whole=False)", default_timeout=60
+    )
     for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
         test.session_state[name] = before.session_state[name]
     test.run()
@@ -150,4 +179,6 @@ def test_every_page_has_a_title_of_its_own() -> None:
         test.run()
     assert titles == ["Look · Attention Atlas"]
     names = [entry.info.title for entry in pages.discover()]
-    assert len(names) > 40 and len(set(names)) == len(names), "a page is told by its title in tabs and bookmarks"
+    assert len(names) > 40 and len(set(names)) == len(names), (
+        "a page is told by its title in tabs and bookmarks"
+    )

@@ -20,14 +20,27 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 
 TEXT = "She has a white car."
-VARIANTS = {"none": {}, "bahdanau": {}, "luong-global": {"score": "general", "input_feeding": True}, "luong-local-p": {"score": "dot"}}
+VARIANTS = {
+    "none": {},
+    "bahdanau": {},
+    "luong-global": {"score": "general", "input_feeding": True},
+    "luong-local-p": {"score": "dot"},
+}
 
 
 def build(attention: str) -> Model:
     torch.manual_seed(3)
-    backend = byte_level_bpe([TEXT, "Ella tiene un auto blanco."] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = byte_level_bpe(
+        [TEXT, "Ella tiene un auto blanco."] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True
+    )
     family = families()["seq2seq"]
-    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, attention=attention, **VARIANTS[attention])
+    config = replace(
+        family.config.tiny(),
+        n_vocab=backend.get_vocab_size(),
+        n_ctx=61,
+        attention=attention,
+        **VARIANTS[attention],
+    )
     network = family.network(config)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
@@ -37,7 +50,9 @@ def build(attention: str) -> Model:
 @pytest.fixture(params=VARIANTS)
 def model(request, monkeypatch):
     made = build(request.param)
-    with Engine(opener={made.name: made}.__getitem__, listing=lambda: (Listing(made.name, True, "", "seq2seq"),)) as engine:
+    with Engine(
+        opener={made.name: made}.__getitem__, listing=lambda: (Listing(made.name, True, "", "seq2seq"),)
+    ) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield made
 
@@ -68,7 +83,11 @@ def test_the_picture_is_the_alignment_of_the_run_or_says_that_there_is_none(mode
     (packet,) = packets(test, "layout", "words")
     assert opened(packet)[0]["layout"] == "two" and opened(packet)[0]["keys"] == list(wanted.keys)
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted.weights[0, 0], atol=1e-6)
-    table = next(frame.value for frame in test.dataframe if "weight" in frame.value.columns and "exp(s − max)" in frame.value.columns)
+    table = next(
+        frame.value
+        for frame in test.dataframe
+        if "weight" in frame.value.columns and "exp(s − max)" in frame.value.columns
+    )
     assert ("Gaussian" in table.columns) == (model.name == "luong-local-p") and "q · k" not in table.columns
     page = packets(test)
     (cell,) = packets(test, "cell", "residue")

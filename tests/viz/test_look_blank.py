@@ -22,7 +22,9 @@ TEXT = "She has a [MASK] car."
 @pytest.fixture
 def model(monkeypatch):
     made = replace(build(), name="tiny-bert")
-    with Engine(opener={"tiny-bert": made}.__getitem__, listing=lambda: (Listing("tiny-bert", True, "", "bert"),)) as engine:
+    with Engine(
+        opener={"tiny-bert": made}.__getitem__, listing=lambda: (Listing("tiny-bert", True, "", "bert"),)
+    ) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield made
 
@@ -37,7 +39,11 @@ def look(**link: str) -> AppTest:
 
 
 def words(test: AppTest) -> dict:
-    return next(head for p in test.get("bidi_component") if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0]))
+    return next(
+        head
+        for p in test.get("bidi_component")
+        if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0])
+    )
 
 
 def blank(test: AppTest):
@@ -66,8 +72,13 @@ def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
     assert {"[CLS]", "[SEP]"} <= set(head["special"])
     run = model.run(TEXT)
     best = guesses(run, run.tokens.index("[MASK]"))
-    assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [literal(word) for word, _ in best]
-    assert [f"[{percent(chance)}]" in option.content for option, (_, chance) in zip(blank(test).proto.options, best, strict=True)] == [True] * len(best)
+    assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [
+        literal(word) for word, _ in best
+    ]
+    assert [
+        f"[{percent(chance)}]" in option.content
+        for option, (_, chance) in zip(blank(test).proto.options, best, strict=True)
+    ] == [True] * len(best)
 
 
 def test_choosing_a_guess_writes_it_into_the_sentence(model):
@@ -76,7 +87,10 @@ def test_choosing_a_guess_writes_it_into_the_sentence(model):
     word = guesses(run, run.tokens.index("[MASK]"))[1][0]
     blank(test).set_value(word).run()
     assert not test.exception
-    assert test.query_params["text"] in ([TEXT.replace("[MASK]", word.removeprefix("##"))], TEXT.replace("[MASK]", word.removeprefix("##")))
+    assert test.query_params["text"] in (
+        [TEXT.replace("[MASK]", word.removeprefix("##"))],
+        TEXT.replace("[MASK]", word.removeprefix("##")),
+    )
 
 
 def test_the_guesses_stay_so_that_another_can_be_tried_and_the_blank_comes_back(model):
@@ -101,7 +115,12 @@ def test_of_two_blanks_one_is_filled_and_the_other_is_guessed_with_it(model):
     blank(test).set_value(word).run()
     text = f"She {word.removeprefix('##')} a [MASK] car."
     first, second = [group for group in test.button_group if "blank" in group.label]
-    assert "blank 1 of 2" in first.label and first.value == word and "blank 2 of 2" in second.label and second.value is None
+    assert (
+        "blank 1 of 2" in first.label
+        and first.value == word
+        and "blank 2 of 2" in second.label
+        and second.value is None
+    )
     other = guesses(run := model.run(text), run.tokens.index("[MASK]"), 1)[0][0]
     assert test.text_input[0].value == text and second.options[0].startswith(literal(other))
 
@@ -111,15 +130,21 @@ def test_a_second_text_is_read_behind_the_first(model):
     assert words(test)["keys"][-5:] == ["It", "was", "tired", ".", "[SEP]"]
     chance = probabilities(model.run(TEXT, pair="It was tired.").next_sentence)[0]
     assert any(f"a probability of {percent(chance)}" in text.value for text in test.text)
-    assert "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code  # the fold is closed
+    assert (
+        "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code
+    )  # the fold is closed
 
 
 def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
     made = replace(build(masked_lm=False), name="body")
-    with Engine(opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)) as engine:
+    with Engine(
+        opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)
+    ) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         test = look(text=TEXT)
-        assert "[MASK]" in words(test)["keys"] and not [group for group in test.button_group if "blank" in group.label]
+        assert "[MASK]" in words(test)["keys"] and not [
+            group for group in test.button_group if "blank" in group.label
+        ]
 
 
 def test_the_sentence_with_nothing_in_it_is_said_and_kept(model):
@@ -142,5 +167,7 @@ def test_each_of_two_blanks_has_its_guesses(model):
     run = model.run("She [MASK] a [MASK] car.")
     groups = [group for group in look(text=text).button_group if "blank" in group.label]
     assert ["blank 1 of 2" in groups[0].label, "blank 2 of 2" in groups[1].label] == [True, True]
-    for group, row in zip(groups, [row for row, token in enumerate(run.tokens) if token == "[MASK]"], strict=True):
+    for group, row in zip(
+        groups, [row for row, token in enumerate(run.tokens) if token == "[MASK]"], strict=True
+    ):
         assert group.options[0].startswith(literal(guesses(run, row, 1)[0][0]))

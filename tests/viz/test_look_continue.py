@@ -28,7 +28,11 @@ def look(**link: str) -> AppTest:
 
 
 def after(test: AppTest) -> list[list[str]]:
-    (head,) = [head for p in test.get("bidi_component") if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0])]
+    (head,) = [
+        head
+        for p in test.get("bidi_component")
+        if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0])
+    ]
     return head["after"]
 
 
@@ -62,8 +66,11 @@ def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
     test, written = look(), steps(Greedy())
     test.session_state["look.words.False"] = {"write": {"at": [1], "id": "1"}}
     monkeypatch.setattr("viz.workspace.look.go_on.written", lambda key: 1)
-    script = AppTest.from_string("from viz.shell import subject\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
-                                 f"subject.shows(text={TEXT!r})\nc.write(st.session_state['steps'])", default_timeout=60)  # fmt: skip
+    script = AppTest.from_string(
+        "from viz.shell import subject\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
+        f"subject.shows(text={TEXT!r})\nc.write(st.session_state['steps'])",
+        default_timeout=60,
+    )
     script.session_state["steps"] = tuple(written)
     script.run()
     assert script.session_state["atlas.chosen"]["text"] == TEXT + written[0].token + written[1].token
@@ -72,7 +79,11 @@ def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
 def test_the_temperature_samples_and_goes_along_to_decode():
     test = look(**{"look.temperature": "1.5", "look.seed": "3"})
     drawn = steps(Sample(1.5, seed=3))
-    assert [word for word, _ in after(test)] == [step.token.strip() for step in drawn] != [step.token.strip() for step in steps(Greedy())]
+    assert (
+        [word for word, _ in after(test)]
+        == [step.token.strip() for step in drawn]
+        != [step.token.strip() for step in steps(Greedy())]
+    )
     for (_, said), step in zip(after(test), drawn, strict=True):
         assert said == percent(step.chosen.after)
     (link,) = [one.value for one in test.markdown if "in Decode" in one.value]
@@ -92,7 +103,19 @@ def test_other_models_do_not_go_on(model):
     assert after(test) == [] and not [group for group in test.pills if "Next token" in group.label]
 
 
-@pytest.mark.parametrize(("model", "chapter"), [("translator-en-es", "The Transformer"), ("bert-mini", "BERT"), ("gpt-mini", "GPT"), ("bahdanau-en-es", "Why attention")])
+@pytest.mark.parametrize(
+    ("model", "chapter"),
+    [
+        ("translator-en-es", "The Transformer"),
+        ("bert-mini", "BERT"),
+        ("gpt-mini", "GPT"),
+        ("bahdanau-en-es", "Why attention"),
+    ],
+)
 def test_the_course_opens_at_the_chapter_of_what_is_on_screen_with_its_sentence(model, chapter):
-    (link,) = [one.value for one in look(model=model, text="She has a car.").markdown if "Open the course" in one.value]
+    (link,) = [
+        one.value
+        for one in look(model=model, text="She has a car.").markdown
+        if "Open the course" in one.value
+    ]
     assert f"Open the course: {chapter}](" in link and "text=She+has+a+car." in link

@@ -32,11 +32,15 @@ def run() -> core.Run:
 
 
 def page(name: str, near: str = "yes", **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=60)
+    test = AppTest.from_string(
+        f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=60
+    )
     for key, value in link.items():
         test.query_params[key] = value
     if near:
-        test.session_state["look.cell"] = {"near": True}  # what the browser says when the arithmetic is in view
+        test.session_state["look.cell"] = {
+            "near": True
+        }  # what the browser says when the arithmetic is in view
     test.run()
     assert not test.exception
     return test
@@ -79,7 +83,11 @@ def test_all_heads_are_one_picture_on_one_scale(run):
     test = page("look", view="heads")
     (packet,) = named(test, "kinds", "size")
     header = opened(packet)[0]
-    assert header["size"] == [3, 8] and [len(row) for row in header["kind"]] == [8] * 3 and header["tokens"] == list(run.attention("cross", by="word", writing=True).weights.shape[2:])
+    assert (
+        header["size"] == [3, 8]
+        and [len(row) for row in header["kind"]] == [8] * 3
+        and header["tokens"] == list(run.attention("cross", by="word", writing=True).weights.shape[2:])
+    )
     measured = heads.survey(MODEL)["cross"]
     assert header["kinds"][header["kind"][1][5]] == measured.word(1, 5)
 
@@ -98,12 +106,20 @@ def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind):
 @pytest.mark.parametrize("kind", ["cross", "self", "causal"])
 def test_the_arithmetic_is_that_of_the_chosen_cell_and_the_source_that_of_its_tensor(run, kind):
     test = page("look", view="full", kind=kind, layer="2", head="3")
-    (heat,), (cell,), (code,) = named(test, "scale", "axis"), named(test, "cell", "residue"), named(test, "scope")
+    (heat,), (cell,), (code,) = (
+        named(test, "scale", "axis"),
+        named(test, "cell", "residue"),
+        named(test, "scope"),
+    )
     header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
     weights = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
     assert header["weight"] == pytest.approx(weights[query, key], abs=1e-6) and header["cell"][:2] == [2, 3]
     told = opened(code)[0]
-    assert told["selected"] == json.loads(carried(*packets(test))[told["card"]])["path"] == run.attention(kind).paths[2]
+    assert (
+        told["selected"]
+        == json.loads(carried(*packets(test))[told["card"]])["path"]
+        == run.attention(kind).paths[2]
+    )
     assert header["light"] is False and header["told"][0]["result"]
 
 
@@ -117,9 +133,15 @@ def test_nothing_is_calculated_while_nobody_sees_it(run, monkeypatch):
     (heat,), (cell,) = named(test, "scale", "axis"), named(test, "light")
     header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
     weights = run.attention("cross", by="word", writing=True).weights[2, 3]
-    assert header["light"] is True and header["cell"][:2] == [2, 3] and header["weight"] == pytest.approx(weights[query, key], abs=1e-6)
+    assert (
+        header["light"] is True
+        and header["cell"][:2] == [2, 3]
+        and header["weight"] == pytest.approx(weights[query, key], abs=1e-6)
+    )
     assert not {"lines", "told", "numbers"} & set(header) and not named(test, "scope")
-    assert {header["kit"], header["code"]} < set(header["needs"]) and len(header["needs"]) == 3, "no part but the code of the instrument and whose numbers it shows"
+    assert {header["kit"], header["code"]} < set(header["needs"]) and len(header["needs"]) == 3, (
+        "no part but the code of the instrument and whose numbers it shows"
+    )
 
 
 def test_the_browser_has_the_last_word_on_what_is_in_view():
@@ -133,7 +155,10 @@ def test_the_browser_has_the_last_word_on_what_is_in_view():
     assert other["light"] is False and other["of"] != after["of"], "in view at the last word: no second trip"
 
 
-@pytest.mark.parametrize(("how", "says"), [("mean", "no single head"), ("largest", "do not add up"), ("rollout", "picture of paths")])
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [("mean", "no single head"), ("largest", "do not add up"), ("rollout", "picture of paths")],
+)
 def test_heads_joined_are_those_of_the_core_and_come_with_a_word_of_care(run, how, says):
     test = page("look", view="full", kind="self", layer="1", **{"look.how": how})
     (packet,) = named(test, "scale", "axis")
@@ -161,10 +186,22 @@ def test_rollout_is_not_offered_between_two_texts():
 
 def test_a_sink_is_named_where_there_is_one_and_not_elsewhere():
     def cautioned(layer: int, head: int) -> str:
-        test = page("look", model="gpt-mini", view="full", layer=str(layer), head=str(head), text="The old man sat by the fire and told a story.")
+        test = page(
+            "look",
+            model="gpt-mini",
+            view="full",
+            layer=str(layer),
+            head=str(head),
+            text="The old man sat by the fire and told a story.",
+        )
         return "\n".join(caption.value for caption in test.caption)
 
-    pattern = core.open_model("gpt-mini").run("The old man sat by the fire and told a story.").attention("causal", by="word").weights
+    pattern = (
+        core.open_model("gpt-mini")
+        .run("The old man sat by the fire and told a story.")
+        .attention("causal", by="word")
+        .weights
+    )
     rest = pattern[:, :, 1:, 0].mean(-1)
     most, least = (np.unravel_index(int(place), rest.shape) for place in (rest.argmax(), rest.argmin()))
     assert rest[most] > 0.55 and rest[least] < 0.45
@@ -201,7 +238,9 @@ def test_compare_opens_with_two_different_heads_and_their_difference(run):
 
 
 def test_compare_of_a_head_with_itself_says_so():
-    test = page("compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"})
+    test = page(
+        "compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"}
+    )
     assert "one head beside itself" in said(test)
 
 
@@ -223,7 +262,9 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
     assert held is not None
     shipped = heads.survey(MODEL)
     for kind, measured in held.trained.items():
-        assert shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
+        assert (
+            shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
+        )
     monkeypatch.setattr(heads, "FILE", "none.json")
     here = heads.survey(MODEL)
     assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
@@ -232,9 +273,11 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
 
 
 def test_the_sentence_of_the_documents_gives_ten_lines_each_a_causal_row():
-    """"The FBI is chasing a criminal on the run .": one line a word, each shaded by what it looks back at."""
+    """ "The FBI is chasing a criminal on the run .": one line a word, each shaded by what it looks back at."""
     text = "The FBI is chasing a criminal on the run ."
-    test = page("look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.beside": "text"})
+    test = page(
+        "look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.beside": "text"}
+    )
     (packet,) = named(test, "direction", "mode")
     lines = opened(packet)[0]["queries"]["words"]
     assert lines == text.split() and len(lines) == 10
@@ -250,7 +293,10 @@ def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_s
     text = "The old man didn't know."
     test = page("look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.word": word})
     (cell,) = named(test, "cell", "residue")
-    header, said = opened(cell)[0], [caption.value for caption in test.caption if "pair of tokens" in caption.value]
+    header, said = (
+        opened(cell)[0],
+        [caption.value for caption in test.caption if "pair of tokens" in caption.value],
+    )
     run = core.open_model("gpt-mini").run(text)
     row = run.attention("causal", by="word").weights[3, 6, int(word)]
     pieces, key = (run.side.words[place].pieces for place in (int(word), int(row.argmax())))
@@ -266,7 +312,11 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     test = page("look", model="gpt-mini")
     test.text_input[0].set_value(text).run()
     (slider,) = [slider for slider in test.slider if "Shown from token" in slider.label]
-    assert f"{tokens:,} tokens" in slider.label and "512 at once" in slider.label and (slider.min, slider.max) == (0, tokens - 512)
+    assert (
+        f"{tokens:,} tokens" in slider.label
+        and "512 at once" in slider.label
+        and (slider.min, slider.max) == (0, tokens - 512)
+    )
     (packet,) = named(test, "layout", "words")
     assert opened(packet)[0]["keys"][0] == "word0"
     slider.set_value(tokens - 512).run()
@@ -276,18 +326,30 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     assert keys[-1] == "word399" and keys[0] != "word0" and text.endswith(" ".join(keys[1:]))
 
 
-@pytest.mark.parametrize(("model", "text", "told"), [
-    (MODEL, "ha ha ha ha", "translator-en-es does not find an end: it repeats “gran” "),
-    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” at rank "),
-    ("rnn-en-es", "Give me the black hat, not the white one.", "A telling error: rnn-en-es writes “Dame "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "text", "told"),
+    [
+        (MODEL, "ha ha ha ha", "translator-en-es does not find an end: it repeats “gran” "),
+        ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” at rank "),
+        (
+            "rnn-en-es",
+            "Give me the black hat, not the white one.",
+            "A telling error: rnn-en-es writes “Dame ",
+        ),
+    ],
+)
 def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, told: str):
     assert told in said(page("look", model=model, text=text))
 
 
-@pytest.mark.parametrize(("model", "link"), [
-    (MODEL, {"text": "The black cat is sleeping on the white bed."}), (MODEL, {"text": "cat", "target": "gato"}), ("bert-mini", {"text": "She is eating a green [MASK]."}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "link"),
+    [
+        (MODEL, {"text": "The black cat is sleeping on the white bed."}),
+        (MODEL, {"text": "cat", "target": "gato"}),
+        ("bert-mini", {"text": "She is eating a green [MASK]."}),
+    ],
+)
 def test_what_a_model_does_well_or_was_given_is_no_failure(model: str, link: dict[str, str]):
     here = said(page("look", model=model, **link))
     assert "telling error" not in here and "find an end" not in here
@@ -311,10 +373,19 @@ def test_a_telling_error_is_told_at_the_opening_sentence():
 
 def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
     for link in ({}, {"view": "full"}):
-        told = next(element.help for element in page("look", **link).markdown if element.value == ":gray[:small[Heads]]")
+        told = next(
+            element.help
+            for element in page("look", **link).markdown
+            if element.value == ":gray[:small[Heads]]"
+        )
         assert told.startswith(term("head").sentence) and "L3.H5" in told
         named = heads.habits(heads.survey(MODEL), core.open_model(MODEL).run(TEXT))
-        assert all(f"**{word}**: {TESTS[habit]}" in told for word in list(named.values())[:4] for habit in TESTS if WORDS[habit] == word)
+        assert all(
+            f"**{word}**: {TESTS[habit]}" in told
+            for word in list(named.values())[:4]
+            for habit in TESTS
+            if WORDS[habit] == word
+        )
 
 
 QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the street."
@@ -323,9 +394,15 @@ QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the str
 def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
     survey = heads.survey("gpt-mini")
     place = heads.Place("causal", *survey["causal"].best()["quotes"])
-    with_, without = (heads.habits(survey, core.open_model("gpt-mini").run(text, keep=[])) for text in (QUOTE, PLAIN))
+    with_, without = (
+        heads.habits(survey, core.open_model("gpt-mini").run(text, keep=[])) for text in (QUOTE, PLAIN)
+    )
     assert place in with_ and place not in without and without
-    offered = next(group for group in page("decode", model="gpt-mini", text=PLAIN).button_group if group.key == "decode.heads")
+    offered = next(
+        group
+        for group in page("decode", model="gpt-mini", text=PLAIN).button_group
+        if group.key == "decode.heads"
+    )
     assert not any("opening quote" in option.content for option in offered.proto.options)
 
 
@@ -334,4 +411,7 @@ def test_compare_opens_with_heads_whose_habits_have_an_occasion():
         for view in data.opening("gpt-mini", text):
             assert occurs(heads.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
     first = data.opening("gpt-mini", QUOTE)[0]
-    assert heads.survey("gpt-mini")["causal"].best(PLAIN) != heads.survey("gpt-mini")["causal"].best(QUOTE) and first
+    assert (
+        heads.survey("gpt-mini")["causal"].best(PLAIN) != heads.survey("gpt-mini")["causal"].best(QUOTE)
+        and first
+    )

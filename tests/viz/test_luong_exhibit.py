@@ -47,10 +47,15 @@ def only(tmp_path_factory) -> Iterator[None]:
     yield from _served(tmp_path_factory.mktemp("one"), maths.CONCAT)
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, text: str = TEXT, **link: str) -> AppTest:
+def page(
+    step: int = 1, *folds: str, guess: tuple[str, object] | None = None, text: str = TEXT, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return drawn("luong", {"text": text, SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered)
-
+    return drawn(
+        "luong",
+        {"text": text, SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
+        dict.fromkeys(folds, True) | answered,
+    )
 
 
 def asked(test: AppTest, name: str) -> tuple:
@@ -58,10 +63,16 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def matrix(test: AppTest) -> dict:
-    return next(h for h in (opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes) if "queries" in h)
+    return next(
+        h
+        for h in (opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes)
+        if "queries" in h
+    )
 
 
-@pytest.mark.parametrize(("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))])
+@pytest.mark.parametrize(
+    ("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))]
+)
 def test_every_step_shows_a_picture(every, step, guess):
     test = page(step, guess=guess if isinstance(guess, tuple) else None)
     assert matrix(test) if step < 3 else test.get("plotly_chart")
@@ -79,7 +90,9 @@ def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
     assert maths.CONCAT in matrix(page())["title"]
 
 
-@pytest.mark.parametrize(("score", "model"), [("concat", maths.CONCAT), ("general", maths.GENERAL), ("dot", maths.GENERAL)])
+@pytest.mark.parametrize(
+    ("score", "model"), [("concat", maths.CONCAT), ("general", maths.GENERAL), ("dot", maths.GENERAL)]
+)
 def test_dot_general_and_concat_can_be_chosen(every, score, model):
     """C021."""
     test, data = page(score=score), exhibit.compute(Params(TEXT, score))
@@ -112,14 +125,18 @@ def test_another_sentence_is_another_question(every):
         data = exhibit.compute(Params(text, "general"))
         n, m = data.weights.shape
         inside = np.abs(np.minimum(np.arange(n), m - 1)[:, None] - np.arange(m)) <= 2
-        assert asked(page(2, text=text, score="general"), "kept")[3] == round(float(data.weights[inside].sum() / n), 2)
+        assert asked(page(2, text=text, score="general"), "kept")[3] == round(
+            float(data.weights[inside].sum() / n), 2
+        )
         assert set(asked(page(1, text=text, score="general"), "global")[1]) == set(distinct(data.source))
 
 
 def test_curves_and_their_sum_with_sliders_for_centre_window_and_sigma(every):
     """C022."""
     hidden = page(3, score="concat", row="1", p="2.5", window="2", sigma="0.75")
-    assert not _array(json.loads(hidden.get("plotly_chart")[0].proto.spec)["data"][1]["y"]).any(), "no product before the guess"
+    assert not _array(json.loads(hidden.get("plotly_chart")[0].proto.spec)["data"][1]["y"]).any(), (
+        "no product before the guess"
+    )
     test = hidden.button(key=f"predict:{SLUG}total:commit").click().run()
     data = exhibit.compute(Params(TEXT, "concat"))
     wanted = luong.local(data.scores[1], 2.5, 2, 0.75)
@@ -130,7 +147,9 @@ def test_curves_and_their_sum_with_sliders_for_centre_window_and_sigma(every):
     assert f"The products sum to {wanted.total:.3f}" in said(test)
     assert {s.label[0] for s in test.slider} >= {"p", "D", "σ"}
     opening = luong.local(data.scores[1], steps.middle(Params(TEXT, "concat"), data, 1), 2)
-    assert asked(test, "total")[3] == round(opening.total, 2), "asked about the opening window, whatever the sliders say"
+    assert asked(test, "total")[3] == round(opening.total, 2), (
+        "asked about the opening window, whatever the sliders say"
+    )
 
 
 def _array(values) -> np.ndarray:
@@ -174,7 +193,18 @@ def test_odd_texts(every, text):
         assert not test.exception and "Something went wrong" not in said(test)
 
 
-@pytest.mark.parametrize("link", [{"row": "99"}, {"row": "x"}, {"p": "-3"}, {"sigma": "0"}, {"window": "1e9"}, {"score": "best"}, {"centre": "?"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"row": "99"},
+        {"row": "x"},
+        {"p": "-3"},
+        {"sigma": "0"},
+        {"window": "1e9"},
+        {"score": "best"},
+        {"centre": "?"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(every, link):
     for step in (1, 3):
         test = page(step, **link)

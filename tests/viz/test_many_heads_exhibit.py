@@ -20,7 +20,12 @@ DATA = exhibit.compute(Params(2, 4))
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str):
-    return drawn("many_heads", {f"many_heads.{name}": value for name, value in ({"b": "2", "n": "4"} | link).items()}, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+    return drawn(
+        "many_heads",
+        {f"many_heads.{name}": value for name, value in ({"b": "2", "n": "4"} | link).items()},
+        {f"fold:{name}": True for name in folded} | (state or {}),
+        guarded=True,
+    )
 
 
 def written(test: Any, place: int) -> list[str]:
@@ -40,13 +45,24 @@ def test_the_page_opens_with_a_question_and_covers_the_projection():
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 2
     covered = chart(test, 1)
-    assert all(set(cell) == {"x", "x2", "y", "y2", "colour"} and cell["colour"] == theme.HATCH for cell in covered[0]) and len(covered[0]) == 4 * 8 and "text" not in covered[-1][0]
-    np.testing.assert_allclose([float(text.replace("−", "-")) for text in written(test, 0)], DATA.way.x[0].ravel(), atol=0.051)
+    assert (
+        all(
+            set(cell) == {"x", "x2", "y", "y2", "colour"} and cell["colour"] == theme.HATCH
+            for cell in covered[0]
+        )
+        and len(covered[0]) == 4 * 8
+        and "text" not in covered[-1][0]
+    )
+    np.testing.assert_allclose(
+        [float(text.replace("−", "-")) for text in written(test, 0)], DATA.way.x[0].ravel(), atol=0.051
+    )
     assert "(2, 4, 2, 4)" not in said(test).replace("\u00a0", " ") and "sum over all 8" not in said(test)
     known = page(state=told("first", "All 8 numbers"))
     assert "Right." in said(known) and f"off by up to {DATA.chunk:.2f}" in said(known)
     revealed = chart(known, 1)
-    assert [name["text"] for name in revealed[2]] == ["head 1", "head 2"] and [line[0]["text"] for line in revealed[3:]] == ["project", "(2, 4, 8)", "to_q(x)"]
+    assert [name["text"] for name in revealed[2]] == ["head 1", "head 2"] and [
+        line[0]["text"] for line in revealed[3:]
+    ] == ["project", "(2, 4, 8)", "to_q(x)"]
     assert [cell["colour"] for cell in revealed[0][:8]] == [theme.HEADS[0]] * 4 + [theme.HEADS[1]] * 4
     wider = page(d="12", h="3", state=told("first", "Its own piece, 4 of 12"))
     assert "It is “All 12 numbers”" in said(wider)
@@ -57,8 +73,12 @@ def test_the_shape_stands_at_every_step():
     way = exhibit.compute(Params(3, 3, 6, 2)).way
     test = page(step="2", b="3", n="3", d="6", h="2")
     line = next(element.value for element in test.markdown if "→" in element.value).replace("\u00a0", " ")
-    assert [part.split("`")[1] for part in line.split(" → ")] == [str(stage.shape) for stage in lessons.stages(way)]
-    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(lessons.NAMES)
+    assert [part.split("`")[1] for part in line.split(" → ")] == [
+        str(stage.shape) for stage in lessons.stages(way)
+    ]
+    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(
+        lessons.NAMES
+    )
     assert f"All {way.q.size} numbers are still there" in said(test)
     words = written(test, 2)
     assert words == [word for _ in range(2) for word in WORDS[:3] for _ in range(3)]
@@ -69,8 +89,18 @@ def test_the_shape_stands_at_every_step():
 def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
     """C041."""
     test = page(d="8", h="3", step="2")
-    assert not test.exception and "8 numbers cannot be shared out among 3 heads" in said(test) and "take d = 6 or d = 9" in said(test)
-    assert [(box.label, box.value) for box in test.number_input] == [("Sentences, B", 2), ("Words, n", 4), ("Numbers a word, d", 8), ("Heads, h", 3), ("Draw", 0)]
+    assert (
+        not test.exception
+        and "8 numbers cannot be shared out among 3 heads" in said(test)
+        and "take d = 6 or d = 9" in said(test)
+    )
+    assert [(box.label, box.value) for box in test.number_input] == [
+        ("Sentences, B", 2),
+        ("Words, n", 4),
+        ("Numbers a word, d", 8),
+        ("Heads, h", 3),
+        ("Draw", 0),
+    ]
     test.number_input[2].set_value(9).run()
     assert "(2, 4, 3, 3)" in said(test).replace("\u00a0", " ") and "cannot be shared out" not in said(test)
 
@@ -86,7 +116,10 @@ def test_the_merge_without_the_swap():
     assert written(test, 2)[:8] == ["we"] * 8
     test.toggle[0].set_value(True).run()
     assert "Exactly: it is 8." in said(test)
-    assert f"Without the transpose 8 of 32 numbers are at the right index; after $W_{{O}}$ the output is off by up to {way.off:.2f}" in said(test)
+    assert (
+        f"Without the transpose 8 of 32 numbers are at the right index; after $W_{{O}}$ the output is off by up to {way.off:.2f}"
+        in said(test)
+    )
     assert written(test, 2)[:8] == ["we"] * 4 + ["saw"] * 4
     assert hues(test, 2)[:8] == [0] * 8
     test.toggle[0].set_value(False).run()
@@ -101,7 +134,9 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
     moved = lessons.changed(*(lessons.followed(lessons.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     assert "It is “Nothing, to the last bit”" in said(test) and "the others by 0." in said(test)
     bars = chart(test, 2)[0]
-    assert [bar["said"] for bar in bars] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[1:].max() == 0
+    assert [bar["said"] for bar in bars] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[
+        1:
+    ].max() == 0
     assert [bar["colour"] for bar in bars] == list(theme.HEADS[:4])
     first = written(test, 1)
     test.button(key="many_heads.redrawn.again").click().run()
@@ -111,12 +146,22 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
 
 def test_one_against_several():
     test = page(step="6", wanted="4")
-    assert [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
+    assert (
+        [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8
+        and "75" not in said(test)
+        and "have 288; with d = 512 both have 1,050,624" in said(test)
+    )
     test.slider(key="predict:many_heads.several").set_value(50.0)
     test.button(key="predict:many_heads.several:commit").click().run()
-    assert "It is 75 %" in said(test) and "One head loses 75 %, 4 heads 0 %" in said(test) and f"{percent(lessons.measured_loss(4, 1), 2)}" in said(test)
+    assert (
+        "It is 75 %" in said(test)
+        and "One head loses 75 %, 4 heads 0 %" in said(test)
+        and f"{percent(lessons.measured_loss(4, 1), 2)}" in said(test)
+    )
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
-    np.testing.assert_allclose([bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)])
+    np.testing.assert_allclose(
+        [bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)]
+    )
     other = page(step="6", d="16", wanted="2")
     other.slider(key="predict:many_heads.several").set_value(50.0)
     other.button(key="predict:many_heads.several:commit").click().run()
@@ -129,31 +174,69 @@ def test_the_numbers_of_a_row_stand_below_the_equation():
     assert "The second repeat of attention" in said(page("Many heads.documents", step="3"))
 
 
-@pytest.mark.parametrize("link", [{"b": "9", "n": "-1", "d": "x", "h": "99"}, {"step": "4", "forgot": "maybe"}, {"step": "6", "wanted": "5"}, {"step": "5", "redrawn": "1e9", "lot": "nan"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"b": "9", "n": "-1", "d": "x", "h": "99"},
+        {"step": "4", "forgot": "maybe"},
+        {"step": "6", "wanted": "5"},
+        {"step": "5", "redrawn": "1e9", "lot": "nan"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     test = page(**link)
     assert not test.exception and len(test.number_input) >= 5
 
 
 def test_the_smallest_and_the_largest_sizes():
-    every: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)), ({"b": "4", "n": "6", "d": "16", "h": "8"}, (2, 3, 5)))
+    every: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (
+        ({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)),
+        ({"b": "4", "n": "6", "d": "16", "h": "8"}, (2, 3, 5)),
+    )
     for link, steps_shown in every:
         for step in steps_shown:
             test = page(step=str(step), **link)
-            assert not test.exception and test.get("vega_lite_chart") and "nan" not in said(test).lower().split()
+            assert (
+                not test.exception and test.get("vega_lite_chart") and "nan" not in said(test).lower().split()
+            )
 
 
 def test_figures_as_data():
     shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)").to_dict()
-    assert [cell["text"] for cell in shown["data"]["values"]] == ["<b>", "x"] and shown["layer"][0]["encoding"]["y"]["axis"]["labelExpr"].startswith('["<i>"][')
-    stacked = head_grid(np.array([[[0]], [[1]]]), np.array([[["a"]], [["b"]]]), ["w"], title="t", shape="(1)", stacked=True, pixels=20).to_dict()
+    assert [cell["text"] for cell in shown["data"]["values"]] == ["<b>", "x"] and shown["layer"][0][
+        "encoding"
+    ]["y"]["axis"]["labelExpr"].startswith('["<i>"][')
+    stacked = head_grid(
+        np.array([[[0]], [[1]]]),
+        np.array([[["a"]], [["b"]]]),
+        ["w"],
+        title="t",
+        shape="(1)",
+        stacked=True,
+        pixels=20,
+    ).to_dict()
     (upper, lower), names = stacked["data"]["values"], stacked["layer"][2]["data"]["values"]
-    assert upper["y2"] + ABOVE * 20 == lower["y"] and [name["y"] for name in names] == [upper["y"], lower["y"]]
-    small = head_grid(np.array([[0, 1]]), np.array([["a", "b"]]), ["w"], title="t", shape="(1)", pixels=8).to_dict()
-    assert [layer["mark"]["type"] for layer in small["layer"]] == ["rect", "text", "text", "text"] and not small["layer"][0]["encoding"]["y"]["axis"]["labels"]  # no text in the cells
+    assert upper["y2"] + ABOVE * 20 == lower["y"] and [name["y"] for name in names] == [
+        upper["y"],
+        lower["y"],
+    ]
+    small = head_grid(
+        np.array([[0, 1]]), np.array([["a", "b"]]), ["w"], title="t", shape="(1)", pixels=8
+    ).to_dict()
+    assert [layer["mark"]["type"] for layer in small["layer"]] == [
+        "rect",
+        "text",
+        "text",
+        "text",
+    ] and not small["layer"][0]["encoding"]["y"]["axis"]["labels"]  # no text in the cells
     bars = per_head([0.5, -1.0], ["a", "b"], title="t", marks={-2.0: "half", 2.0: "double"}).to_dict()
-    assert bars["layer"][0]["encoding"]["x"]["scale"]["domain"] == [-2.8, 2.8] and bars["layer"][0]["encoding"]["x"]["axis"]["values"] == [-2.0, 2.0]
-    assert [(layer["transform"][0]["filter"], layer["mark"]["align"]) for layer in bars["layer"][2:]] == [("datum.value >= 0", "left"), ("datum.value < 0", "right")]
+    assert bars["layer"][0]["encoding"]["x"]["scale"]["domain"] == [-2.8, 2.8] and bars["layer"][0][
+        "encoding"
+    ]["x"]["axis"]["values"] == [-2.0, 2.0]
+    assert [(layer["transform"][0]["filter"], layer["mark"]["align"]) for layer in bars["layer"][2:]] == [
+        ("datum.value >= 0", "left"),
+        ("datum.value < 0", "right"),
+    ]
     with pytest.raises(ValueError, match="to one side only"):
         bar_pairs(np.array([[-0.1]]), ["a"], ["b"], "t")
     pairs = bar_pairs(np.array([[0.2, 0.05]]), ["a"], ["b", "c"], "t", least=0.1).to_dict()
@@ -170,14 +253,26 @@ def test_before_a_room_the_merge_has_three_grids_without_code():
     test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
     assert not test.exception and len(test.get("vega_lite_chart")) == 3
     assert not any(".transpose(" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
-    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == ["…", "softmax", "out", "transpose back", "flatten", "W_O"]
+    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == [
+        "…",
+        "softmax",
+        "out",
+        "transpose back",
+        "flatten",
+        "W_O",
+    ]
 
 
 def test_before_a_room_the_shapes_end_where_nothing_is_told_yet():
     test = drawn("many_heads", {"present": "1"}, {})
     assert shape_line(test).replace("\u00a0", " ") == "**x** `(1, 3, 8)` → ?"
     told_all = drawn("many_heads", {"present": "1"}, told("first", "All 8 numbers"))
-    assert [part.split("`")[0].strip("* ") for part in shape_line(told_all).split(" → ")] == ["x", "project", "view", "…"]
+    assert [part.split("`")[0].strip("* ") for part in shape_line(told_all).split(" → ")] == [
+        "x",
+        "project",
+        "view",
+        "…",
+    ]
 
 
 def shape_line(test: Any) -> str:

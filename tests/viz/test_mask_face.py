@@ -17,7 +17,9 @@ def test_presets_travel_as_runs() -> None:
     packet = mask_editor_packet(np.ones((4, 4)), "abcd", "abcd", presets=masks)
     assert packet.header["presets"] == ["causal", "<b>none</b>"]
     for i, mask in enumerate(masks.values()):
-        assert np.array_equal(unrun(packet.parts[packet.header[f"preset{i}"]], 16).reshape(4, 4), np.asarray(mask) > 0)
+        assert np.array_equal(
+            unrun(packet.parts[packet.header[f"preset{i}"]], 16).reshape(4, 4), np.asarray(mask) > 0
+        )
 
 
 def test_presets_of_another_size_are_refused() -> None:
@@ -28,7 +30,10 @@ def test_presets_of_another_size_are_refused() -> None:
 def test_a_preset_does_not_begin_a_new_edit() -> None:
     """The base is the mask that was handed in: an answer of the browser still fits when presets come or go."""
     start = np.tri(3, dtype=bool)
-    with_, without = (mask_editor_packet(start, "abc", "abc", presets=p).header["base"] for p in ({"all": np.ones((3, 3))}, None))
+    with_, without = (
+        mask_editor_packet(start, "abc", "abc", presets=p).header["base"]
+        for p in ({"all": np.ones((3, 3))}, None)
+    )
     assert with_ == without == fingerprint(start)
     answer = {"base": with_, "runs": base64.b64encode(runs(~start)).decode()}
     assert np.array_equal(edited(answer, start, with_), ~start)

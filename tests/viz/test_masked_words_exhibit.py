@@ -30,9 +30,13 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
+    names = {
+        name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()
+    }
     return drawn("masked_words", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
 
 
@@ -50,12 +54,18 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     found = blanks.guess(bert(), text, params)
     before = page(word="1")
     assert not before.exception and before.title[0].value == "Masked words"
-    assert asked(before, "blank")[2] == found.best[0][0] and {bar["said"] for bar in chart(before, 1)[0]} == {"?"}
+    assert asked(before, "blank")[2] == found.best[0][0] and {bar["said"] for bar in chart(before, 1)[0]} == {
+        "?"
+    }
     told = page(word="1", guess=("blank", found.best[0][0]))
     assert "Right." in said(told) and f"gets {percent(found.wanted)}" in said(told)
-    np.testing.assert_allclose([bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5)
+    np.testing.assert_allclose(
+        [bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5
+    )
     other = Params(text=TEXT, word=3)
-    assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(page(word="3", guess=("blank", found.best[0][0])))
+    assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(
+        page(word="3", guess=("blank", found.best[0][0]))
+    )
 
 
 def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
@@ -71,7 +81,9 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
     chance = hidden_words.at(bert(), one.read[None], [at])[0]
-    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"predicted with {percent(chance[text.ids[at]])}" in said(test)
+    assert rows["bert-mini"][0] == token(
+        int(chance.argmax())
+    ) and f"predicted with {percent(chance[text.ids[at]])}" in said(test)
     assert not (text.special & (one.labels >= 0)).any()
     same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
     assert token_rows(same)["reads"] == rows["reads"] != token_rows(other)["reads"]
@@ -92,7 +104,11 @@ def test_many_draws_are_counted_within_their_range():
     np.testing.assert_array_equal(counts, found.chosen)
     assert counts[0] == counts[-1] == 0 and covers(before, 1) == 1 and not lanes(before, 1)
     np.testing.assert_array_equal(lanes(told, 1)[0], found.fates)
-    assert f"[MASK] {found.fates[0]:,} (expected {found.fates_expected[0]:,.0f} ± {3 * found.fates_deviation[0]:,.0f})" in said(told) and "expected" not in said(before)
+    assert (
+        f"[MASK] {found.fates[0]:,} (expected {found.fates_expected[0]:,.0f} ± {3 * found.fates_deviation[0]:,.0f})"
+        in said(told)
+        and "expected" not in said(before)
+    )
     assert asked(before, "count")[3] == 1200 and asked(page(3, masked="0.5", share="0.2"), "count")[3] == 1000
     assert "150 become a random word, 150 stay" in said(told)
 
@@ -103,16 +119,30 @@ def test_left_right_and_both():
     _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
     best = max(found, key=lambda name: found[name].wanted)
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
-    assert asked(before, "sides")[2] == best and "Right." in said(told) and covers(before) == 1 and not lanes(before)
+    assert (
+        asked(before, "sides")[2] == best
+        and "Right." in said(told)
+        and covers(before) == 1
+        and not lanes(before)
+    )
     np.testing.assert_allclose(lanes(told)[0], [100 * said.wanted for said in found.values()], atol=0.06)
-    assert f"both {percent(found['both'].wanted, 2)}" in said(told) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
+    assert f"both {percent(found['both'].wanted, 2)}" in said(
+        told
+    ) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
 
 
 def test_both_sides_against_the_left_on_every_word():
     text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)
     both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
-    left = np.array([chance for chance, _ in hidden_words.from_the_left(core.serving.engine.default().open("gpt-mini"), text, places)])
+    left = np.array(
+        [
+            chance
+            for chance, _ in hidden_words.from_the_left(
+                core.serving.engine.default().open("gpt-mini"), text, places
+            )
+        ]
+    )
     wins = int((both > left).sum()), int((left > both).sum())
     before = page(5)
     answer = asked(before, "who")[2]
@@ -120,26 +150,45 @@ def test_both_sides_against_the_left_on_every_word():
     assert answer == blanks.WHO[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
     np.testing.assert_allclose(lanes(told)[0], 100 * both, atol=0.06)
     np.testing.assert_allclose(lanes(told)[1], 100 * left, atol=0.06)
-    assert f"Both sides win at {wins[0]} of {len(places)} words, the left at {wins[1]}" in said(told) and "sides win" not in said(before)
+    assert f"Both sides win at {wins[0]} of {len(places)} words, the left at {wins[1]}" in said(
+        told
+    ) and "sides win" not in said(before)
 
 
 def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     """C093."""
     test = page(6)
-    assert "256 × 512 = 131,072 tokens a step. 1,000,000 steps over 3.3 billion words: 39.7 epochs." in said(test)
+    assert "256 × 512 = 131,072 tokens a step. 1,000,000 steps over 3.3 billion words: 39.7 epochs." in said(
+        test
+    )
     assert "5·10⁻⁵ at step 5,000, 1·10⁻⁴ at 10,000, 5·10⁻⁵ at 505,000, 0 at 1,000,000" in said(test)
     assert plain(figure(test)["data"][0]["y"]).max() == 1e-4 and plain(figure(test)["data"][0]["y"])[-1] == 0
     own = plain(figure(test, 1)["data"][0]["y"])
     assert own.max() == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
     less = page(6, length="128", steps="500000", warm_up="100000")
-    assert f"256 × 128 = 32,768 tokens a step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs." in said(less)
+    assert (
+        f"256 × 128 = 32,768 tokens a step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs."
+        in said(less)
+    )
     recipe.record.cache_clear()
 
 
 @pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 60])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
     for step in (1, 5) if text else (2, 4):
-        test = page(step, text=text, guarded=True, word="99", draw="-1", share="x", masked="7", redrawn="1", draws="3", warm_up="x", length="1")
+        test = page(
+            step,
+            text=text,
+            guarded=True,
+            word="99",
+            draw="-1",
+            share="x",
+            masked="7",
+            redrawn="1",
+            draws="3",
+            warm_up="x",
+            length="1",
+        )
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 1, "the text can be mended"
     assert exhibit.thumbnail().startswith("<svg")

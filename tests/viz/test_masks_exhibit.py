@@ -62,7 +62,9 @@ def _engine() -> Iterator[Engine]:
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
     """The editor, the page's last step, with a link's values, some folds open."""
     link = {"step": str(len(exhibit.LESSON.steps))} | link
-    test = AppTest.from_string("from viz.course.self_attention.masks import exhibit as e\ne.LESSON.page()", default_timeout=60)
+    test = AppTest.from_string(
+        "from viz.course.self_attention.masks import exhibit as e\ne.LESSON.page()", default_timeout=60
+    )
     for name, value in link.items():
         test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value
     for name in folded:
@@ -73,7 +75,9 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+    return "\n".join(
+        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
+    ).replace("\\", "")
 
 
 def packets(test: AppTest) -> dict[str, dict]:
@@ -146,7 +150,8 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
     assert {"Scores, before the mask", "Mask", "Pattern, after softmax"} <= set(shown)
     assert all(shown[title]["queries"] == ["I", "am", "a", "student", "."] for title in shown if title)
     assert (
-        shown["Scores, before the mask"]["scale"] == "score" and shown["Pattern, after softmax"]["scale"] == "pattern"
+        shown["Scores, before the mask"]["scale"] == "score"
+        and shown["Pattern, after softmax"]["scale"] == "pattern"
     )
     assert any("may attend to" in text.value for text in test.text)
 
@@ -220,7 +225,13 @@ def test_a_fold_tells_what_belongs_in_it():
     test = page(*every, text="I am a student.", kind="strict")
     assert not test.exception
     told = said(test)
-    for phrase in ("Largest leak", "The row of", "1.000, 0.899, 0.082, 0.005", "E48", "Rows with nothing allowed: 1"):
+    for phrase in (
+        "Largest leak",
+        "The row of",
+        "1.000, 0.899, 0.082, 0.005",
+        "E48",
+        "Rows with nothing allowed: 1",
+    ):
         assert phrase in told, phrase
     assert len(test.table) == 1 and test.table[0].value.index[-1] == "sum"
 
@@ -238,7 +249,9 @@ def test_a_finite_number_leaks():
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
     assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
     curves = chart(test)[0]
-    assert list(dict.fromkeys(point["name"] for point in curves)) == [f"{when} dividing by √{data.d_head}" for when in ("before", "after")]
+    assert list(dict.fromkeys(point["name"] for point in curves)) == [
+        f"{when} dividing by √{data.d_head}" for when in ("before", "after")
+    ]
 
 
 def test_a_batch_of_two_sentences_shows_every_mask():
@@ -278,9 +291,16 @@ def test_no_text_breaks_the_link(text, n):
 
 
 def test_the_leak_curves_as_data():
-    figure = leak(np.array([-1.0, -100.0]), {"a <b>": np.array([0.5, 0.1]), "c": np.array([0.2, 0.0])}, marked=-10)
+    figure = leak(
+        np.array([-1.0, -100.0]), {"a <b>": np.array([0.5, 0.1]), "c": np.array([0.2, 0.0])}, marked=-10
+    )
     curves, _, chosen = layers(figure)
-    assert [(point["name"], point["leak"]) for point in curves] == [("a <b>", 0.5), ("a <b>", 0.1), ("c", 0.2), ("c", 0.0)] and chosen == [{"size": 10.0}]
+    assert [(point["name"], point["leak"]) for point in curves] == [
+        ("a <b>", 0.5),
+        ("a <b>", 0.1),
+        ("c", 0.2),
+        ("c", 0.0),
+    ] and chosen == [{"size": 10.0}]
     across = figure.to_dict()["layer"][0]["encoding"]["x"]
     assert across["scale"]["type"] == "log" and across["axis"]["values"] == [1, 10, 100]
     with pytest.raises(ValueError, match="negative"):

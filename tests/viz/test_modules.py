@@ -23,7 +23,7 @@ BROWSER = (
     "Map NaN Number Object Promise RangeError ResizeObserver Set String TextDecoder TextEncoder URL Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap"
 )
 TOKEN = re.compile(
-    r'''//.*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|(?<=[(,=:!?&|;\s])/(?![/*= ])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*|`|\$\{|[{}]|[^`${}"/]+|.'''
+    r"""//.*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|(?<=[(,=:!?&|;\s])/(?![/*= ])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*|`|\$\{|[{}]|[^`${}"/]+|."""
 )
 
 
@@ -45,7 +45,11 @@ def bare(path: Path) -> str:
             inside.pop()
             out.append("}")
         else:
-            out.append(token if not token.startswith(("//", "/*", '"')) and not (token[0] == "/" and len(token) > 1) else '""')
+            out.append(
+                token
+                if not token.startswith(("//", "/*", '"')) and not (token[0] == "/" and len(token) > 1)
+                else '""'
+            )
     return "".join(out)
 
 
@@ -62,10 +66,23 @@ def bound(text: str) -> set[str]:
             start = opened.pop()
             assert pairs[text[start]] == sign
             starts[at], ends[start] = start, at
-    lists = [text[starts[found.start()] : found.start()] for found in re.finditer(r"\) =>|[}\]] (?:=|of) ", text)]
-    lists += [text[found.end() : ends[found.end() - 1]] for found in re.finditer(r"function\*? ?\w*\(|catch \(|^  (?:get )?\w+\((?=.*\{)", text, re.MULTILINE)]
-    plain = re.findall(r"(?<![\w.])(\w+) (?:=|=>|of) |(?:function\*?|class|let) (\w+)|^\s+(?:get )?(\w+)\(.*\{|[{,] (\w+)\([^()]*\) \{", text, re.MULTILINE)
-    return {name for words in (*lists, *(" ".join(found) for found in plain)) for name in re.findall(r"\w+", words)}
+    lists = [
+        text[starts[found.start()] : found.start()] for found in re.finditer(r"\) =>|[}\]] (?:=|of) ", text)
+    ]
+    lists += [
+        text[found.end() : ends[found.end() - 1]]
+        for found in re.finditer(r"function\*? ?\w*\(|catch \(|^  (?:get )?\w+\((?=.*\{)", text, re.MULTILINE)
+    ]
+    plain = re.findall(
+        r"(?<![\w.])(\w+) (?:=|=>|of) |(?:function\*?|class|let) (\w+)|^\s+(?:get )?(\w+)\(.*\{|[{,] (\w+)\([^()]*\) \{",
+        text,
+        re.MULTILINE,
+    )
+    return {
+        name
+        for words in (*lists, *(" ".join(found) for found in plain))
+        for name in re.findall(r"\w+", words)
+    }
 
 
 def imported(path: Path) -> list[tuple[Path, str, str]]:
@@ -87,22 +104,38 @@ def test_every_module_is_needed_and_none_imports_itself() -> None:
 @pytest.mark.parametrize("path", FILES, ids=short)
 def test_imports_name_exports_that_exist_and_are_used(path: Path) -> None:
     text = bare(path)
-    assert [f"{name} of {short(file)}" for file, name, _ in imported(path) if name not in read(file).exports] == []
-    assert [name for _, _, name in imported(path) if not re.search(rf"(?<![\w.$]){name}\b|\.\.\.{name}\b", text)] == []
+    assert [
+        f"{name} of {short(file)}" for file, name, _ in imported(path) if name not in read(file).exports
+    ] == []
+    assert [
+        name for _, _, name in imported(path) if not re.search(rf"(?<![\w.$]){name}\b|\.\.\.{name}\b", text)
+    ] == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=short)
 def test_a_name_is_given_once(path: Path) -> None:
     """A second `function same()`, and nothing is drawn."""
-    names = [*re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", read(path).body, re.MULTILINE), *(name for _, _, name in imported(path))]
+    names = [
+        *re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", read(path).body, re.MULTILINE),
+        *(name for _, _, name in imported(path)),
+    ]
     assert names and [name for name, times in Counter(names).items() if times > 1] == []
 
 
 def test_every_export_is_imported_somewhere() -> None:
     taken = {(file, name) for path in FILES for file, name, _ in imported(path)}
     taken |= {(path, name) for path in ENTRIES for name in ASKED} | {(HOME / "kit/page/begin.js", "starter")}
-    assert [f"{name} of {short(path)}" for path in FILES for name in read(path).exports if (path, name) not in taken] == []
-    assert [short(path) for path in FILES if re.search(r"^export const \w+ = [^({\[\n]*, \w+ = ", path.read_text("utf-8"), re.MULTILINE)] == []  # one name a line
+    assert [
+        f"{name} of {short(path)}"
+        for path in FILES
+        for name in read(path).exports
+        if (path, name) not in taken
+    ] == []
+    assert [
+        short(path)
+        for path in FILES
+        if re.search(r"^export const \w+ = [^({\[\n]*, \w+ = ", path.read_text("utf-8"), re.MULTILINE)
+    ] == []  # one name a line
     assert all({"build", "accept"} <= {*read(path).exports} for path in ENTRIES)
 
 
@@ -110,8 +143,13 @@ def test_every_export_is_imported_somewhere() -> None:
 def test_what_is_called_is_imported_or_of_this_module_or_of_the_browser(path: Path) -> None:
     """By regular expressions: functions that are called and names in capitals, whatever their scope here."""
     text = bare(path)
-    used = set(re.findall(r"(?:(?<![\w.$])|(?<=\.\.\.))([A-Za-z]\w*)\(", text)) | set(re.findall(r"(?<![\w.$])([A-Z][A-Z_]{2,})\b(?!:)", text))
-    assert used - bound(text) - {name for _, _, name in imported(path)} - {*KEYWORDS.split(), *BROWSER.split()} == set()
+    used = set(re.findall(r"(?:(?<![\w.$])|(?<=\.\.\.))([A-Za-z]\w*)\(", text)) | set(
+        re.findall(r"(?<![\w.$])([A-Z][A-Z_]{2,})\b(?!:)", text)
+    )
+    assert (
+        used - bound(text) - {name for _, _, name in imported(path)} - {*KEYWORDS.split(), *BROWSER.split()}
+        == set()
+    )
 
 
 def write(folder: Path, **modules: str) -> None:
@@ -120,7 +158,11 @@ def write(folder: Path, **modules: str) -> None:
 
 
 def test_a_module_stands_behind_what_it_imports_and_keeps_its_names(tmp_path: Path) -> None:
-    write(tmp_path, a='import { one as two } from "./b.js";\n\nconst own = 1;\nexport const all = own + two;\n', b="const own = 2;\nexport function one() { return own; }\n")
+    write(
+        tmp_path,
+        a='import { one as two } from "./b.js";\n\nconst own = 1;\nexport const all = own + two;\n',
+        b="const own = 2;\nexport function one() { return own; }\n",
+    )
     assert joined(follow(tmp_path / "a.js"), tmp_path) == (
         "const b = (() => {\nconst own = 2;\nfunction one() { return own; }\nreturn { one };\n})();\n"
         "const a = (({ one: two }) => {\n\nconst own = 1;\nconst all = own + two;\nreturn { all };\n})(b);\n"
@@ -128,7 +170,13 @@ def test_a_module_stands_behind_what_it_imports_and_keeps_its_names(tmp_path: Pa
 
 
 def test_a_circle_and_an_import_of_another_kind_are_told_by_name(tmp_path: Path) -> None:
-    write(tmp_path, a='import { b } from "./b.js";\n', b='import { c } from "./c.js";\nexport const b = c;\n', c='import { b } from "./b.js";\nexport const c = b;\n', d='import * as a from "./a.js";\n')
+    write(
+        tmp_path,
+        a='import { b } from "./b.js";\n',
+        b='import { c } from "./c.js";\nexport const b = c;\n',
+        c='import { b } from "./b.js";\nexport const c = b;\n',
+        d='import * as a from "./a.js";\n',
+    )
     with pytest.raises(ValueError, match=r"circle: \S+/b\.js -> \S+/c\.js -> \S+/b\.js$"):
         follow(tmp_path / "a.js")
     with pytest.raises(ValueError, match=r"d\.js: this line cannot be joined: import \* as a"):

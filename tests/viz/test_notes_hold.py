@@ -42,12 +42,17 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
             lines = full.care(shown, row, "one")
             wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
             name = f"“{literal(visible(attention.queries[row]))}”"
-            assert lines == [full.CARE[kind_of].format(share=percent(share), query=name) for kind_of, share in wanted.items()]
+            assert lines == [
+                full.CARE[kind_of].format(share=percent(share), query=name)
+                for kind_of, share in wanted.items()
+            ]
             seen |= wanted.keys()
     assert {"even", "itself"} <= seen
 
 
-def called_for(weights: np.ndarray, allowed: np.ndarray, keys: tuple[str, ...], row: int) -> Iterator[tuple[str, float]]:
+def called_for(
+    weights: np.ndarray, allowed: np.ndarray, keys: tuple[str, ...], row: int
+) -> Iterator[tuple[str, float]]:
     """The reasons for care by their definitions."""
     free = weights[allowed.sum(1) > 1]
     marks = [place for place, key in enumerate(keys) if place and key in chooser.MARKS[1:]]
@@ -80,7 +85,11 @@ def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def differing(found: data.Compared) -> list[int]:
     """Rows whose words are not the same in both panes."""
-    return [place for place, slot in enumerate(found.rows) if not all(slot) or found.word("queries", place, 0) != found.word("queries", place, 1)]
+    return [
+        place
+        for place, slot in enumerate(found.rows)
+        if not all(slot) or found.word("queries", place, 0) != found.word("queries", place, 1)
+    ]
 
 
 def before(found: data.Compared) -> np.ndarray:
@@ -95,12 +104,26 @@ def _recurrent(pane: data.Pane) -> bool:
 
 PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     "Tired or wide?": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
-    "One word changed": lambda found, rows: np.abs(np.subtract(*(w[: differing(found)[0]] for w in found.weights))).max() == 0 and rows.max() > 0.01,
-    "One word changed, both ways": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
-    "With and without recurrence": lambda found, rows: [_recurrent(pane) for pane in found.panes] == [False, True],
-    "Encoder and decoder": lambda found, rows: bool(found.panes[0].allowed.all()) and bool((found.panes[1].allowed == np.tri(len(found.panes[1].allowed), dtype=bool)).all()),
-    "A head switched off": lambda found, rows: 0 < (rows > 0.01).sum() < len(rows) and found.panes[1].view.layer > 2,
-    "Late and early in training": lambda found, rows: rows.mean() > 0.01 and found.panes[1].view.model.endswith(" at step 437"),
+    "One word changed": lambda found, rows: (
+        np.abs(np.subtract(*(w[: differing(found)[0]] for w in found.weights))).max() == 0
+        and rows.max() > 0.01
+    ),
+    "One word changed, both ways": lambda found, rows: (
+        before(found).max() > 0.01 and (before(found) > 0).all()
+    ),
+    "With and without recurrence": lambda found, rows: (
+        [_recurrent(pane) for pane in found.panes] == [False, True]
+    ),
+    "Encoder and decoder": lambda found, rows: (
+        bool(found.panes[0].allowed.all())
+        and bool((found.panes[1].allowed == np.tri(len(found.panes[1].allowed), dtype=bool)).all())
+    ),
+    "A head switched off": lambda found, rows: (
+        0 < (rows > 0.01).sum() < len(rows) and found.panes[1].view.layer > 2
+    ),
+    "Late and early in training": lambda found, rows: (
+        rows.mean() > 0.01 and found.panes[1].view.model.endswith(" at step 437")
+    ),
     "Two strategies": lambda found, rows: found.panes[0].run.side.text != found.panes[1].run.side.text,
 }
 """What the line beside each ready-made pair says, as a condition on its rows."""
@@ -115,14 +138,23 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
     said = compare_pair.sentence(found, measured, measured.order[0])
-    looks = ", ".join(f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
-    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)")
+    looks = ", ".join(
+        f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”"
+        for pane, w in enumerate((a, b))
+    )
+    assert said.startswith(
+        f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)"
+    )
     assert f"is {rows.mean():.2f} bits" in said
     for line in compare_pair.notes(found, measured):
         if "the two patterns are the same" in line:
             assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
         elif "reads the whole text" in line:
-            assert float(line.rpartition("by up to ")[2].split(",")[0]) == round(float(np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max()), 2) > 0
+            assert (
+                float(line.rpartition("by up to ")[2].split(",")[0])
+                == round(float(np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max()), 2)
+                > 0
+            )
         else:
             assert line.startswith(("Opposite each other", "Without a counterpart"))
 
@@ -130,8 +162,17 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
 def test_a_changed_head_is_not_said_to_be_the_same_before_another_word():
     """Rows are equal before a difference only where the same model reads them: a head that was switched off is another model."""
     off = "zero:layer.0.self_attn.heads:1"
-    found = compare.compute(compare.Params(views=(View(GPT, "The dog ran home.", "causal", 3, 2), View(GPT, "The dog ran away.", "causal", 3, 2, edits=off))))
-    assert before(found).max() > 0.001 and not [line for line in compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line]
+    found = compare.compute(
+        compare.Params(
+            views=(
+                View(GPT, "The dog ran home.", "causal", 3, 2),
+                View(GPT, "The dog ran away.", "causal", 3, 2, edits=off),
+            )
+        )
+    )
+    assert before(found).max() > 0.001 and not [
+        line for line in compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line
+    ]
 
 
 # ---- What if
@@ -144,7 +185,10 @@ def edited(model: str) -> Iterator[tuple[str, str]]:
     for kind in reader.spec.kinds_of(reader.config):
         for layer in (0, kind.n_layers(reader.config) - 1):
             where = kind.path(layer, "heads")
-            yield from ((OPENING[model], to_text([edit])) for edit in (ZeroHead(where, 1), ScaleHead(where, 1, 1.0), ScaleHead(where, 0, 4.0)))
+            yield from (
+                (OPENING[model], to_text([edit]))
+                for edit in (ZeroHead(where, 1), ScaleHead(where, 1, 1.0), ScaleHead(where, 0, 4.0))
+            )
 
 
 @cache
@@ -152,22 +196,37 @@ def _unchanged(model: str, text: str) -> Run:
     return plain(model, text)
 
 
-@pytest.mark.parametrize(("model", "text", "raw"), [(model, *each) for model in OPENING for each in edited(model)] + [(GPT, what_if.TEXT, what_if.OFF)])
+@pytest.mark.parametrize(
+    ("model", "text", "raw"),
+    [(model, *each) for model in OPENING for each in edited(model)] + [(GPT, what_if.TEXT, what_if.OFF)],
+)
 def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     change = what_if.compute(what_if.Params(model, text, raw))
     outcome = changes.outcome(change)
     said = words.sentence(change, outcome, what_if_views.moved(change))
     one, reader = _unchanged(model, text), core.open_model(model)
-    other = reader.run(text, target=one.target_text, edits=change.edits) if one.source else reader.run(text, edits=change.edits)
-    looks = {kind: (apart(one.attention(kind).weights, other.attention(kind).weights)).mean(-1) for kind in one.kinds}
-    moved = {kind: np.any(one.attention(kind).weights != other.attention(kind).weights, axis=(-1, -2)) for kind in one.kinds}
+    other = (
+        reader.run(text, target=one.target_text, edits=change.edits)
+        if one.source
+        else reader.run(text, edits=change.edits)
+    )
+    looks = {
+        kind: (apart(one.attention(kind).weights, other.attention(kind).weights)).mean(-1)
+        for kind in one.kinds
+    }
+    moved = {
+        kind: np.any(one.attention(kind).weights != other.attention(kind).weights, axis=(-1, -2))
+        for kind in one.kinds
+    }
     if any(table.any() for table in moved.values()):
         kind = max(looks, key=lambda name: looks[name].max())
         layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
         assert f"L{layer}.H{head} the most (JS divergence {looks[kind].max():.3f} bits, maximum 1)" in said
     else:
         assert "No head looks elsewhere" in said
-        last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(change.kind.n_layers(reader.config) - 1, "heads")
+        last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(
+            change.kind.n_layers(reader.config) - 1, "heads"
+        )
         assert ("no head reads what this one writes" in said) == last
     if one.source is not None:
         *_, written = decode(reader, text, Greedy(), max_new_tokens=60, edits=change.edits)
@@ -183,7 +242,9 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     was, now = int(a.argmax()), int(b.argmax())
     verb = "stays" if percent(a[was]) == percent(b[was]) else "falls" if b[was] < a[was] else "rises"
     assert f"word “{word(model, was)}” {verb} " in said and percent(b[was]) in said
-    assert ("still the first" in said) == (was == now) and (was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said)
+    assert ("still the first" in said) == (was == now) and (
+        was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said
+    )
 
 
 def test_every_ready_made_pair_has_its_condition():
@@ -200,7 +261,14 @@ def test_decode_tells_a_ready_made_sentence_that_came_out_wrong_when_it_has_ende
     right = next(row.wanted for row in texts("presets") if row.text == text)
 
     def said(n: int) -> str:
-        return pictures.sentence(SimpleNamespace(model=core.open_model(model), steps=steps[:n], last=steps[n - 1], window=SimpleNamespace(text=text)))
+        return pictures.sentence(
+            SimpleNamespace(
+                model=core.open_model(model),
+                steps=steps[:n],
+                last=steps[n - 1],
+                window=SimpleNamespace(text=text),
+            )
+        )
 
     wrong = f"A telling error: {model} writes “{steps[-1].text}”; right is “{right[0]}”."
     assert (wrong in said(len(steps))) == (steps[-1].text not in right) and "A telling error" not in said(3)

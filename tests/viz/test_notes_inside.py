@@ -47,7 +47,9 @@ def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
         said = importance_heads._sentence(filled, run, swept, place)
         effect = swept.effects[place]
         further = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
-        assert ("no other head" in said) == (further == 0 and effect != 0) and (not further or f"{further} of {effects.size} heads" in said)
+        assert ("no other head" in said) == (further == 0 and effect != 0) and (
+            not further or f"{further} of {effects.size} heads" in said
+        )
         a, b = (float(np.exp(swept.before + each)) for each in (0, effect))
         assert percent(b) in said and (percent(a) == percent(b) or ("falls" in said) == (b < a))
 
@@ -57,27 +59,67 @@ def test_a_word_is_said_to_cost_most_only_where_one_costs(drops: list[float]):
     worth = np.maximum(drops, 0)
     found = {"attention": np.array([0.5, 0.3, 0.2]), words.TAKEN: worth / (worth.sum() or 1)}
     said = words._sentence(found, ["a", "b", "c"], np.array(drops))
-    assert ("“b” costs most (1.50 nats)" in said) == (max(drops) > 0) and ("none of the words costs anything" in said) == (max(drops) <= 0)
+    assert ("“b” costs most (1.50 nats)" in said) == (max(drops) > 0) and (
+        "none of the words costs anything" in said
+    ) == (max(drops) <= 0)
 
 
-@pytest.mark.parametrize(("model", "clean", "other"), [(model, *each) for model, kind in ((GPT, "causal"), (READER, "cross"), (FILLER, "self")) for each in patch.PAIRS[kind]])
+@pytest.mark.parametrize(
+    ("model", "clean", "other"),
+    [
+        (model, *each)
+        for model, kind in ((GPT, "causal"), (READER, "cross"), (FILLER, "self"))
+        for each in patch.PAIRS[kind]
+    ],
+)
 def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, other: str):
     reader, one = core.open_model(model), plain(model, clean, keep=KEEP)
-    two = reader.run(other, keep=KEEP) if one.source is None else reader.run(other, target=one.target_text, keep=KEEP)
+    two = (
+        reader.run(other, keep=KEEP)
+        if one.source is None
+        else reader.run(other, target=one.target_text, keep=KEEP)
+    )
     pair = pair_of(one, two)
-    row, names = pair.asked.row, [target_picker.named(one, int(run.logits[pair.asked.row].argmax())) for run in (one, two)]
-    assert names[0] != names[1] and f"the first sentence favours “{names[0]}”, the other “{names[1]}”" in patch._difference(pair)
+    row, names = (
+        pair.asked.row,
+        [target_picker.named(one, int(run.logits[pair.asked.row].argmax())) for run in (one, two)],
+    )
+    assert names[0] != names[
+        1
+    ] and f"the first sentence favours “{names[0]}”, the other “{names[1]}”" in patch._difference(pair)
     assert target_picker.word(one.tokens[row]) in patch._difference(pair)
     stack, n = next(iter(reader.spec.stacks.values())), len((one.source or one.side).ids)
-    differ = [place for place, (a, b) in enumerate(zip((one.source or one.side).ids, (two.source or two.side).ids, strict=True)) if a != b]
-    shares = np.array([[patched(pair, at_position(pair, stack, layer, place)) for place in range(n)] for layer in (0, 1)])
+    differ = [
+        place
+        for place, (a, b) in enumerate(
+            zip((one.source or one.side).ids, (two.source or two.side).ids, strict=True)
+        )
+        if a != b
+    ]
+    shares = np.array(
+        [[patched(pair, at_position(pair, stack, layer, place)) for place in range(n)] for layer in (0, 1)]
+    )
     columns = [str(place) for place in range(n)]
     said = patch._places_said(pair, shares, columns)
-    assert f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)" in said and int(shares[0].argmax()) in differ
-    assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (shares[0].argmax() != shares[1].argmax())
-    assert len(differ) > 1 or (shares[0, differ[0]] == pytest.approx(1, abs=1e-3) and np.abs(np.delete(shares[0], differ)).max() < 1e-3), "as the page says of entering layer 0"
-    heads = np.array([[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]])
-    assert f"The head that restores most is L0.H{int(heads.argmax())}: {percent(heads.max())}" in patch._heads_said(pair, heads)
+    assert (
+        f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)"
+        in said
+        and int(shares[0].argmax()) in differ
+    )
+    assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (
+        shares[0].argmax() != shares[1].argmax()
+    )
+    assert len(differ) > 1 or (
+        shares[0, differ[0]] == pytest.approx(1, abs=1e-3)
+        and np.abs(np.delete(shares[0], differ)).max() < 1e-3
+    ), "as the page says of entering layer 0"
+    heads = np.array(
+        [[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]]
+    )
+    assert (
+        f"The head that restores most is L0.H{int(heads.argmax())}: {percent(heads.max())}"
+        in patch._heads_said(pair, heads)
+    )
 
 
 # ---- Inside
@@ -89,10 +131,17 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
     lens, layers = logit_lens(run, 5), run.model.config.n_layers
     for place in range(run.side.n_real):
         said, best = guesses._sentence(run, lens, place), lens.ids[:, place, 0]
-        assert int(best[-1]) == int(run.logits[place].argmax()) and f"“{target_picker.named(run, int(best[-1]))}”" in said
+        assert (
+            int(best[-1]) == int(run.logits[place].argmax())
+            and f"“{target_picker.named(run, int(best[-1]))}”" in said
+        )
         settled = next(layer for layer in range(layers + 1) if (best[layer:] == best[-1]).all())
         assert ("from the start" in said) == (settled == 0)
-        assert not settled or (f"with layer {settled - 1} of 0 to {layers - 1}" in said and f"it was “{target_picker.named(run, int(best[settled - 1]))}”" in said and best[settled - 1] != best[-1])
+        assert not settled or (
+            f"with layer {settled - 1} of 0 to {layers - 1}" in said
+            and f"it was “{target_picker.named(run, int(best[settled - 1]))}”" in said
+            and best[settled - 1] != best[-1]
+        )
         assert percent(softmax(run.logits[place]).max()) in said
 
 
@@ -100,24 +149,42 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
 def test_the_parts_that_are_said_to_add_up_do(model: str):
     run = inside.compute(inside.Params(model, OPENING[model]))
     row = telling(run)
-    for asked in (Asked(row, int(run.logits[row].argmax())), Asked(row, *(int(i) for i in np.argsort(-run.logits[row])[:2]))):
+    for asked in (
+        Asked(row, int(run.logits[row].argmax())),
+        Asked(row, *(int(i) for i in np.argsort(-run.logits[row])[:2])),
+    ):
         said = who._sentence(run, asked, attribute(run, asked)).replace("−", "-")
-        listed = [float(part.rpartition(" ")[2]) for part in said.partition(": ")[2].partition(". Added up")[0].split(", ")]
-        wanted = float(run.logits[row, asked.token] - (0 if asked.against is None else run.logits[row, asked.against]))
-        assert f" is {wanted:.2f}: " in said and sum(listed) == pytest.approx(wanted, abs=0.005 * len(listed) + 0.01)
+        listed = [
+            float(part.rpartition(" ")[2])
+            for part in said.partition(": ")[2].partition(". Added up")[0].split(", ")
+        ]
+        wanted = float(
+            run.logits[row, asked.token] - (0 if asked.against is None else run.logits[row, asked.against])
+        )
+        assert f" is {wanted:.2f}: " in said and sum(listed) == pytest.approx(
+            wanted, abs=0.005 * len(listed) + 0.01
+        )
 
 
 RIPPLES = [
-    (GPT, TEXT, TEXT.replace("tired", "wide")), (GPT, "The old man sat down.", "She old man sat down."), (GPT, TEXT, TEXT),
-    (READER, "She has a white car.", "She has a red car."), (READER, "She has a white car.", "He has a white car."),
-    (FILLER, "The girl lost [MASK] hat.", "The boy lost [MASK] hat."), (FILLER, TEXT, TEXT.replace("tired", "wide")),
-]  # fmt: skip
+    (GPT, TEXT, TEXT.replace("tired", "wide")),
+    (GPT, "The old man sat down.", "She old man sat down."),
+    (GPT, TEXT, TEXT),
+    (READER, "She has a white car.", "She has a red car."),
+    (READER, "She has a white car.", "He has a white car."),
+    (FILLER, "The girl lost [MASK] hat.", "The boy lost [MASK] hat."),
+    (FILLER, TEXT, TEXT.replace("tired", "wide")),
+]
 
 
 @pytest.mark.parametrize(("model", "text", "other"), RIPPLES)
 def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
     one = plain(model, text, keep=("*resid_in", "*resid_out"))
-    two = one.model.run(other, target=one.target_text, keep=("*resid_in", "*resid_out")) if one.source else one.model.run(other, keep=("*resid_in", "*resid_out"))
+    two = (
+        one.model.run(other, target=one.target_text, keep=("*resid_in", "*resid_out"))
+        if one.source
+        else one.model.run(other, keep=("*resid_in", "*resid_out"))
+    )
     for side in ("encoder", "decoder") if one.source else (None,):
         moved, places = ripple(one, two, side), changed(one, two, side)
         said, same = inside_ripple.sentence(one, moved, places, side), one.hidden(side) == two.hidden(side)
@@ -128,9 +195,18 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
         first, n = int((~still).any(0).argmax()), still.shape[1]
         tokens = (one.source if side == "encoder" and one.source else one.side).tokens
         if model == GPT and first:
-            assert f"Left of “{target_picker.word(tokens[first])}” nothing changed, exactly: {first} of {n}" in said and still[:, :first].all() and places[0] == first
+            assert (
+                f"Left of “{target_picker.word(tokens[first])}” nothing changed, exactly: {first} of {n}"
+                in said
+                and still[:, :first].all()
+                and places[0] == first
+            )
         elif model == GPT:
-            assert said.startswith("The first word is the one that differs") and places[0] == 0 and f"{int((~still[-1]).sum())} of {n}" in said
+            assert (
+                said.startswith("The first word is the one that differs")
+                and places[0] == 0
+                and f"{int((~still[-1]).sum())} of {n}" in said
+            )
         elif side == "decoder":
             assert not places and f"still {int((~still[-1]).sum())} of its {n} places changed" in said
         else:
@@ -142,11 +218,20 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
 # ---- Find
 
 
-@pytest.mark.parametrize(("model", "kind"), [(GPT, "causal"), (READER, "self"), (READER, "cross"), (FILLER, "self"), ("induction-tiny", "causal")])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [(GPT, "causal"), (READER, "self"), (READER, "cross"), (FILLER, "self"), ("induction-tiny", "causal")],
+)
 def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
     measured, bare = chooser.survey(model)[kind], find_pool.untrained(model).get(kind)
-    clear = {place for place in np.ndindex(measured.shape) if measured.word(*place) not in ("near-uniform", "no clear pattern")}
-    assert find_kinds._sentence(measured, bare, model).startswith(f"{len(clear)} of the {np.prod(measured.shape)} heads of {model} have a clear habit")
+    clear = {
+        place
+        for place in np.ndindex(measured.shape)
+        if measured.word(*place) not in ("near-uniform", "no clear pattern")
+    }
+    assert find_kinds._sentence(measured, bare, model).startswith(
+        f"{len(clear)} of the {np.prod(measured.shape)} heads of {model} have a clear habit"
+    )
     for place in np.ndindex(measured.shape):
         name = card.telling(measured, *place)
         said, score = card._control(measured, name, *place), float(measured.scores[name][place])
@@ -166,4 +251,7 @@ def test_the_map_names_the_nearest_and_the_farthest_heads():
     pairs = {(i, j): float(bits[i, j]) for i in range(len(some)) for j in range(i + 1, len(some))}
     (a, b), (c, d) = (pick(pairs, key=pairs.__getitem__) for pick in (min, max))
     said = map._sentence(found, [found.heads[number] for number in some], names, bits, 0.5)
-    assert f"most alike are {names[a]} and {names[b]} ({pairs[a, b]:.3f} bits), least {names[c]} and {names[d]} ({pairs[c, d]:.3f})" in said
+    assert (
+        f"most alike are {names[a]} and {names[b]} ({pairs[a, b]:.3f} bits), least {names[c]} and {names[d]} ({pairs[c, d]:.3f})"
+        in said
+    )

@@ -63,14 +63,24 @@ def test_a_page_draws(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
-    test = drawn(entry.slug, model="no such model", layer="99", head="abc", kind="<b>", view="-1",
-                 text="<img src=x onerror=alert(1)>", **{f"{entry.slug}.d": "x", f"{entry.slug}.window": "-5"})
+    test = drawn(
+        entry.slug,
+        model="no such model",
+        layer="99",
+        head="abc",
+        kind="<b>",
+        view="-1",
+        text="<img src=x onerror=alert(1)>",
+        **{f"{entry.slug}.d": "x", f"{entry.slug}.window": "-5"},
+    )
     assert not test.exception
     assert "Traceback" not in words(test)
     assert "Something went wrong" not in words(test)
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.slug not in STILL - {"course"}], ids=lambda entry: entry.slug)
+@pytest.mark.parametrize(
+    "entry", [e for e in ENTRIES if e.slug not in STILL - {"course"}], ids=lambda entry: entry.slug
+)
 def test_a_page_is_thin(entry: Entry) -> None:
     source = entry.file.read_text("utf-8")
     if hasattr(entry.module, "LESSON"):
@@ -86,7 +96,11 @@ def test_the_whole_frame_draws() -> None:
 
 
 def test_the_four_words_of_the_top_bar_come_in_order() -> None:
-    top = [entry.info.title for entry in pages.workspace() if isinstance(entry.info, Page) and entry.info.menu == "top"]
+    top = [
+        entry.info.title
+        for entry in pages.workspace()
+        if isinstance(entry.info, Page) and entry.info.menu == "top"
+    ]
     assert top == [word for word in ("Look", "Course", "Decode", "Compare") if word in top]
     assert {"Look", "Course"} <= set(top)
 
@@ -111,7 +125,12 @@ def test_every_chapter_has_a_title_and_a_sentence() -> None:
 
 def test_sources_are_complete() -> None:
     assert [key for key, source in SOURCES.items() if source.teaching] == [
-        "ghojogh2023", "beigy2021", "ghojogh2020", "beigy2024", "lifei2022"]
+        "ghojogh2023",
+        "beigy2021",
+        "ghojogh2020",
+        "beigy2024",
+        "lifei2022",
+    ]
     assert all(source.title and source.authors and source.where for source in SOURCES.values())
 
 
@@ -140,19 +159,30 @@ class _Bare:
     x: int
 
 
-@pytest.mark.parametrize(("parts", "says"), [
-    ({"Params": None}, "frozen dataclass Params"), ({"Params": _Thawed}, "frozen dataclass Params"),
-    ({"Params": _Bare}, "no default for x"), ({"compute": None}, "no function compute"), ({"page": 3}, "no function page"),
-])
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"Params": None}, "frozen dataclass Params"),
+        ({"Params": _Thawed}, "frozen dataclass Params"),
+        ({"Params": _Bare}, "no default for x"),
+        ({"compute": None}, "no function compute"),
+        ({"page": 3}, "no function page"),
+    ],
+)
 def test_a_page_without_the_form_is_named(parts: dict[str, object], says: str) -> None:
     with pytest.raises(PageError, match=says) as caught:
         pages._check(_module(**parts))
     assert "viz/course/why/broken/exhibit.py" in str(caught.value)
 
 
-@pytest.mark.parametrize(("source", "says"), [
-    ("", "has no EXHIBIT"), ("EXHIBIT = 3", "has no EXHIBIT"), ("EXHIBIT = Exhibit(title=open('x'))", "may hold only .* and constants, not open"),
-])
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("", "has no EXHIBIT"),
+        ("EXHIBIT = 3", "has no EXHIBIT"),
+        ("EXHIBIT = Exhibit(title=open('x'))", "may hold only .* and constants, not open"),
+    ],
+)
 def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: str, says: str) -> None:
     file = tmp_path / "broken" / "exhibit.py"
     file.parent.mkdir()
@@ -164,7 +194,10 @@ def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: st
 
 def test_twins_are_refused() -> None:
     info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
-    one, two = (Entry(slug, info, frozenset(), "viz.course.bert", Path(f"{slug}/exhibit.py")) for slug in ("one", "two"))
+    one, two = (
+        Entry(slug, info, frozenset(), "viz.course.bert", Path(f"{slug}/exhibit.py"))
+        for slug in ("one", "two")
+    )
     with pytest.raises(PageError, match="two/exhibit.py: the same order as one/exhibit.py"):
         pages._refuse_twins([one, two], pages._rank, "order")
 
@@ -172,9 +205,13 @@ def test_twins_are_refused() -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
     if isinstance(entry.info, Page):
-        assert entry.info == entry.module.PAGE and entry.fields == {field.name for field in dataclasses.fields(entry.module.Params)}
+        assert entry.info == entry.module.PAGE and entry.fields == {
+            field.name for field in dataclasses.fields(entry.module.Params)
+        }
     elif hasattr(entry.module, "LESSON"):
-        assert entry.info == entry.module.LESSON.text.info and len(entry.steps) == len(entry.module.LESSON.steps)
+        assert entry.info == entry.module.LESSON.text.info and len(entry.steps) == len(
+            entry.module.LESSON.steps
+        )
 
 
 DRAW_ONE = """
@@ -187,13 +224,22 @@ print(*(name for name in sys.modules if name.startswith(("viz.course.", "viz.wor
 
 @pytest.mark.parametrize("slug", ["look", "scaling", "about"])
 def test_opening_a_page_imports_no_other(slug: str) -> None:
-    answer = subprocess.run([sys.executable, "-c", DRAW_ONE, slug], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    answer = subprocess.run(
+        [sys.executable, "-c", DRAW_ONE, slug],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     assert [name.split(".")[-2] for name in answer.stdout.split()] == [slug]
 
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
 def test_an_exhibit_lies_in_its_chapter(entry: Entry) -> None:
-    assert isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.name.lower()}"
+    assert (
+        isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.name.lower()}"
+    )
 
 
 def test_an_unknown_document_is_refused() -> None:
@@ -213,7 +259,10 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.header] == [*(chapter.title for chapter, _ in course.compute()), "Beside the course"]
+    assert [element.value for element in test.header] == [
+        *(chapter.title for chapter, _ in course.compute()),
+        "Beside the course",
+    ]
 
 
 class _Opened(SimpleNamespace):
@@ -224,15 +273,23 @@ class _Engine:
     """Two models that are not shipped by us, one of them damaged, and one whose files break while opening."""
 
     def models(self) -> tuple[Listing, ...]:
-        return (Listing("good", True, "", "gpt"), Listing("cut", False, "model.safetensors ends too early."),
-                Listing("late", True, "", "gpt"))
+        return (
+            Listing("good", True, "", "gpt"),
+            Listing("cut", False, "model.safetensors ends too early."),
+            Listing("late", True, "", "gpt"),
+        )
 
     def open(self, name: str) -> _Opened:
         if name == "late":
             raise OSError("/secret/path")
         config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)
-        return _Opened(name=name, family="gpt", config=config, n_parameters=2_500_000,
-                               card="![x](http://127.0.0.1/x.png) my own model")
+        return _Opened(
+            name=name,
+            family="gpt",
+            config=config,
+            n_parameters=2_500_000,
+            card="![x](http://127.0.0.1/x.png) my own model",
+        )
 
 
 def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +306,9 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     assert "1,234" in shown
     test.session_state["fold:models.good"] = True
     test.run()
-    assert [code.value for code in test.code] == ["![x](http://127.0.0.1/x.png) my own model"]  # text, never a request
+    assert [code.value for code in test.code] == [
+        "![x](http://127.0.0.1/x.png) my own model"
+    ]  # text, never a request
     assert "http://127.0.0.1" not in words(test)
 
 
@@ -257,9 +316,17 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     drawn_rows: set[str] = set()
     for model in models.compute():
         test = drawn("models", **{models.WHICH: model.name})
-        assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [model.name]
-        rows = {bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]}
-        assert rows == {score.of for score in read_scores(shipped_folder() / model.name) if score.measure in models.MEASURES}, model.name
+        assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [
+            model.name
+        ]
+        rows = {
+            bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]
+        }
+        assert rows == {
+            score.of
+            for score in read_scores(shipped_folder() / model.name)
+            if score.measure in models.MEASURES
+        }, model.name
         drawn_rows |= rows
     assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
 
@@ -272,7 +339,11 @@ def test_two_models_are_compared_side_by_side() -> None:
     table = test.table[0].value
     assert list(table.columns) == ["gpt-mini", "translator-en-es"]
     assert table.loc["Layers", "gpt-mini"] == "6" and table.loc["Family", "translator-en-es"] == "transformer"
-    own = next(score.value for score in read_scores(shipped_folder() / "gpt-mini") if score.of == "gpt-mini" and score.measure == "bits_per_byte")
+    own = next(
+        score.value
+        for score in read_scores(shipped_folder() / "gpt-mini")
+        if score.of == "gpt-mini" and score.measure == "bits_per_byte"
+    )
     assert table.loc["bits a byte, prose valid", "gpt-mini"] == f"{own:.3f}"
 
 
@@ -290,6 +361,7 @@ def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
     shown = {name for table in test.table for name in table.value.get("head", [])}
     assert shown == {row.name for row in (*habits(held), *linked(held))}
     assert f"{training.steps:,} steps" in words(test) and "curve.svg" not in words(test)
+
 
 def test_a_model_of_few_tokens_still_reads_a_short_text_whole():
     found = decode.compute(decode.Params(model="prompt-tiny", text="reverse: k a t o =", n=6))

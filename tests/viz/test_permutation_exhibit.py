@@ -20,7 +20,9 @@ from viz.course.self_attention.permutation.params import Params
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
     values = {f"permutation.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
-    return drawn("permutation", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+    return drawn(
+        "permutation", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True
+    )
 
 
 def spec(test: AppTest, place: int = 0) -> dict[str, Any]:
@@ -31,7 +33,9 @@ def spec(test: AppTest, place: int = 0) -> dict[str, Any]:
 def lines(test: AppTest) -> dict[str, int]:
     """How many lines there are of each kind."""
     points = chart(test)[2]
-    return {kind: len({point["line"] for point in points if point["numbers"] == kind}) for kind in (SAME, OTHER)}
+    return {
+        kind: len({point["line"] for point in points if point["numbers"] == kind}) for kind in (SAME, OTHER)
+    }
 
 
 def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
@@ -44,15 +48,25 @@ def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     data = exhibit.compute(Params())
     layers = chart(test)
-    assert not test.get("plotly_chart") and layers[1] == layers[2] == [] and "?" in [layer["mark"].get("text") for layer in spec(test)["layer"]]
+    assert (
+        not test.get("plotly_chart")
+        and layers[1] == layers[2] == []
+        and "?" in [layer["mark"].get("text") for layer in spec(test)["layer"]]
+    )
     np.testing.assert_allclose(rows_of(layers[0]), data.plain.before[:, : steps.DRAWN], atol=1e-4)
     axes = [layer["encoding"]["y"]["axis"] for layer in spec(test)["layer"][:2]]
-    assert [axis["orient"] for axis in axes] == ["left", "right"] and '["the", "man", "saw"' in axes[1]["labelExpr"]
+    assert [axis["orient"] for axis in axes] == ["left", "right"] and '["the", "man", "saw"' in axes[1][
+        "labelExpr"
+    ]
     limit = max(np.abs(each[:, : steps.DRAWN]).max() for each in (data.plain.before, data.plain.after))
-    assert spec(test)["layer"][0]["encoding"]["color"]["scale"]["domain"] == pytest.approx([-limit, limit]) and layers[6][0]["text"] == number(-limit, 1)
+    assert spec(test)["layer"][0]["encoding"]["color"]["scale"]["domain"] == pytest.approx(
+        [-limit, limit]
+    ) and layers[6][0]["text"] == number(-limit, 1)
     told = page(state={"predict:permutation.first": lesson.STAYS})
     np.testing.assert_allclose(rows_of(chart(told)[1]), data.plain.after[:, : steps.DRAWN], atol=1e-4)
-    assert f"It is “{lesson.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(told)
+    assert f"It is “{lesson.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(
+        told
+    )
     assert lines(told) == {"the same numbers": 6, "other numbers": 0}
     same = page(state={"predict:permutation.first": lesson.STAYS}, order="0_1_2_3_4_5")
     assert "Right." in said(same)
@@ -71,13 +85,26 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     assert f"Through all 6 layers of the model, in 32-bit numbers: up to {tiny(data.whole)}" in said(why)
     placed = page(step="3")
     assert lines(placed) == {"the same numbers": 0, "other numbers": 6}
-    far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(data.placed.before[list(data.order)], axis=1)
-    assert f"by {share(float(far.max()))} of its length; the average is {share(float(far.mean()))}" in said(placed)
+    far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(
+        data.placed.before[list(data.order)], axis=1
+    )
+    assert f"by {share(float(far.max()))} of its length; the average is {share(float(far.mean()))}" in said(
+        placed
+    )
     mean = page(step="4")
-    assert "The mean is invariant." in said(mean) and data.plain.pooled_largest < 1e-12 and lines(mean) == {SAME: 7, OTHER: 0}
-    np.testing.assert_allclose(rows_of(chart(mean)[1])[-1], data.plain.after.mean(0)[: steps.DRAWN], atol=1e-4)
+    assert (
+        "The mean is invariant." in said(mean)
+        and data.plain.pooled_largest < 1e-12
+        and lines(mean) == {SAME: 7, OTHER: 0}
+    )
+    np.testing.assert_allclose(
+        rows_of(chart(mean)[1])[-1], data.plain.after.mean(0)[: steps.DRAWN], atol=1e-4
+    )
     with_places = page(step="4", places="1")
-    assert f"up to {tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}" in said(with_places)
+    assert (
+        f"up to {tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}"
+        in said(with_places)
+    )
     assert "not invariant" in said(with_places)
 
 
@@ -85,12 +112,21 @@ def test_both_homework_questions_are_answered_with_numbers():
     """C039."""
     data = exhibit.compute(Params())
     first = page(state={"predict:permutation.first": lesson.MOVES})
-    assert "equivariant, not invariant" in said(first) and f"the largest difference of any number is {tiny(data.plain.largest)}" in said(first)
+    assert "equivariant, not invariant" in said(
+        first
+    ) and f"the largest difference of any number is {tiny(data.plain.largest)}" in said(first)
     twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
-    assert "Right." in said(twice) and f"“dog” said twice: the 6 rows of before move by up to {share(float(data.said.change[:6].max()))}" in said(twice)
+    assert (
+        "Right." in said(twice)
+        and f"“dog” said twice: the 6 rows of before move by up to {share(float(data.said.change[:6].max()))}"
+        in said(twice)
+    )
     assert lines(twice) == {"the same numbers": 0, "other numbers": 7}
     every = page(step="5", twice="6", state={"predict:permutation.set": steps.SET_CHANGES})
-    assert f"It is “{steps.SET_STAYS}”" in said(every) and lines(every) == {"the same numbers": 12, "other numbers": 0}
+    assert f"It is “{steps.SET_STAYS}”" in said(every) and lines(every) == {
+        "the same numbers": 12,
+        "other numbers": 0,
+    }
     assert data.counted < 1e-12
 
 
@@ -99,7 +135,11 @@ def test_under_a_mask_rows_with_the_same_past_stay():
     assert "rows keep their numbers: " not in said(covered)
     test = page(step="6", state={"predict:permutation.mask": "2"})
     data = exhibit.compute(Params())
-    assert data.causal.kept.tolist() == lesson.same_past(data.pieces, data.order) == [True, False, False, False, False, True]
+    assert (
+        data.causal.kept.tolist()
+        == lesson.same_past(data.pieces, data.order)
+        == [True, False, False, False, False, True]
+    )
     assert "Right." in said(test) and "2 of 6 rows keep their numbers: “the”, “.”" in said(test)
     test.button(key="permutation.Reverse").click().run()
     assert "Right." in said(test) and "0 of 6" not in said(test).split("rows keep")[0]
@@ -111,12 +151,20 @@ def test_under_a_mask_rows_with_the_same_past_stay():
 def test_the_order_is_changed_by_touch_and_by_buttons_and_stands_in_the_link():
     test = page(step="3")
     test.button(key="permutation.As written").click().run()
-    assert "6 of 6 rows keep their numbers" in said(test) and str(test.query_params["permutation.order"]).strip("[]'") == "0_1_2_3_4_5"
+    assert (
+        "6 of 6 rows keep their numbers" in said(test)
+        and str(test.query_params["permutation.order"]).strip("[]'") == "0_1_2_3_4_5"
+    )
     test.session_state["permutation.touch"] = 2
     test.run()
     test.button(key="permutation.draw.again").click().run()
-    assert "permutation.order" not in test.query_params and str(test.query_params["permutation.draw"]).strip("[]'") == "1"
-    assert sorted(steps_order := np.random.default_rng(1).permutation(6).tolist()) == list(range(6)) and "6 of 6 rows keep their numbers" not in said(test), steps_order
+    assert (
+        "permutation.order" not in test.query_params
+        and str(test.query_params["permutation.draw"]).strip("[]'") == "1"
+    )
+    assert sorted(steps_order := np.random.default_rng(1).permutation(6).tolist()) == list(
+        range(6)
+    ) and "6 of 6 rows keep their numbers" not in said(test), steps_order
     test.text_input[0].set_value("She has a white car.").run()
     assert not test.exception and "permutation.draw" not in test.query_params
 
@@ -129,7 +177,17 @@ def test_a_touched_word_moves_to_the_front(monkeypatch):
     assert str(written["permutation.order"]) == "0_1_2" and held["k"] is None
 
 
-@pytest.mark.parametrize("link", [{"order": "0_0_1"}, {"order": "x"}, {"twice": "99", "step": "5"}, {"step": "9"}, {"places": "2", "step": "4"}, {"asked": "7", "step": "6"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"order": "0_0_1"},
+        {"order": "x"},
+        {"twice": "99", "step": "5"},
+        {"step": "9"},
+        {"places": "2", "step": "4"},
+        {"asked": "7", "step": "6"},
+    ],
+)
 def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
     test = page(**link)
     assert not test.exception and "that cannot be shown" in said(test) and test.get("vega_lite_chart")
@@ -156,14 +214,42 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
 def test_figures_as_data():
     with pytest.raises(ValueError, match="1 words for 2 rows"):
         reordered(np.eye(2), np.eye(2), ["a"], (0, 1), np.zeros(2), kept=(True, True), titles=("", ""))
-    made = reordered(np.eye(2), np.eye(3)[:, :2], ["<b>", "b"], (0, 1, 0), np.array([0, 0.5, 0]), kept=(True, False, True), titles=("p", "q"))
+    made = reordered(
+        np.eye(2),
+        np.eye(3)[:, :2],
+        ["<b>", "b"],
+        (0, 1, 0),
+        np.array([0, 0.5, 0]),
+        kept=(True, False, True),
+        titles=("p", "q"),
+    )
     drawing = made.to_dict()
     left, right, paths = (layer["data"]["values"] for layer in drawing["layer"][:3])
-    assert [cell["word"] for cell in right][::2] == ["<b>", "b", "<b>"] and len({cell["y"] for cell in left}) == 2
+    assert [cell["word"] for cell in right][::2] == ["<b>", "b", "<b>"] and len(
+        {cell["y"] for cell in left}
+    ) == 2
     expected = json.dumps(["<b>\u20020 %", "b\u200250 %", "<b>\u20020 %"])
     assert drawing["layer"][1]["encoding"]["y"]["axis"]["labelExpr"].startswith(expected)
     ends = {line: [point["y"] for point in paths if point["line"] == line] for line in range(3)}
-    assert ends[2][0] == left[0]["y"] and ends[2][-1] == right[-1]["y"] and [point["numbers"] for point in paths][::13] == [SAME, OTHER, SAME]
-    with_mean = reordered(np.eye(2), np.eye(2), ["a", "b"], (0, 1), np.zeros(2), kept=(True, True), titles=("p", "q"), covered=True, means=(np.ones(2), np.ones(2), 0.5, False)).to_dict()
-    assert len(with_mean["layer"][0]["data"]["values"]) == 6 and with_mean["layer"][1]["data"]["values"] == [] and "50 %" not in json.dumps(with_mean)
+    assert (
+        ends[2][0] == left[0]["y"]
+        and ends[2][-1] == right[-1]["y"]
+        and [point["numbers"] for point in paths][::13] == [SAME, OTHER, SAME]
+    )
+    with_mean = reordered(
+        np.eye(2),
+        np.eye(2),
+        ["a", "b"],
+        (0, 1),
+        np.zeros(2),
+        kept=(True, True),
+        titles=("p", "q"),
+        covered=True,
+        means=(np.ones(2), np.ones(2), 0.5, False),
+    ).to_dict()
+    assert (
+        len(with_mean["layer"][0]["data"]["values"]) == 6
+        and with_mean["layer"][1]["data"]["values"] == []
+        and "50 %" not in json.dumps(with_mean)
+    )
     assert exhibit.thumbnail().count("<path") == 7

@@ -54,22 +54,42 @@ def run() -> core.Run:
 
 def drawn(run: core.Run) -> dict[str, Picture]:
     return {
-        "words": viz.words(run, 1, 5), "heatmap": viz.heatmap(run, 1, 5), "grid": viz.grid(run), "head_view": viz.head_view(run, 2),
-        "pieces": viz.heatmap(run, 0, 2, kind="self", by="token"), "some": viz.head_view(run, 1, heads=[5, 0], kind="causal", by="token"),
-        "mean": viz.heatmap(run, 1, "mean"), "largest": viz.head_view(run, 2, "largest"), "rollout": viz.strip(run, 1, "rollout", kind="self"),
-        "strip": viz.strip(run, 1, 5), "arithmetic": viz.arithmetic(run, 1, 5, query=2), "source": viz.source(run, 1),
-    }  # fmt: skip
+        "words": viz.words(run, 1, 5),
+        "heatmap": viz.heatmap(run, 1, 5),
+        "grid": viz.grid(run),
+        "head_view": viz.head_view(run, 2),
+        "pieces": viz.heatmap(run, 0, 2, kind="self", by="token"),
+        "some": viz.head_view(run, 1, heads=[5, 0], kind="causal", by="token"),
+        "mean": viz.heatmap(run, 1, "mean"),
+        "largest": viz.head_view(run, 2, "largest"),
+        "rollout": viz.strip(run, 1, "rollout", kind="self"),
+        "strip": viz.strip(run, 1, 5),
+        "arithmetic": viz.arithmetic(run, 1, 5, query=2),
+        "source": viz.source(run, 1),
+    }
 
 
 def test_each_instrument_is_a_page_of_its_own(run: core.Run) -> None:
     for name, picture in drawn(run).items():
         page = Tags(picture.html())
         assert [tag for tag, _ in page.found if tag == "script"] == ["script"] * 3, name
-        addresses = [value for _, attributes in page.found for key, value in attributes.items() if key in ("src", "href")]
-        assert addresses == [] and picture.html().count("%%PACKET%%") == 1, name  # the one in its own copy of the page
+        addresses = [
+            value
+            for _, attributes in page.found
+            for key, value in attributes.items()
+            if key in ("src", "href")
+        ]
+        assert addresses == [] and picture.html().count("%%PACKET%%") == 1, (
+            name
+        )  # the one in its own copy of the page
         header = opened(picture)
-        assert header["code"] not in header["parts"] and set(header["needs"]) - set(header["parts"]) == {header["kit"], header["code"]}
-        assert page.scripts[2].rstrip() == (picture.instrument.kit + picture.instrument.source).decode().rstrip()
+        assert header["code"] not in header["parts"] and set(header["needs"]) - set(header["parts"]) == {
+            header["kit"],
+            header["code"],
+        }
+        assert (
+            page.scripts[2].rstrip() == (picture.instrument.kit + picture.instrument.source).decode().rstrip()
+        )
         assert "translator-en-es" in repr(picture)
 
 
@@ -77,7 +97,11 @@ def test_the_numbers_are_those_of_the_run(run: core.Run) -> None:
     attention = run.attention("cross", by="word", writing=True)
     picture = viz.heatmap(run, 1, 5)
     header = opened(picture)
-    assert header["queries"] == list(attention.queries) and header["keys"] == list(attention.keys) and header["kind"] == "f32"
+    assert (
+        header["queries"] == list(attention.queries)
+        and header["keys"] == list(attention.keys)
+        and header["kind"] == "f32"
+    )
     values = np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
     assert np.array_equal(values, attention.weights[1, 5])
     pieces = opened(viz.heatmap(run, 0, 2, kind="self", by="token"))
@@ -97,13 +121,20 @@ def test_joined_heads_are_their_mean_or_their_largest(run: core.Run) -> None:
 def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
     weights = run.attention("cross", by="token", writing=True).weights
     told = opened(viz.arithmetic(run, 1, 5, query=2))
-    assert told["cell"] == [1, 5, 2, int(weights[1, 5, 2].argmax())] and told["weight"] == pytest.approx(float(weights[1, 5, 2].max()))
+    assert told["cell"] == [1, 5, 2, int(weights[1, 5, 2].argmax())] and told["weight"] == pytest.approx(
+        float(weights[1, 5, 2].max())
+    )
     assert opened(viz.arithmetic(run, 1, 5, query=-1, key=0))["cell"] == [1, 5, weights.shape[2] - 1, 0]
     assert opened(viz.source(run, 2))["selected"] == "decoder.layer.2.cross_attn.pattern"
-    assert opened(viz.source(run, 2, path="decoder.layer.2.cross_attn.q"))["selected"] == "decoder.layer.2.cross_attn.q"
+    assert (
+        opened(viz.source(run, 2, path="decoder.layer.2.cross_attn.q"))["selected"]
+        == "decoder.layer.2.cross_attn.q"
+    )
 
 
-def test_the_lines_make_the_picture_again(run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_make_the_picture_again(
+    run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # the lines save it
     for name, picture in drawn(run).items():
         *before, last = picture.packet.header["python"].splitlines()
@@ -118,14 +149,22 @@ def test_other_families_too(tmp_path: Path) -> None:
     assert opened(viz.words(story, 1, 2))["layout"] == "one"
     assert opened(viz.grid(story))["size"] == [story.model.config.n_layers, story.model.config.n_heads]
     copier = core.open_model("copy-gru-attention").run("a b c")
-    assert opened(viz.head_view(copier))["heads"] == [0] and opened(viz.heatmap(copier, by="token"))["axis"][0] == "written (query)"
+    assert (
+        opened(viz.head_view(copier))["heads"] == [0]
+        and opened(viz.heatmap(copier, by="token"))["axis"][0] == "written (query)"
+    )
     pair = core.open_model(write(tmp_path, "tiny-bert")).run("The dog was here.", pair="It ran away.")
-    assert "run = model.run('The dog was here.', pair='It ran away.')" in viz.head_view(pair, 0, heads=[1]).packet.header["python"]
+    assert (
+        "run = model.run('The dog was here.', pair='It ran away.')"
+        in viz.head_view(pair, 0, heads=[1]).packet.header["python"]
+    )
 
 
 def test_a_notebook_frame_holds_the_page_and_nothing_escapes_it() -> None:
     words = [EVIL, '"><img src=x onerror=window.owned=1>', "<!--"]
-    picture = Picture(WORDS, words_packet(np.eye(3), words, words, reading=True, caption=EVIL), name=f'"{EVIL}')
+    picture = Picture(
+        WORDS, words_packet(np.eye(3), words, words, reading=True, caption=EVIL), name=f'"{EVIL}'
+    )
     assert EVIL not in picture.html() and "<img" not in picture.html()
     assert opened(picture)["keys"] == words
     frame = Tags(picture._repr_html_())
@@ -144,7 +183,10 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda run: viz.heatmap(run, layer=7), "no layer 7 in the cross attention of translator-en-es. It has 3, counted from 0"),
+        (
+            lambda run: viz.heatmap(run, layer=7),
+            "no layer 7 in the cross attention of translator-en-es. It has 3, counted from 0",
+        ),
         (lambda run: viz.words(run, head=99), "no head 99"),
         (lambda run: viz.head_view(run, layer=0, heads=[0, -1]), "no head -1"),
         (lambda run: viz.grid(run, kind="sideways"), "sideways"),
@@ -169,5 +211,7 @@ def test_without_a_server_nothing_complains() -> None:
         "print(len(viz.grid(run)._repr_html_()) > 10000, len(viz.head_view(run, layer=2)._repr_html_()) > 10000)\n"
         "from streamlit.runtime import Runtime; assert not Runtime.exists()"
     )
-    out = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    out = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
     assert (out.stdout.strip(), out.stderr) == ("True True", "")

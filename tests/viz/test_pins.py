@@ -19,9 +19,17 @@ from viz.widgets.pins import View
 NAMES = some.text("abc-~|\\ ", min_size=1, max_size=5)
 TEXTS = some.text(max_size=20)
 VIEWS = some.builds(
-    View, NAMES, TEXTS, some.sampled_from(["", "self", "causal", "cross"]), some.integers(0, 11),
-    some.one_of(some.integers(0, 15), some.sampled_from(list(pins.AGGREGATES))), TEXTS, TEXTS, TEXTS, TEXTS,
-)  # fmt: skip
+    View,
+    NAMES,
+    TEXTS,
+    some.sampled_from(["", "self", "causal", "cross"]),
+    some.integers(0, 11),
+    some.one_of(some.integers(0, 15), some.sampled_from(list(pins.AGGREGATES))),
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+)
 
 
 @given(VIEWS)
@@ -42,11 +50,16 @@ def test_nonsense_is_an_input_error_and_nothing_else(raw):
 
 
 def test_a_view_is_compact():
-    assert View("gpt-mini", "She has a white car.", "causal", 3, 6).to_text() == "gpt-mini~causal~3.6~She has a white car."
+    assert (
+        View("gpt-mini", "She has a white car.", "causal", 3, 6).to_text()
+        == "gpt-mini~causal~3.6~She has a white car."
+    )
     assert View("gpt-mini", "", "causal", 3, "mean").to_text() == "gpt-mini~causal~3.mean"
 
 
-@pytest.mark.parametrize(("head", "name"), [(6, "L3.H6"), ("mean", "mean of layer 3"), ("max", "largest of layer 3")])
+@pytest.mark.parametrize(
+    ("head", "name"), [(6, "L3.H6"), ("mean", "mean of layer 3"), ("max", "largest of layer 3")]
+)
 def test_a_view_is_named_by_its_head(head, name):
     assert str(View("m", "t", "causal", 3, head)) == name
 
@@ -73,10 +86,17 @@ def test_pinning_keeps_a_view_in_the_link_and_a_second_touch_takes_it_out():
     assert "Pinned:" not in "\n".join(one.value for one in test.markdown)
     button(test, "pin0").click().run()
     button(test, "pin1").click().run()
-    assert pins.read(test.query_params["pins"]) == tuple(View("m", f"text {n}", "causal", 0, n) for n in (0, 1))
-    assert "Pinned: 2, compare them" in "\n".join(one.value for one in test.markdown) and button(test, "pin0").label == "Pinned"
+    assert pins.read(test.query_params["pins"]) == tuple(
+        View("m", f"text {n}", "causal", 0, n) for n in (0, 1)
+    )
+    assert (
+        "Pinned: 2, compare them" in "\n".join(one.value for one in test.markdown)
+        and button(test, "pin0").label == "Pinned"
+    )
     button(test, "pin0").click().run()
-    assert len(pins.read(test.query_params["pins"])) == 1 and "Pinned: 1, compare it" in "\n".join(one.value for one in test.markdown)
+    assert len(pins.read(test.query_params["pins"])) == 1 and "Pinned: 1, compare it" in "\n".join(
+        one.value for one in test.markdown
+    )
     button(test, "pin1").click().run()
     assert "pins" not in test.query_params and button(test, "pin1").label == "Pin"
 
@@ -92,15 +112,27 @@ def test_nonsense_in_a_link_gives_a_notice_and_no_pins():
     test = AppTest.from_function(draw)
     test.query_params["pins"] = "~~nonsense"
     test.run()
-    assert not test.exception and "cannot be shown" in "\n".join(str(one.value) for one in (*test.text, *test.markdown, *test.warning, *test.info))
+    assert not test.exception and "cannot be shown" in "\n".join(
+        str(one.value) for one in (*test.text, *test.markdown, *test.warning, *test.info)
+    )
     assert button(test, "pin0").label == "Pin"
 
 
 @pytest.mark.parametrize(("how", "head"), [("one", 1), ("largest", "max")])
 def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, how, head):
     with served(monkeypatch, tmp_path, "tiny-gpt"):
-        test = AppTest.from_string("from viz.workspace.look import page as look\nlook.page()", default_timeout=60)
-        for name, value in {"model": "tiny-gpt", "text": "The cat sat.", "view": "full", "kind": "causal", "layer": "1", "head": "1", "look.how": how}.items():
+        test = AppTest.from_string(
+            "from viz.workspace.look import page as look\nlook.page()", default_timeout=60
+        )
+        for name, value in {
+            "model": "tiny-gpt",
+            "text": "The cat sat.",
+            "view": "full",
+            "kind": "causal",
+            "layer": "1",
+            "head": "1",
+            "look.how": how,
+        }.items():
             test.query_params[name] = value
         test.run()
         assert not test.exception
@@ -112,7 +144,9 @@ def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, h
 @pytest.mark.parametrize(("model", "head"), [("tiny-gpt", 1), ("tiny-translator", "mean")])
 def test_decode_pins_what_is_written_so_far(monkeypatch, tmp_path: Path, model, head):
     with served(monkeypatch, tmp_path, model) as engine:
-        test = AppTest.from_string("from viz.workspace.decode import page as decode\ndecode.page()", default_timeout=60)
+        test = AppTest.from_string(
+            "from viz.workspace.decode import page as decode\ndecode.page()", default_timeout=60
+        )
         chosen = {"kind": "causal", "layer": "1", "head": "1"} if head == 1 else {}
         for name, value in {"model": model, "text": "The cat sat.", "decode.n": "3", **chosen}.items():
             test.query_params[name] = value

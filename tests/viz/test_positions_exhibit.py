@@ -33,7 +33,11 @@ def lines(test: AppTest) -> dict[str, list[float]]:
 
 def test_one_word_in_two_places_looks_the_same_without_positions():
     test = page()
-    assert not test.exception and test.title[0].value == "Positions" and list(lines(test)) == ["bert-mini with positions"]
+    assert (
+        not test.exception
+        and test.title[0].value == "Positions"
+        and list(lines(test)) == ["bert-mini with positions"]
+    )
     twins = read.twins(Params().text)
     text, word, found = twins.text, twins.word, twins.lines
     assert (text, word) == (Params().text, "the") and found["bert-mini without"].max() < 1e-5
@@ -43,21 +47,41 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
     assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
     again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})
-    assert "In gpt-mini, which looks back only, they are" in said(again) and "It is “Exactly the same”" in said(again)
+    assert "In gpt-mini, which looks back only, they are" in said(
+        again
+    ) and "It is “Exactly the same”" in said(again)
     assert read.twins("green apples").text == "green apples green"
 
 
 def test_two_ideas_and_what_is_wrong_with_them():
     assert "0.0526" not in said(page(step="2"))
-    told = page(step="2", state={"predict:positions.step": 0.05, "predict:positions.step:asked": {"of": ask_of(5, 20), "guess": 0.05}})
-    assert "A step is" not in said(told) and "a step is 0.2500 in 5 words and 0.0526 in 20" in said(told) and "the last word gets 19" in said(told)
-    other = page(step="2", long="11", state={"predict:positions.step:asked": {"of": ask_of(5, 11), "guess": 0.1}})
+    told = page(
+        step="2",
+        state={
+            "predict:positions.step": 0.05,
+            "predict:positions.step:asked": {"of": ask_of(5, 20), "guess": 0.05},
+        },
+    )
+    assert (
+        "A step is" not in said(told)
+        and "a step is 0.2500 in 5 words and 0.0526 in 20" in said(told)
+        and "the last word gets 19" in said(told)
+    )
+    other = page(
+        step="2", long="11", state={"predict:positions.step:asked": {"of": ask_of(5, 11), "guess": 0.1}}
+    )
     assert "Exactly: it is 0.1." in said(other)
 
 
 def ask_of(short: int, long: int) -> tuple[object, ...]:
     first = 1 / (short - 1)
-    return (f"In {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in {long} words?", 0.0, 0.5, round(1 / (long - 1), 6), "")
+    return (
+        f"In {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in {long} words?",
+        0.0,
+        0.5,
+        round(1 / (long - 1), 6),
+        "",
+    )
 
 
 def test_the_ticks_of_the_criteria_are_computed():
@@ -77,14 +101,21 @@ def test_the_wave_is_read_off_clocks():
     vector = Formula(8).table(8)[7]
     assert f"p = [{', '.join(number(float(value), 3) for value in vector)}]" in said(test)
     for clock, hand in enumerate(chart(test)[2]):
-        np.testing.assert_allclose([hand["x2"] - hand["x"], hand["y2"] - hand["y"]], 0.85 * vector[2 * clock : 2 * clock + 2], atol=1e-6)
+        np.testing.assert_allclose(
+            [hand["x2"] - hand["x"], hand["y2"] - hand["y"]],
+            0.85 * vector[2 * clock : 2 * clock + 2],
+            atol=1e-6,
+        )
 
 
 def test_a_learned_table_is_read_from_the_model():
     for model in TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
-        assert f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100 %" in said(test)
+        assert (
+            f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100 %"
+            in said(test)
+        )
         seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
         path = ideas.thread(found)[0]
         longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)
@@ -95,20 +126,42 @@ def test_a_learned_table_is_read_from_the_model():
 def test_a_trained_model_without_its_positions():
     covered = page(step="6")
     found = read.measured("translator-en-es", Params().text, 0)
-    assert not covered.exception and found.ways[analysis.REMOVED].says[0][0] not in said(covered) and "guess first" in said(covered)
+    assert (
+        not covered.exception
+        and found.ways[analysis.REMOVED].says[0][0] not in said(covered)
+        and "guess first" in said(covered)
+    )
     told = page(step="6", state={"predict:positions.worse": read.worse(found)})
     assert "Right." in said(told)
     for way in analysis.WAYS:
-        assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][0] in said(told)
+        assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][
+            0
+        ] in said(told)
     answers = {read.worse(read.measured(model, Params().text, 0)) for model in MODELS}
     for model in ("gpt-mini", "bert-mini"):
-        assert "Right." in said(page(step="6", model=model, state={"predict:positions.worse": read.worse(read.measured(model, Params().text, 0))}))
+        assert "Right." in said(
+            page(
+                step="6",
+                model=model,
+                state={"predict:positions.worse": read.worse(read.measured(model, Params().text, 0))},
+            )
+        )
     assert len(answers) == 2
     told.button(key="positions.draw.again").click().run()
     assert not told.exception
 
 
-@pytest.mark.parametrize("link", [{"short": "x", "step": "2"}, {"long": "1e9", "step": "3"}, {"code": "y", "step": "3"}, {"position": "-1", "step": "4"}, {"table": "z", "step": "5"}, {"model": "0", "draw": "q", "step": "6"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"short": "x", "step": "2"},
+        {"long": "1e9", "step": "3"},
+        {"code": "y", "step": "3"},
+        {"position": "-1", "step": "4"},
+        {"table": "z", "step": "5"},
+        {"model": "0", "draw": "q", "step": "6"},
+    ],
+)
 def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
     test = page(**link)
     assert not test.exception and "that cannot be shown" in said(test)

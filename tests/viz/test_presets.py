@@ -16,12 +16,17 @@ MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-ti
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine,
+    ):
         yield engine
 
 
 def page(name: str = "look", *, open: bool = True, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120)
+    test = AppTest.from_string(
+        f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120
+    )
     for key, value in link.items():
         test.query_params[key] = value
     test.session_state[KEY] = open
@@ -47,7 +52,9 @@ def choose(test: AppTest, text: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.text, test.markdown) for element in kind).replace("\\", "")
+    return "\n".join(str(element.value) for kind in (test.text, test.markdown) for element in kind).replace(
+        "\\", ""
+    )
 
 
 def button(test: AppTest, label: str):
@@ -62,7 +69,10 @@ def rows(*kinds: str) -> list:
     return [row for row in texts("presets") if row.kind in kinds]
 
 
-@pytest.mark.parametrize(("model", "kinds"), [("bahdanau", ("translate",)), ("tiny-gpt", ("continue",)), ("tiny-bert", ("fill", "pair"))])
+@pytest.mark.parametrize(
+    ("model", "kinds"),
+    [("bahdanau", ("translate",)), ("tiny-gpt", ("continue",)), ("tiny-bert", ("fill", "pair"))],
+)
 def test_the_list_is_for_the_task_a_few_first_and_all_behind_more(engine, model, kinds):
     test = page(model=model)
     assert 4 <= len(listed(test)) <= 6
@@ -133,12 +143,18 @@ def test_every_ready_made_sentence_can_be_read(engine):
     for model in MODELS:
         opened = engine.open(model)
         for row in presets.fitting(opened):
-            second = {"pair": {"pair": row.second}, "translate": {"target": row.second}, "copy": {"target": row.second}}.get(row.kind, {})
+            second = {
+                "pair": {"pair": row.second},
+                "translate": {"target": row.second},
+                "copy": {"target": row.second},
+            }.get(row.kind, {})
             assert "<unk>" not in opened.run(row.text, **second, keep=[]).tokens
             assert len(row.note) <= 160, "kept short: it stands in a list"
 
 
-@pytest.mark.parametrize(("name", "model", "kind"), [("look", "copy-lstm-attention", "copy"), ("decode", "prompt-tiny", "prompt")])
+@pytest.mark.parametrize(
+    ("name", "model", "kind"), [("look", "copy-lstm-attention", "copy"), ("decode", "prompt-tiny", "prompt")]
+)
 def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model, kind):
     test = page(name, model=model)
     assert listed(test) == [literal(row.text) for row in rows(kind)]

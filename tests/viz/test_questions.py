@@ -43,7 +43,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
         found.append(Asked("choice", key, question, options, answer, why=why() if callable(why) else why))
         return True
 
-    def number(key: str, question: str, lo: float, hi: float, answer: float, why: Any, near: float, unit: str = "") -> bool:
+    def number(
+        key: str, question: str, lo: float, hi: float, answer: float, why: Any, near: float, unit: str = ""
+    ) -> bool:
         found.append(Asked("number", key, question, (lo, hi), answer, near, unit))
         return True
 
@@ -57,21 +59,25 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     return found
 
 
-STEPS = [
-    (entry.slug, step) for entry in pages.exhibits()
-    for step in range(1, 1 + len(entry.steps))
-]  # fmt: skip
+STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1 + len(entry.steps))]
 
 
 @pytest.mark.parametrize(("slug", "step"), STEPS, ids=lambda value: str(value))
-def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(slug: str, step: int, asked: list[Asked]) -> None:
+def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(
+    slug: str, step: int, asked: list[Asked]
+) -> None:
     test = drawn(slug, {f"{slug}.step": str(step)}, {})
     assert not test.exception
     assert len(units(said(test))) <= 1, "one unit of information a page"
     for each in asked:
         assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
         {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
-    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), said(test), [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)])
+    tells(
+        f"{slug} {step}",
+        NUMBERS.get(slug, {}).get(step, ""),
+        said(test),
+        [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)],
+    )
 
 
 def units(told: str) -> set[str]:
@@ -89,14 +95,22 @@ def one_of_several(asked: Asked) -> None:
     assert len({option.strip() for option in options}) == len(options) >= 2 and asked.answer in options, asked
     if isinstance(asked.options, Mapping):
         right = float(asked.options[asked.answer])
-        level = [option for option, number in asked.options.items() if option != asked.answer and asking.tied(float(number), right)]
+        level = [
+            option
+            for option, number in asked.options.items()
+            if option != asked.answer and asking.tied(float(number), right)
+        ]
         assert not level, f"{asked.key}: {asked.answer!r} ({right:.4g}) is level with {level}"
     elif asked.key in EDGES:
         words, value, edges = EDGES[asked.key]
         number = value(*map(figure, where(words, f"{asked.question} {asked.why}").groups()))
-        assert not [edge for edge in edges if asking.tied(number, edge)], f"{asked.key}: {number:.4g} is on an edge of {edges}"
+        assert not [edge for edge in edges if asking.tied(number, edge)], (
+            f"{asked.key}: {number:.4g} is on an edge of {edges}"
+        )
     else:
-        assert sum(asked.key in keys for keys in EXACT.values()) == 1, f"{asked.key}: give each answer its number, or say in lesson_numbers.py why no two can be nearly as good"
+        assert sum(asked.key in keys for keys in EXACT.values()) == 1, (
+            f"{asked.key}: give each answer its number, or say in lesson_numbers.py why no two can be nearly as good"
+        )
 
 
 def where(words: str, told: str) -> re.Match[str]:
@@ -111,8 +125,12 @@ def on_a_slider(asked: Asked) -> None:
     """The answer lies on the slider and away from where it stands before anyone thought; it is not 0, 1 or all, unless that is meant."""
     (low, high), scale = asked.options, 100 if asked.unit == "%" else 1
     assert low <= asked.answer <= high and 0 <= asked.near < (high - low) / 4, asked
-    assert abs(asked.answer - (low + high) / 2) > asked.near, f"{asked.key}: the middle, where the slider stands, is right"
-    assert asked.key in MEANT or not trivial(asked.answer * scale, share=asked.unit == "%" or high <= 1, all_of=high * scale), asked
+    assert abs(asked.answer - (low + high) / 2) > asked.near, (
+        f"{asked.key}: the middle, where the slider stands, is right"
+    )
+    assert asked.key in MEANT or not trivial(
+        asked.answer * scale, share=asked.unit == "%" or high <= 1, all_of=high * scale
+    ), asked
 
 
 def to_be_touched(asked: Asked) -> None:
@@ -129,7 +147,9 @@ def tells(step: str, words: str, told: str, numbered: list[Asked]) -> None:
     values = [figure(text) for text in found.groups()]
     if len(values) == 1:
         share = "%" in found[1] or (abs(values[0]) <= 1 and "." in found[1] and "10" not in found[1])
-        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), f"{step}: {found[0]!r}"
+        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), (
+            f"{step}: {found[0]!r}"
+        )
     else:
         assert len(set(values)) > 1 and not asking.tied(values[0], values[1]), f"{step}: {found[0]!r}"
 

@@ -19,16 +19,23 @@ from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
-    "autoencoder/params": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
-    "retrieval/params": "a query", "self_attention/params": "words that only name rows", "word_vectors/params": "words of a table", "bottleneck/params": "letters, as its label says",
+    "autoencoder/params": "one word, which no model reads",
+    "bert_input/pieces": "pieces of a vocabulary",
+    "prompting/few": "one word, as its label says",
+    "retrieval/params": "a query",
+    "self_attention/params": "words that only name rows",
+    "word_vectors/params": "words of a table",
+    "bottleneck/params": "letters, as its label says",
     "prompting/params": "letters, as its label says",
-}  # fmt: skip
+}
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
 def page(name: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120)
+    test = AppTest.from_string(
+        f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120
+    )
     for key, value in link.items():
         test.query_params[key] = value
     return ran(test)
@@ -56,23 +63,40 @@ def button(test: AppTest, label: str):
 def test_what_the_model_reads_is_said_where_one_types(name):
     test = page(name, model="gpt-twin", text="The cat sat.")
     n = bounds.most(core.open_model("gpt-twin"))
-    assert f"Reads English: old children's books and everyday sentences, up to {n:,} tokens." in captions(test)
-    assert not [button for button in test.button if "small letters" in button.label], "nothing is wrong with it"
+    assert f"Reads English: old children's books and everyday sentences, up to {n:,} tokens." in captions(
+        test
+    )
+    assert not [button for button in test.button if "small letters" in button.label], (
+        "nothing is wrong with it"
+    )
 
 
 def test_the_line_comes_from_the_model():
-    lines = {name: _reads.line(core.open_model(name), "Letters") for name in ("translator-en-es", "bert-mini", "copy-gru-attention")}
-    assert lines["translator-en-es"] == "Reads English: short everyday sentences, up to 48 tokens. Writes Spanish."
-    assert lines["bert-mini"] == "Reads English: old children's books and everyday sentences, up to 254 tokens."
+    lines = {
+        name: _reads.line(core.open_model(name), "Letters")
+        for name in ("translator-en-es", "bert-mini", "copy-gru-attention")
+    }
+    assert (
+        lines["translator-en-es"]
+        == "Reads English: short everyday sentences, up to 48 tokens. Writes Spanish."
+    )
+    assert (
+        lines["bert-mini"] == "Reads English: old children's books and everyday sentences, up to 254 tokens."
+    )
     assert lines["copy-gru-attention"] == "Reads no language. Letters."
 
 
-@pytest.mark.parametrize(("name", "model"), [("look", "translator-en-es"), ("decode", "gpt-twin"), ("what_if", "gpt-twin"), ("compare", "gpt-twin")])
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("look", "translator-en-es"), ("decode", "gpt-twin"), ("what_if", "gpt-twin"), ("compare", "gpt-twin")],
+)
 def test_another_language_is_answered_and_a_ready_made_sentence_is_one_touch_away(name, model):
     test = page(name, model=model, text=GERMAN)
     assert f"{model} has read only English; this looks like another language." in said(test)
     assert test.get("bidi_component"), "the picture is shown all the same"
-    offered = next(row.text for row in texts("presets") if row.kind == ("translate" if "en-es" in model else "continue"))
+    offered = next(
+        row.text for row in texts("presets") if row.kind == ("translate" if "en-es" in model else "continue")
+    )
     test = ran(button(test, "Try “").click())
     assert test.query_params["text"] in (offered, [offered]) and "another language" not in said(test)
     assert test.session_state["presets.typed"] == {"text": GERMAN}, "what was typed is offered again"
@@ -80,7 +104,9 @@ def test_another_language_is_answered_and_a_ready_made_sentence_is_one_touch_awa
 
 def test_capitals_are_written_small_by_one_touch():
     test = page("look", model="translator-en-es", text=LOUD)
-    assert "has read little in capitals: they cut this text into 19 tokens, small letters into 6." in said(test)
+    assert "has read little in capitals: they cut this text into 19 tokens, small letters into 6." in said(
+        test
+    )
     test = ran(button(test, "small letters").click())
     assert test.text_input[0].value == in_small_letters(LOUD) == "I am very angry with you"
     assert "capitals" not in said(test) and test.session_state["presets.typed"] == {"text": LOUD}
@@ -96,7 +122,9 @@ def test_characters_without_a_token_are_named():
 def test_a_blank_is_read_as_one_however_it_is_typed(name, sign):
     test = page(name, model="bert-mini", text=f"The cat sat on the {sign}.")
     assert "no token" not in said(test)
-    packets = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+    packets = [
+        opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes
+    ]
     assert any("[MASK]" in json.dumps(packet) for packet in packets)
 
 
@@ -108,13 +136,35 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and (ast.unparse(call.func) == "controls.text" or (ast.unparse(call.func) == "sentence" and file.stem == "params")) and not any(word.arg in ("of", None) for word in call.keywords):
-                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[ast.unparse(call.func) == "controls.text"])))
-    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/params", "'A word of both'"), ("training_and_inference/params", "'target'")]
+            if (
+                isinstance(call, ast.Call)
+                and (
+                    ast.unparse(call.func) == "controls.text"
+                    or (ast.unparse(call.func) == "sentence" and file.stem == "params")
+                )
+                and not any(word.arg in ("of", None) for word in call.keywords)
+            ):
+                missing.append(
+                    (
+                        f"{file.parent.name}/{file.stem}",
+                        ast.unparse(call.args[ast.unparse(call.func) == "controls.text"]),
+                    )
+                )
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [
+        ("bank/params", "'A word of both'"),
+        ("training_and_inference/params", "'target'"),
+    ]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 
-@pytest.mark.parametrize(("slug", "model", "most"), [("encoder", "translator-en-es", 28), ("masked_words", "bert-mini", 30), ("permutation", "bert-mini", 12)])
+@pytest.mark.parametrize(
+    ("slug", "model", "most"),
+    [
+        ("encoder", "translator-en-es", 28),
+        ("masked_words", "bert-mini", 30),
+        ("permutation", "bert-mini", 12),
+    ],
+)
 def test_an_exhibit_says_what_is_read_and_answers_what_is_not(slug, model, most):
     assert reads.line(model, f"up to {most} tokens") in captions(drawn(slug, {}, {}))
     assert reads.line(model) == _reads.line(core.open_model(model), "")

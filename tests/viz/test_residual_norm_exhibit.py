@@ -32,10 +32,19 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             yield served
 
 
-def page(step: int = 1, *folds: str, guess: tuple[str, str] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *folds: str, guess: tuple[str, str] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
-    return drawn("residual_norm", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+    names = {
+        name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()
+    }
+    return drawn(
+        "residual_norm",
+        {SLUG + "step": str(step)} | names,
+        {f"fold:{name}": True for name in folds} | answered,
+        guarded=guarded,
+    )
 
 
 def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
@@ -45,14 +54,21 @@ def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     assert not before.exception and before.title[0].value == "Residual and layer norm"
     assert len(lanes(before)) == 1 and covers(before) == 2
     told = page(layer="1", guess=("long", sums.LENGTHS[0]))
-    np.testing.assert_allclose(lanes(told), [v[2][: sums.FIRST] for v in (data.before, data.added, data.after)], atol=6e-4)
+    np.testing.assert_allclose(
+        lanes(told), [v[2][: sums.FIRST] for v in (data.before, data.added, data.after)], atol=6e-4
+    )
     assert data.gap == 0 and "differ by at most 0." in said(told) and f"{percent(ratio)} of it" in said(told)
     assert f"{percent(ratio)} of it" not in said(before)
 
 
 def test_the_answer_follows_the_model_and_the_word():
     right = set()
-    for name, layer, word in (("gpt-mini", 0, 0), ("bert-mini", 0, 3), ("bert-mini", 1, 5), ("gpt-mini", 1, 3)):
+    for name, layer, word in (
+        ("gpt-mini", 0, 0),
+        ("bert-mini", 0, 3),
+        ("bert-mini", 1, 5),
+        ("gpt-mini", 1, 3),
+    ):
         data = exhibit.compute(Params(text=TEXT, model=name, layer=layer))
         ratio = np.linalg.norm(data.added[word]) / np.linalg.norm(data.before[word])
         wanted = sums.LENGTHS[0] if ratio < 0.5 else sums.LENGTHS[1] if ratio <= 1.5 else sums.LENGTHS[2]
@@ -69,13 +85,23 @@ def test_a_long_text_is_told_in_words():
 
 def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_depth():
     """C063."""
-    found = {residual: depth.by_depth("none", residual=residual, size=0.5, n_layers=sums.LAYERS) for residual in (True, False)}
+    found = {
+        residual: depth.by_depth("none", residual=residual, size=0.5, n_layers=sums.LAYERS)
+        for residual in (True, False)
+    }
     for chosen, residual in (("on", True), ("off", False)):
         test = page(2, residual=chosen)
         lines = figure(test)["data"]
-        np.testing.assert_allclose([plain(line["y"]) for line in lines], [found[True].signal, found[False].signal, found[True].gradient, found[False].gradient], rtol=1e-6)
+        np.testing.assert_allclose(
+            [plain(line["y"]) for line in lines],
+            [found[True].signal, found[False].signal, found[True].gradient, found[False].gradient],
+            rtol=1e-6,
+        )
         assert [line["opacity"] == 1 for line in lines] == [residual, not residual] * 2
-        assert f"the signal is {sums.factor(found[residual].signal[-1] / found[residual].signal[0])} times what came in" in said(test)
+        assert (
+            f"the signal is {sums.factor(found[residual].signal[-1] / found[residual].signal[0])} times what came in"
+            in said(test)
+        )
     other = page(2, "residual_norm.equation", size="1", residual="on")
     grown = depth.by_depth("none", size=1.0, n_layers=sums.LAYERS)
     assert sums.factor(grown.signal[-1] / grown.signal[0]) in said(other) and "I + " in said_and_set(other)
@@ -85,7 +111,13 @@ def test_a_trained_model_without_its_sums():
     model = core.serving.engine.default().open("gpt-mini")
     kept, bare = (residuals.through(model, TEXT, residual=residual) for residual in (True, False))
     blind = math.log(model.config.n_vocab)
-    right = sums.FARES[0] if bare.surprise < kept.surprise + 0.1 else sums.FARES[1] if bare.surprise < blind else sums.FARES[2]
+    right = (
+        sums.FARES[0]
+        if bare.surprise < kept.surprise + 0.1
+        else sums.FARES[1]
+        if bare.surprise < blind
+        else sums.FARES[2]
+    )
     before = page(3)
     assert len(figure(before)["data"]) == 2 and f"{bare.surprise:.2f} nats" not in said(before)
     told = page(3, "residual_norm.table", guess=("fares", right))
@@ -104,7 +136,9 @@ def test_layer_norm_before_and_after_with_gain_bias_and_the_printed_sigma():
     drawn_ones = page(4, numbers="drawn", printed="1")
     assert "the variance is 0.001953 = 1/512, not 1" in said(drawn_ones)
     own = page(4, layer="1", printed="1")
-    assert f"1/{len(x)}, not 1" in said(own) and chart(own)[1] == chart(page(4, layer="1"))[1], "one scale for both"
+    assert f"1/{len(x)}, not 1" in said(own) and chart(own)[1] == chart(page(4, layer="1"))[1], (
+        "one scale for both"
+    )
 
 
 def test_layer_norm_moves_one_word_and_batch_norm_all():
@@ -112,7 +146,10 @@ def test_layer_norm_moves_one_word_and_batch_norm_all():
     found = norms.tables(data, 2, 4.0)
     n = len(found["table"])
     test = page(5, layer="1", push="4")
-    assert f"moves 1 of {n} words under layer norm (another by 0.00 at most) and {n} of {n} under batch norm" in said(test)
+    assert (
+        f"moves 1 of {n} words under layer norm (another by 0.00 at most) and {n} of {n} under batch norm"
+        in said(test)
+    )
     np.testing.assert_allclose(found["batch now"].mean(0), 0, atol=1e-9)
     np.testing.assert_allclose(found["layer now"].mean(1), 0, atol=1e-9)
     single = page(5, text="a", axis="batch")
@@ -126,10 +163,16 @@ def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
         test = page(6, order=order)
         notes = [note["text"] for note in figure(test, 0)["layout"]["annotations"]]
         way = [name for name in notes if name in ("f", "+", "LN")]
-        assert way == {"post": ["f", "+", "LN"], "pre": ["LN", "f", "+"], "worded": ["f", "LN", "+"]}[order] and formula in notes
+        assert (
+            way == {"post": ["f", "+", "LN"], "pre": ["LN", "f", "+"], "worded": ["f", "LN", "+"]}[order]
+            and formula in notes
+        )
         strong = [line["name"] for line in figure(test, 1)["data"] if line["opacity"] == 1]
         assert strong == [norms.CALLED[order]] * 2
-        assert f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {sums.factor(found[norms.CALLED[order]].signal[-1])}" in said(test)
+        assert (
+            f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {sums.factor(found[norms.CALLED[order]].signal[-1])}"
+            in said(test)
+        )
     run = core.serving.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)
     assert f"its signal is {residuals.by_layer(run)[0]:.2f} before" in said(page(6, order="post"))
 
@@ -150,14 +193,29 @@ def test_odd_texts_give_a_page_or_a_notice(text):
 
 
 def test_nonsense_in_the_link_leaves_a_page():
-    link = {"model": "x", "layer": "99", "word": "-4", "size": "nan", "gain": "9", "bias": "x", "printed": "yes", "numbers": "?", "axis": "", "push": "1e9", "order": "?", "residual": "?"}
+    link = {
+        "model": "x",
+        "layer": "99",
+        "word": "-4",
+        "size": "nan",
+        "gain": "9",
+        "bias": "x",
+        "printed": "yes",
+        "numbers": "?",
+        "axis": "",
+        "push": "1e9",
+        "order": "?",
+        "residual": "?",
+    }
     for step in (1, 4, 6):
         test = page(step, **link)
         assert not test.exception and len(test.get("plotly_chart")) + len(test.get("vega_lite_chart")) >= 1
 
 
 def test_figures_as_data():
-    assert [bar["name"] for bar in layers(bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True))[3]] == ["<b>", "x"]
+    assert [
+        bar["name"] for bar in layers(bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True))[3]
+    ] == ["<b>", "x"]
     shown = by_depth([Panel("t", {"a": np.array([1.0, 0.0])})], {"a": 0})
     assert np.isfinite(shown.layout.yaxis.range).all()
     assert sum(note.text == "+" for note in block("post", "f", residual=False).layout.annotations) == 0

@@ -15,13 +15,18 @@ from viz.course.look_up.retrieval.maths.look_up import look_up, softmax
 from viz.shell.state import Unusable
 
 
-def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
+def page(
+    step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str
+) -> AppTest:
     """The page at a step, questions answered and folds open as asked, with the values of a params."""
     link = {f"retrieval.{name}": value for name, value in values.items()}
     answered = {f"predict:retrieval.{name}": value for name, value in (guess or {}).items()}
-    return drawn("retrieval", {"retrieval.step": str(step)} | link, answered | {f"fold:{name}": True for name in folded}, guarded=True)
-
-
+    return drawn(
+        "retrieval",
+        {"retrieval.step": str(step)} | link,
+        answered | {f"fold:{name}": True for name in folded},
+        guarded=True,
+    )
 
 
 def notes(test: AppTest) -> list[str]:
@@ -47,7 +52,9 @@ def committed(test: AppTest, percent: int = 45) -> AppTest:
 # ------------------------------------------------------------------ step 1: yes or no
 
 
-@pytest.mark.parametrize(("sql", "rows"), [(persons.QUERIES[0], 1), (persons.QUERIES[1], 2), (persons.AS_NUMBER, 0)])
+@pytest.mark.parametrize(
+    ("sql", "rows"), [(persons.QUERIES[0], 1), (persons.QUERIES[1], 2), (persons.AS_NUMBER, 0)]
+)
 def test_the_queries_of_the_slides_return_their_rows(sql, rows):
     """C013."""
     covered = page(sql=sql)
@@ -65,7 +72,9 @@ def test_another_table_gives_another_answer():
     assert "You said “2 rows”. It is “3 rows”." in said(test) and "Sara Karimi" in said(test)
 
 
-@pytest.mark.parametrize("sql", ["DROP TABLE PERSONS", "<b>![x](http://a)</b>", "SELECT ID FROM PERSONS WHERE", "x" * 5000])
+@pytest.mark.parametrize(
+    "sql", ["DROP TABLE PERSONS", "<b>![x](http://a)</b>", "SELECT ID FROM PERSONS WHERE", "x" * 5000]
+)
 def test_what_is_no_query_gets_a_calm_answer(sql):
     test = page(sql=sql)
     assert not test.exception and "Something went wrong" not in said(test)
@@ -82,7 +91,11 @@ def test_from_uniform_to_one_hot(sharpness, wanted):
     weights = softmax([1 / 12, 1, 1 / 12], float(sharpness))
     if wanted:
         np.testing.assert_allclose(weights, wanted, atol=1e-9)
-    told = "over 0.999, the least under 0.001" if sharpness == "50" else f"{weights.max():.4f}, the least {weights.min():.4f}"
+    told = (
+        "over 0.999, the least under 0.001"
+        if sharpness == "50"
+        else f"{weights.max():.4f}, the least {weights.min():.4f}"
+    )
     assert f"015843268901 gets {told}" in said(test) or sharpness == "0", "softmax is never told as 1"
     assert [f"{w:.2f}" for w in weights] == notes(test)[3:6]
     curves = chart(test, 1)[0]
@@ -108,10 +121,15 @@ def test_the_plane_is_blind_until_the_guess_and_the_answer_follows_the_query():
         best = f"k{1 + int(found.weights.argmax())}"
         test = page(3, points=params.pack(points), guess={"plane": best})
         header = vectors(test)
-        assert "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
+        assert (
+            "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
+        )
         x, y = found.mix
         assert f"the weighted sum is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
-    assert {f"k{1 + int(look_up(q, params.KEYS[:4], params.VALUES[:4]).weights.argmax())}" for q in ((0.9, 0.8), (-1.0, 0.4))} == {"k1", "k3"}
+    assert {
+        f"k{1 + int(look_up(q, params.KEYS[:4], params.VALUES[:4]).weights.argmax())}"
+        for q in ((0.9, 0.8), (-1.0, 0.4))
+    } == {"k1", "k3"}
 
 
 def test_a_move_from_the_browser_is_computed_again_and_the_question_stays():
@@ -159,11 +177,16 @@ def test_another_memory_reads_another_vector():
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])
 def test_nonsense_in_the_link_leaves_a_page(step):
-    odd = page(step, rows="[[1]]", points="1,2;x", memory="nan", sharpness="-3", beta="1e9", score="<b>", row="99")
+    odd = page(
+        step, rows="[[1]]", points="1,2;x", memory="nan", sharpness="-3", beta="1e9", score="<b>", row="99"
+    )
     assert not odd.exception and "Something went wrong" not in said(odd)
 
 
-@pytest.mark.parametrize("raw", ["", "x", "1,2", "1,2;3,4", "1,2;3,4;5,6;7,8;9,10", "nan,1;1,1;1,1;1,1;1,1", ";".join(["1,1"] * 99)])
+@pytest.mark.parametrize(
+    "raw",
+    ["", "x", "1,2", "1,2;3,4", "1,2;3,4;5,6;7,8;9,10", "nan,1;1,1;1,1;1,1;1,1", ";".join(["1,1"] * 99)],
+)
 def test_places_of_a_link_are_bounded(raw):
     with pytest.raises(Unusable):
         params.points(raw)
@@ -174,7 +197,20 @@ def test_text_of_a_table_is_never_markup():
     words = [word["text"] for layer in layers(drawn)[1:] for word in layer]
     assert "<b>" in words and "<a href=x>" in words, "as text, never as a link"
     cells = layers(charts.memory(np.eye(3), np.ones(3) / 3, np.ones(3)))[0]
-    assert [cell["text"] for cell in cells] == ["1.00", "0.00", "0.00", "0.00", "1.00", "0.00", "0.00", "0.00", "1.00", "1.00", "1.00", "1.00"]
+    assert [cell["text"] for cell in cells] == [
+        "1.00",
+        "0.00",
+        "0.00",
+        "0.00",
+        "1.00",
+        "0.00",
+        "0.00",
+        "0.00",
+        "1.00",
+        "1.00",
+        "1.00",
+        "1.00",
+    ]
 
 
 def test_the_page_computes_what_its_compute_says():

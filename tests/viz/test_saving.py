@@ -62,9 +62,15 @@ def test_the_grid_has_every_weight_of_every_head_and_the_words() -> None:
 
 
 PICTURES = {
-    "words": lambda run: viz.words(run, 1, 5), "heatmap": lambda run: viz.heatmap(run, 1, 5), "grid": lambda run: viz.grid(run), "head_view": lambda run: viz.head_view(run, 1, [0, 5]),
-    "strip": lambda run: viz.strip(run, 1, 5), "arithmetic": lambda run: viz.arithmetic(run, 1, 5, query=2), "source": lambda run: viz.source(run, 1), "mean": lambda run: viz.heatmap(run, 1, "mean"),
-}  # fmt: skip
+    "words": lambda run: viz.words(run, 1, 5),
+    "heatmap": lambda run: viz.heatmap(run, 1, 5),
+    "grid": lambda run: viz.grid(run),
+    "head_view": lambda run: viz.head_view(run, 1, [0, 5]),
+    "strip": lambda run: viz.strip(run, 1, 5),
+    "arithmetic": lambda run: viz.arithmetic(run, 1, 5, query=2),
+    "source": lambda run: viz.source(run, 1),
+    "mean": lambda run: viz.heatmap(run, 1, "mean"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,16 +82,33 @@ def run() -> core.Run:
 def test_a_picture_says_whose_numbers_it_shows(run: core.Run, name: str) -> None:
     header = PICTURES[name](run).packet.header
     told = header["origin"]
-    assert (told["model"], told["text"], told["beside"], told["kind"]) == ("translator-en-es", run.source.text, run.target_text, "cross")
+    assert (told["model"], told["text"], told["beside"], told["kind"]) == (
+        "translator-en-es",
+        run.source.text,
+        run.target_text,
+        "cross",
+    )
     assert header.get("at") == {"grid": None, "head_view": [1], "source": [1], "mean": [1]}.get(name, [1, 5])
     assert told.get("joined") == ("mean" if name == "mean" else None)
 
 
 def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_path: Path) -> None:
     for name, make in PICTURES.items():
-        (tmp_path / f"{name}.py").write_text(make(run).packet.header["python"].replace(f"{'heatmap' if name == 'mean' else name}.html", f"{name}.html"), "utf-8")
+        (tmp_path / f"{name}.py").write_text(
+            make(run)
+            .packet.header["python"]
+            .replace(f"{'heatmap' if name == 'mean' else name}.html", f"{name}.html"),
+            "utf-8",
+        )
     every = "import runpy\n" + "\n".join(f"runpy.run_path('{name}.py')" for name in PICTURES)
-    done = subprocess.run([sys.executable, "-c", every], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        [sys.executable, "-c", every],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     for name in PICTURES:
         page = (tmp_path / f"{name}.html").read_text("utf-8")
@@ -94,11 +117,19 @@ def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_pa
     assert code[-2:] == ["picture.save('heatmap.html')", "picture"], "a notebook shows what stands last"
 
 
-SCRIPTS = {"masks": ("masks", [6]), "retrieval": ("retrieval", [3]), "self_attention": ("self_attention", [2]), "weighting": ("weighting", [1]), "spans_and_tags": ("spans", [1, 2, 3, 4, 5])}
+SCRIPTS = {
+    "masks": ("masks", [6]),
+    "retrieval": ("retrieval", [3]),
+    "self_attention": ("self_attention", [2]),
+    "weighting": ("weighting", [1]),
+    "spans_and_tags": ("spans", [1, 2, 3, 4, 5]),
+}
 """Exhibits whose instruments hand out lines of Python, how the link calls them, and the steps at which they do."""
 
 
-def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found: dict[str, Packet] = {}
 
     def show(self: Instrument, packet: Packet, *, key: str, **_: object) -> None:
@@ -119,8 +150,17 @@ def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(tmp_path:
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "script.py").write_text(packet.header["python"], "utf-8")
-    every = "import os, runpy\n" + "\n".join(f"os.chdir({str(tmp_path / str(n))!r})\nrunpy.run_path('script.py')" for n in range(len(found)))
-    done = subprocess.run([sys.executable, "-c", every], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=240)
+    every = "import os, runpy\n" + "\n".join(
+        f"os.chdir({str(tmp_path / str(n))!r})\nrunpy.run_path('script.py')" for n in range(len(found))
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", every],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     for number, (key, packet) in enumerate(found.items()):
         (page,) = (tmp_path / str(number)).glob("*.html")
@@ -134,15 +174,39 @@ def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> 
     assert {row["array"] for row in rows} == {"weights", "allowed"}
     found = np.array([float(row["value"]) for row in rows if row["array"] == "weights"], np.float32)
     assert np.array_equal(found, WEIGHTS[0].ravel())
-    with np.load(io.BytesIO(export.npz({**Origin(model="gpt-mini", kind="causal", layer=2, head=5).named(), **arrays}))) as kept:
-        assert kept["keys"].tolist() == WORDS and (str(kept["model"]), int(kept["layer"]), int(kept["head"])) == ("gpt-mini", 2, 5)
+    with np.load(
+        io.BytesIO(export.npz({**Origin(model="gpt-mini", kind="causal", layer=2, head=5).named(), **arrays}))
+    ) as kept:
+        assert kept["keys"].tolist() == WORDS and (
+            str(kept["model"]),
+            int(kept["layer"]),
+            int(kept["head"]),
+        ) == ("gpt-mini", 2, 5)
 
 
 TOYS = {"weighting", "word_vectors", "score_functions", "self_attention"}
 """Exhibits whose instruments show numbers of their own, of no model."""
 
 
-@pytest.mark.parametrize("slug", ["look", "decode", "compare", "what_if", "find", "importance", "growth", "be_the_head", "alignment", "luong", "encoder", "cross_attention", "walk_through", *sorted(TOYS)])
+@pytest.mark.parametrize(
+    "slug",
+    [
+        "look",
+        "decode",
+        "compare",
+        "what_if",
+        "find",
+        "importance",
+        "growth",
+        "be_the_head",
+        "alignment",
+        "luong",
+        "encoder",
+        "cross_attention",
+        "walk_through",
+        *sorted(TOYS),
+    ],
+)
 def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, dict] = {}
 
@@ -159,9 +223,13 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
-def test_every_chart_of_a_model_card_is_told_whose_it_is_and_what_was_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_chart_of_a_model_card_is_told_whose_it_is_and_what_was_measured(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unfold(monkeypatch)
-    test = AppTest.from_string("from viz.workspace.models import page as models\nmodels.page()", default_timeout=120)
+    test = AppTest.from_string(
+        "from viz.workspace.models import page as models\nmodels.page()", default_timeout=120
+    )
     test.query_params["models.which"] = name
     charts = [chart.proto.alt.split("\n") for chart in test.run().get("vega_lite_chart")]
     assert not test.exception and charts and {whose for _, whose, *_ in charts} == {name}
@@ -186,7 +254,12 @@ def test_a_new_page_forgets_what_the_last_one_showed() -> None:
 
 def test_a_page_that_stands_alone_holds_the_exact_numbers(run: core.Run) -> None:
     """The page that a notebook shows holds the exact numbers, too."""
-    long = viz.heatmap(core.open_model("gpt-mini").run("The old woman had a little white cat and a big black dog. " * 6), 2, 5, by="token")
+    long = viz.heatmap(
+        core.open_model("gpt-mini").run("The old woman had a little white cat and a big black dog. " * 6),
+        2,
+        5,
+        by="token",
+    )
     assert long.packet.header["exact"] is False
     data = re.search(r'id="packet">([^<]+)<', long.html())
     assert data and read(base64.b64decode(data[1]))[0]["kind"] == "f32"

@@ -32,8 +32,12 @@ def _engine(tmp_path_factory) -> Iterator[None]:
 
 def page(step: int = 1, *, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return drawn("scaling", {SLUG + "step": str(step)} | {name if name == "text" else SLUG + name: value for name, value in link.items()}, answered)
-
+    return drawn(
+        "scaling",
+        {SLUG + "step": str(step)}
+        | {name if name == "text" else SLUG + name: value for name, value in link.items()},
+        answered,
+    )
 
 
 def titles(test: AppTest) -> list[str]:
@@ -41,24 +45,43 @@ def titles(test: AppTest) -> list[str]:
     return [row["text"] for row in chart(test)[-1]]
 
 
-@pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))])
+@pytest.mark.parametrize(
+    ("step", "guess"),
+    [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))],
+)
 def test_every_step_shows_its_picture(step, guess):
     test = page(step, guess=guess)
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
     assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 1
-    assert f'"title": "{ACROSS[step - 1]}' in json.dumps(json.loads(test.get("vega_lite_chart")[0].proto.spec), ensure_ascii=False)
+    assert f'"title": "{ACROSS[step - 1]}' in json.dumps(
+        json.loads(test.get("vega_lite_chart")[0].proto.spec), ensure_ascii=False
+    )
 
 
 def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
     """C031: with the slider at 64 only another width is drawn until one commits."""
     before = page()
-    assert "d = 4:" in titles(before)[0] and "64" not in str(titles(before)) and max(abs(row["right"]) for row in chart(before)[2]) == pytest.approx(np.abs(lessons.drawn(4).raw).max())
+    assert (
+        "d = 4:" in titles(before)[0]
+        and "64" not in str(titles(before))
+        and max(abs(row["right"]) for row in chart(before)[2])
+        == pytest.approx(np.abs(lessons.drawn(4).raw).max())
+    )
     after = page(guess=("spread", "about 8"))
     drawn = lessons.drawn(64)
     texts = " ".join(titles(after))
-    counted = [np.histogram(scores, bins=48, range=(-end, end), density=True)[0] for scores in (drawn.raw, drawn.scaled) for end in [np.abs(scores).max()]]
-    np.testing.assert_allclose([float(row["density"]) for row in chart(after)[2]], np.concatenate(counted), atol=6e-5)
-    assert f"variance {drawn.raw.var():.2f} (closed form 64)" in texts and f"variance {drawn.scaled.var():.2f} (closed form 1)" in texts
+    counted = [
+        np.histogram(scores, bins=48, range=(-end, end), density=True)[0]
+        for scores in (drawn.raw, drawn.scaled)
+        for end in [np.abs(scores).max()]
+    ]
+    np.testing.assert_allclose(
+        [float(row["density"]) for row in chart(after)[2]], np.concatenate(counted), atol=6e-5
+    )
+    assert (
+        f"variance {drawn.raw.var():.2f} (closed form 64)" in texts
+        and f"variance {drawn.scaled.var():.2f} (closed form 1)" in texts
+    )
     assert f"their variance is {drawn.raw.var():.2f}, the closed form says 64" in said(after)
 
 
@@ -76,8 +99,14 @@ def test_one_row_with_and_without():
     best = [np.exp(s[row] - s[row].max()) for s in (drawn.raw, drawn.scaled)]
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
-    np.testing.assert_allclose([float(bar["weight"]) for bar in chart(test)[0]], np.concatenate([(e / e.sum())[order] for e in best]), atol=6e-5)
-    assert f"unscaled its best key takes {percent(raw)}" in said(test) and f"scaled {percent(scaled)}" in said(test)
+    np.testing.assert_allclose(
+        [float(bar["weight"]) for bar in chart(test)[0]],
+        np.concatenate([(e / e.sum())[order] for e in best]),
+        atol=6e-5,
+    )
+    assert f"unscaled its best key takes {percent(raw)}" in said(
+        test
+    ) and f"scaled {percent(scaled)}" in said(test)
 
 
 def test_entropy_over_every_width_with_and_without_scaling():
@@ -85,26 +114,51 @@ def test_entropy_over_every_width_with_and_without_scaling():
     test = page(3, d_k="16")
     marked, _, dots = chart(test)[:3]
     lines = np.array([row["value"] for row in dots]).reshape(4, -1)
-    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(lessons.WIDTHS)]] == list(lessons.WIDTHS)
+    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(lessons.WIDTHS)]] == list(
+        lessons.WIDTHS
+    )
     found = lessons.by_width()
-    wanted = [[getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")]
+    wanted = [
+        [getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")
+    ]
     np.testing.assert_allclose(lines, wanted)
-    assert f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats unscaled" in said(test)
+    assert (
+        f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats unscaled"
+        in said(test)
+    )
 
 
 def test_the_real_model_with_and_without_the_division():
     text = "I am a student."
-    before, after = page(4, text=text), page(4, text=text).button(key=f"predict:{SLUG}real:commit").click().run()
-    assert {row["line"] for row in chart(before)[0]} == {"with 1/√d, as trained"}, "before the guess only the model as it was trained"
+    before, after = (
+        page(4, text=text),
+        page(4, text=text).button(key=f"predict:{SLUG}real:commit").click().run(),
+    )
+    assert {row["line"] for row in chart(before)[0]} == {"with 1/√d, as trained"}, (
+        "before the guess only the model as it was trained"
+    )
     model = core.serving.engine.default().open("gpt-mini")
-    runs = [unscaled.reading(model.run(text, edits=edits)) for edits in ((), unscaled.without_scale(model.config))]
+    runs = [
+        unscaled.reading(model.run(text, edits=edits)) for edits in ((), unscaled.without_scale(model.config))
+    ]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
-    np.testing.assert_allclose([row["y"] for row in chart(after)[0]], np.concatenate([run.evenness.ravel() for run in runs]), atol=1e-6)
-    np.testing.assert_allclose([row["y"] for row in chart(after)[1]], np.concatenate([run.evenness.mean(1) for run in runs]), atol=1e-6)
+    np.testing.assert_allclose(
+        [row["y"] for row in chart(after)[0]],
+        np.concatenate([run.evenness.ravel() for run in runs]),
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(
+        [row["y"] for row in chart(after)[1]],
+        np.concatenate([run.evenness.mean(1) for run in runs]),
+        atol=1e-6,
+    )
     committed = after.session_state[f"predict:{SLUG}real:asked"]["of"][3]
     assert committed == round(float(runs[1].evenness.mean()), 2)
     other = page(4, text="She was hungry, so she ate the apple.")
-    assert other.session_state[f"predict:{SLUG}real:asked"]["of"][0] != after.session_state[f"predict:{SLUG}real:asked"]["of"][0]
+    assert (
+        other.session_state[f"predict:{SLUG}real:asked"]["of"][0]
+        != after.session_state[f"predict:{SLUG}real:asked"]["of"][0]
+    )
 
 
 @pytest.mark.parametrize("text", ["", " ", "🙂", "<b>x</b> ![x](http://a)", "a"])
@@ -116,7 +170,9 @@ def test_odd_texts(text):
 def test_naive_softmax_overflows_and_the_page_shows_it():
     """C032."""
     broken = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200")
-    assert "Right" in said(broken) and "the sum is infinite, the weights are not a number, not a number, 0.00" in said(broken)
+    assert "Right" in said(
+        broken
+    ) and "the sum is infinite, the weights are not a number, not a number, 0.00" in said(broken)
     assert [row["text"] for row in chart(broken)[-1]] == ["first: ∞", "second: ∞", "third: 1"]
     cured = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200", safe="1")
     e = math.exp(-1)
@@ -131,7 +187,9 @@ def test_a_smaller_score_has_another_answer():
     assert "0.73" not in said(hidden).split("which weight")[-1]
 
 
-@pytest.mark.parametrize("link", [{"d_k": "63"}, {"d_k": "x"}, {"score": "1e9"}, {"draw": "-4"}, {"safe": "maybe"}])
+@pytest.mark.parametrize(
+    "link", [{"d_k": "63"}, {"d_k": "x"}, {"score": "1e9"}, {"draw": "-4"}, {"safe": "maybe"}]
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     for step in (1, 5):
         test = page(step, **link)

@@ -18,8 +18,11 @@ OPENING = params.Params()
 
 def page(step: int = 1, *folds: str, guess: tuple[str, str] | None = None, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
-    return pages.drawn("score_functions", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered)
-
+    return pages.drawn(
+        "score_functions",
+        {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
+        dict.fromkeys(folds, True) | answered,
+    )
 
 
 def headers(test: AppTest) -> list[dict]:
@@ -31,7 +34,9 @@ def drawn(test: AppTest) -> dict:
     return next(h for h in headers(test) if "scores" in h or "queries" in h)
 
 
-@pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)])
+@pytest.mark.parametrize(
+    ("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)]
+)
 def test_every_step_shows_a_picture(step, guess):
     test = page(step, guess=guess)
     assert not test.exception and test.title[0].value == "Score functions"
@@ -41,7 +46,16 @@ def test_every_step_shows_a_picture(step, guess):
 def test_all_eight_scores_stand_side_by_side():
     """C017."""
     tables = drawn(page(2))["scores"]
-    assert [t["label"] for t in tables] == ["dot", "scaled dot", "general", "additive, linear", "additive, tanh", "location", "cosine", "β · cosine"]
+    assert [t["label"] for t in tables] == [
+        "dot",
+        "scaled dot",
+        "general",
+        "additive, linear",
+        "additive, tanh",
+        "location",
+        "cosine",
+        "β · cosine",
+    ]
     assert tables[-1]["sharpness"] == 5.0
     assert drawn(page(2, beta="12"))["scores"][-1]["sharpness"] == 12.0
 
@@ -61,7 +75,9 @@ def test_each_of_the_eight_can_be_chosen(rule):
 def test_the_first_answer_is_computed_from_the_vectors():
     first = page(guess=("most", "B"))
     assert "Right" in said(first) and len(drawn(first)["scores"]) == 2
-    assert [t["label"] for t in drawn(page())["scores"]] == ["cosine"], "before the guess the dot product is not in the page"
+    assert [t["label"] for t in drawn(page())["scores"]] == ["cosine"], (
+        "before the guess the dot product is not in the page"
+    )
     other = page(guess=("most", "B"), at="-1,-0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9")
     assert "It is “D”" in said(other)
 
@@ -89,8 +105,18 @@ def test_a_query_in_the_middle_moves_nothing():
     assert not test.exception and "Right" in said(test)
 
 
-@pytest.mark.parametrize("link", [{"at": "1,2"}, {"at": "a,b;c,d;e,f;g,h;i,j"}, {"at": "nan,1;0,0;0,0;0,0;0,0"}, {"at": "9,9;9,9;9,9;9,9;9,9"}, {"beta": "-1"},
-                                  {"rule": "best"}, {"experiment": "?"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"at": "1,2"},
+        {"at": "a,b;c,d;e,f;g,h;i,j"},
+        {"at": "nan,1;0,0;0,0;0,0;0,0"},
+        {"at": "9,9;9,9;9,9;9,9;9,9"},
+        {"beta": "-1"},
+        {"rule": "best"},
+        {"experiment": "?"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     for step in (1, 3, 4):
         test = page(step, **link)

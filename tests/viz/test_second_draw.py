@@ -51,13 +51,20 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(where, name, counted)
 
-    for where, name in ((alt.Chart, "__init__"), (alt.TopLevelMixin, "to_dict"), (go.Figure, "__init__"), (BaseFigure, "to_dict")):
+    for where, name in (
+        (alt.Chart, "__init__"),
+        (alt.TopLevelMixin, "to_dict"),
+        (go.Figure, "__init__"),
+        (BaseFigure, "to_dict"),
+    ):
         count(where, name)
     return found
 
 
 @pytest.mark.parametrize("slug", [entry.slug for entry in pages.discover()])
-def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_nothing_of_a_model(slug: str, made: Counter[str]) -> None:
+def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_nothing_of_a_model(
+    slug: str, made: Counter[str]
+) -> None:
     test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120).run()
     assert not test.exception
     made.clear()
@@ -79,7 +86,11 @@ def test_a_figure_that_is_kept_is_the_same_after_a_room_saw_it(slug: str) -> Non
 
 def test_every_figure_is_kept() -> None:
     root = Path(viz.__file__).parent
-    homes = sorted(file for file in root.rglob("*.py") if "charts" in (*file.relative_to(root).parts[:-1], file.stem) and file.stem != "__init__")
+    homes = sorted(
+        file
+        for file in root.rglob("*.py")
+        if "charts" in (*file.relative_to(root).parts[:-1], file.stem) and file.stem != "__init__"
+    )
     assert len(homes) > 40
     for file in homes:
         name_of_file = ".".join(file.relative_to(root.parent).with_suffix("").parts)
@@ -89,11 +100,21 @@ def test_every_figure_is_kept() -> None:
                 continue
             told = typing.get_type_hints(function)
             gives = typing.get_args(told.get("return")) or (told.get("return"),)
-            if any(isinstance(kind, type) and issubclass(kind, (alt.TopLevelMixin, go.Figure)) for kind in gives) and go.Figure not in list(told.values())[:-1]:
-                assert hasattr(function, "__wrapped__"), f"{name_of_file}.{name} draws anew with every run: @kept"
+            if (
+                any(
+                    isinstance(kind, type) and issubclass(kind, (alt.TopLevelMixin, go.Figure))
+                    for kind in gives
+                )
+                and go.Figure not in list(told.values())[:-1]
+            ):
+                assert hasattr(function, "__wrapped__"), (
+                    f"{name_of_file}.{name} draws anew with every run: @kept"
+                )
 
 
-def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(kept, "MOST", 2)
     monkeypatch.setattr(kept, "LARGEST", 1000)
     drawn: list[Any] = []
@@ -166,7 +187,9 @@ def test_a_first_visit_asks_nothing_of_a_model_and_the_log_has_nothing_to_tell(t
             assert forwards(url) == before, entry.slug
         for slug in ("", "what_if", "importance", "inside", "compare", "decode"):
             visit = await Visit.opened(url)
-            assert not (await visit.ask(slug, {"model": "gpt-mini", "text": "Her brother sold the blue boat"})).wrong
+            assert not (
+                await visit.ask(slug, {"model": "gpt-mini", "text": "Her brother sold the blue boat"})
+            ).wrong
             await visit.close()
         assert forwards(url) > before
 
@@ -174,7 +197,9 @@ def test_a_first_visit_asks_nothing_of_a_model_and_the_log_has_nothing_to_tell(t
         with urllib.request.urlopen(f"{url}/forwards", timeout=10) as answer:
             return int(answer.read())
 
-    with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py"), PYTHONPATH=".") as server:
+    with started_app(
+        tmp_path, command=("streamlit", "run", "tests/bench/counted.py"), PYTHONPATH="."
+    ) as server:
         asyncio.run(visited(server.url))
         said = server.log.read_text("utf-8", "replace")
     assert [line for line in said.splitlines() if any(noise in line for noise in NOISE)] == []

@@ -32,7 +32,9 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     game.scored.cache_clear()
 
 
-def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {SLUG + name: value for name, value in ({"a": A, "b": B} | link).items()}
     return drawn("sentence_pairs", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
@@ -53,15 +55,21 @@ def test_what_cls_says_is_covered_until_one_guessed():
     before = page()
     assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
     cells = chart(before)[0]
-    assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == ["AB"[s] for s in run.segments]
+    assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == [
+        "AB"[s] for s in run.segments
+    ]
     assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{percent(chance)}" not in said(before)
     told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
-    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx([chance, 1 - chance]) and f"P(IsNext) = {percent(chance)}" in said(told)
+    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx(
+        [chance, 1 - chance]
+    ) and f"P(IsNext) = {percent(chance)}" in said(told)
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
     pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
     assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
     known = page(a=EXAMPLES[1][0], b=EXAMPLES[1][1])
-    assert known.pills(key=SLUG + "ready").value is not None and before.pills(key=SLUG + "ready").value is None
+    assert (
+        known.pills(key=SLUG + "ready").value is not None and before.pills(key=SLUG + "ready").value is None
+    )
     a, b, _ = EXAMPLES[2]
     known.pills(key=SLUG + "ready").set_value(f"{shorten(a, 26)} / {shorten(b, 26)}").run()
     assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(EXAMPLES[2][0]).tokens[0]
@@ -72,15 +80,24 @@ def test_draws_are_half_and_half_and_counted():
     rows = next_pairs.draws(4, 30)
     count, last = next_pairs.count(rows), rows[-1]
     test = page(2, draw="4", draws="30")
-    assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(test, 1)[1][0]["mean"] == 15
+    assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(
+        test, 1
+    )[1][0]["mean"] == 15
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
-    assert f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
+    assert (
+        f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}"
+        in said(test)
+    )
     test.button(key=SLUG + "more").click().run()
     assert f"Pair 31: drawn: “{'IsNext' if next_pairs.draws(4, 31)[-1].follows else 'NotNext'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
     assert "Pair 81:" in said(test)
     test.button(key=SLUG + "draw.again").click().run()
-    assert "Pair 10:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 10)[-1].first).tokens[0]
+    assert (
+        "Pair 10:" in said(test)
+        and [cell["exact"] for cell in chart(test)[0]][1]
+        == bert().tokenizer.encode(next_pairs.draws(5, 10)[-1].first).tokens[0]
+    )
 
 
 def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
@@ -91,11 +108,24 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
     np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
-    assert f"Threshold 50 %: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
-    assert sum(row["told"] == "right" for row in chart(told)[0]) == half == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
+    assert f"Threshold 50 %: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(
+        told
+    )
+    assert (
+        sum(row["told"] == "right" for row in chart(told)[0])
+        == half
+        == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
+    )
     told.slider[-1].set_value(0.6).run()
     assert f"Threshold 60 %: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
-    monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
+    monkeypatch.setattr(
+        game,
+        "read_scores",
+        lambda folder: (
+            Score(game.MEASURE, "the test", "bert-mini", 0.25),
+            Score(game.MEASURE, "the test", "always no", 0.75),
+        ),
+    )
     game.scored.cache_clear()
     assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."
     game.scored.cache_clear()
@@ -106,29 +136,48 @@ def test_who_looks_at_which_text():
     found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
     best = reading.AT[int(found.mean((0, 1))[1].argmax())]
     before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
-    assert asked(before, "who")[2] == best and {cell["said"] for cell in [*chart(before)[0], *chart(before, 1)[0]]} == {"?"}
-    np.testing.assert_allclose([cell["value"] for cell in chart(told)[0]], found.mean((0, 1))[:3].ravel(), atol=1e-4)
-    np.testing.assert_allclose([cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4)
+    assert asked(before, "who")[2] == best and {
+        cell["said"] for cell in [*chart(before)[0], *chart(before, 1)[0]]
+    } == {"?"}
+    np.testing.assert_allclose(
+        [cell["value"] for cell in chart(told)[0]], found.mean((0, 1))[:3].ravel(), atol=1e-4
+    )
+    np.testing.assert_allclose(
+        [cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4
+    )
     n_heads = found.shape[1]
     one = page(4, guess=("who", best), head=str(n_heads + 1))
-    assert f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B" in said(one)
-    assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [n_heads + 1]
+    assert (
+        f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B"
+        in said(one)
+    )
+    assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [
+        n_heads + 1
+    ]
 
 
 def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     """C085."""
     rows = [next_pairs.Drawn(A, B, True), *next_pairs.draws(3, 3)]
-    found = next_sentence.loss(bert(), [(row.first, row.second) for row in rows], [row.follows for row in rows], 3)
+    found = next_sentence.loss(
+        bert(), [(row.first, row.second) for row in rows], [row.follows for row in rows], 3
+    )
     answer = reading.GAMES[0 if found.masked > found.next else 1]
     before, told = page(5, batch="4"), page(5, batch="4", guess=("loss", answer))
-    assert asked(before, "loss")[2] == answer and {row["said"] for row in chart(before, 1)[1]} == {"?"} and "loss =" not in said(before)
+    assert (
+        asked(before, "loss")[2] == answer
+        and {row["said"] for row in chart(before, 1)[1]} == {"?"}
+        and "loss =" not in said(before)
+    )
     last = [row["nats"] for row in chart(told, 1)[0]][-2:]
     assert last == pytest.approx([found.words.mean(), found.pairs.mean()], rel=1e-4)
     assert chart(told, 1)[1][-1]["said"] == f"{found.total:.2f}" and f"loss = {found.total:.3f}" in said(told)
     assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
-    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(NotNext) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
+    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(
+        told
+    ) and f"P(NotNext) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"
@@ -139,15 +188,31 @@ def test_the_order_of_the_texts_and_their_vectors():
     most = max(next_sentence.WAYS[1:], key=lambda way: abs(found[way] - found["as trained"]))
     before, told = page(6), page(6, guess=("swap", most))
     assert asked(before, "swap")[2] == most and [row["said"] for row in chart(before)[0]][1:] == ["?"] * 3
-    assert [row["chance"] for row in chart(told)[0]] == pytest.approx(list(found.values())) and "Right." in said(told)
+    assert [row["chance"] for row in chart(told)[0]] == pytest.approx(
+        list(found.values())
+    ) and "Right." in said(told)
     told.button(key=SLUG + "turn").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "a"] == B
 
 
-@pytest.mark.parametrize(("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")]
+)
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(a, b):
     for step in (1, 5):
-        test = page(step, guarded=True, a=a, b=b, draw="x", draws="-3", cut="9", head="999", block="?", batch="7", follows="maybe")
+        test = page(
+            step,
+            guarded=True,
+            a=a,
+            b=b,
+            draw="x",
+            draws="-3",
+            cut="9",
+            head="999",
+            block="?",
+            batch="7",
+            follows="maybe",
+        )
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 2, "the texts can be mended"
     assert exhibit.thumbnail().startswith("<svg")

@@ -21,7 +21,9 @@ from websockets.sync.client import ClientConnection, connect
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "import viz.workspace.look.page as look\nlook.page = lambda: 1 / 0\n"
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not tell how many files a process has open")
+pytestmark = pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"), reason="the system does not tell how many files a process has open"
+)
 
 
 @contextmanager
@@ -32,7 +34,12 @@ def server(tmp_path: Path, *options: str) -> Iterator[tuple[int, int, Path]]:
         port = probe.getsockname()[1]
     log, out = tmp_path / "collections.txt", tmp_path / "log.txt"
     with out.open("wb") as file:
-        process = subprocess.Popen([sys.executable, "tests/watched_server.py", str(log), "--server.port", str(port), *options], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [sys.executable, "tests/watched_server.py", str(log), "--server.port", str(port), *options],
+            cwd=ROOT,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
     try:
         until(lambda: process.poll() is not None or health(port) != 0)
         assert process.poll() is None, out.read_text("utf-8", "replace")
@@ -78,7 +85,9 @@ def test_nothing_is_left_of_visitors_and_nothing_is_collected_inside_a_run(tmp_p
         address, begun = f"ws://127.0.0.1:{port}/_stcore/stream", len(log.read_text().splitlines())
         with connect(address, subprotocols=["streamlit"], max_size=None) as visitor:  # type: ignore[list-item]
             run(visitor)
-        until(lambda: len(log.read_text().splitlines()) > begun)  # all that is loaded behind the first screen was frozen
+        until(
+            lambda: len(log.read_text().splitlines()) > begun
+        )  # all that is loaded behind the first screen was frozen
         before = files(pid)
         for _ in range(8):
             with connect(address, subprotocols=["streamlit"], max_size=None) as visitor:  # type: ignore[list-item]

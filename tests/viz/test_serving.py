@@ -14,7 +14,10 @@ from viz.server import serving
 from viz.server.serving import NameAhead, Remembered, Sieve
 
 LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
-PARTS = [{"type": "http.response.body", "body": b"let ", "more_body": True}, {"type": "http.response.body", "body": b"a = 1"}]
+PARTS = [
+    {"type": "http.response.body", "body": b"let ", "more_body": True},
+    {"type": "http.response.body", "body": b"a = 1"},
+]
 
 
 class Site:
@@ -30,7 +33,9 @@ class Site:
             await send(message)
 
 
-def answered(app, path: str = "/static/js/a.js", method: str = "GET", headers: tuple = ()) -> tuple[dict, bytes]:
+def answered(
+    app, path: str = "/static/js/a.js", method: str = "GET", headers: tuple = ()
+) -> tuple[dict, bytes]:
     """The head and the body of an answer."""
     sent: list[dict] = []
 
@@ -61,7 +66,15 @@ def test_a_part_and_a_question_for_news_go_on(headers) -> None:
     assert site.asked == 3
 
 
-@pytest.mark.parametrize("site", [Site([(b"cache-control", b"no-cache")], PARTS), Site(LASTING, PARTS, status=404), Site(LASTING, PARTS[:1])], ids=["changes", "missing", "broken off"])
+@pytest.mark.parametrize(
+    "site",
+    [
+        Site([(b"cache-control", b"no-cache")], PARTS),
+        Site(LASTING, PARTS, status=404),
+        Site(LASTING, PARTS[:1]),
+    ],
+    ids=["changes", "missing", "broken off"],
+)
 def test_nothing_else_is_kept(site: Site) -> None:
     app = Remembered(site)
     answered(app)
@@ -74,7 +87,10 @@ def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:
     html = [(b"content-type", b"text/html; charset=utf-8")]
     link = dict(answered(NameAhead(Site(html, PARTS)), "/base/scaling")[0]["headers"])[b"link"].decode()
     name = link.removeprefix("<./").removesuffix(">; rel=modulepreload")
-    assert name.startswith("static/js/PlotlyChart.") and (Path(streamlit.__file__).parent / "static" / name).is_file()
+    assert (
+        name.startswith("static/js/PlotlyChart.")
+        and (Path(streamlit.__file__).parent / "static" / name).is_file()
+    )
     assert answered(NameAhead(Site(html, PARTS)), "/weighting")[0]["headers"] == html
     assert answered(NameAhead(Site(LASTING, PARTS)), "/scaling")[0]["headers"] == LASTING
 
@@ -95,7 +111,11 @@ def test_who_connects_gets_each_part_at_once() -> None:
 
 def passed(*frames: bytes) -> list[bytes]:
     """The messages of one browser that reach Streamlit."""
-    asked = [{"type": "websocket.connect"}, *({"type": "websocket.receive", "bytes": frame} for frame in frames), {"type": "websocket.disconnect"}]
+    asked = [
+        {"type": "websocket.connect"},
+        *({"type": "websocket.receive", "bytes": frame} for frame in frames),
+        {"type": "websocket.disconnect"},
+    ]
     seen: list[bytes] = []
 
     async def inner(scope, receive, send) -> None:
@@ -122,7 +142,13 @@ def rerun(page: str, part: str = "") -> bytes:
 
 
 def test_a_part_of_a_page_that_was_left_is_not_drawn_anew() -> None:
-    by_address, part, followed, late, own = rerun(""), rerun("look", "a"), rerun("find"), rerun("look", "a"), rerun("find", "b")
+    by_address, part, followed, late, own = (
+        rerun(""),
+        rerun("look", "a"),
+        rerun("find"),
+        rerun("look", "a"),
+        rerun("find", "b"),
+    )
     assert passed(by_address, part, followed, late, own) == [by_address, part, followed, own]
     back = rerun("look")
     assert passed(followed, back, part, own) == [followed, back, part]

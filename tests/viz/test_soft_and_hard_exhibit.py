@@ -21,8 +21,11 @@ SOFTLY = "The soft mix of all patches"
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    return drawn("soft_and_hard", {f"soft_and_hard.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
-
+    return drawn(
+        "soft_and_hard",
+        {f"soft_and_hard.{name}": value for name, value in link.items()},
+        {f"fold:{name}": True for name in folded} | (state or {}),
+    )
 
 
 def titles(test: AppTest) -> list[str]:
@@ -47,7 +50,11 @@ def test_the_page_opens_with_a_question_and_covers_what_is_read():
     assert "Right." in said(told) and f"{far:.4f} away from the soft mix" in said(told)
     seen, covered = chart(told, 1)[:2]
     assert not covered and titles(told) == ["soft", "one draw", "mean of 200"]
-    shown = (data.weights @ data.patches.reshape(24, -1)).reshape(30, 30, 3), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0)
+    shown = (
+        (data.weights @ data.patches.reshape(24, -1)).reshape(30, 30, 3),
+        data.patches[data.drawn[0]],
+        data.patches[data.drawn].mean(0),
+    )
     for row, image in zip(seen, shown, strict=True):
         np.testing.assert_allclose(pixels(row["image"]), 255 * image, atol=0.51)
 
@@ -57,9 +64,13 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     far = ((data.values - data.values[2]) ** 2).sum(1)
     np.testing.assert_allclose(data.weights, np.exp(-4 * far) / np.exp(-4 * far).sum())
     layers = chart(page(step="2", asks="2", beta="4"))
-    np.testing.assert_allclose([row["veil"] for row in layers[1]], VEIL * (1 - data.weights / data.weights.max()))
+    np.testing.assert_allclose(
+        [row["veil"] for row in layers[1]], VEIL * (1 - data.weights / data.weights.max())
+    )
     assert [row["patch"] for row in layers[2]] == ["C1"] and not layers[3]
-    assert [row["text"] for row in layers[4]] == [f"{percent(weight)}" for weight in data.weights if weight >= 0.03]
+    assert [row["text"] for row in layers[4]] == [
+        f"{percent(weight)}" for weight in data.weights if weight >= 0.03
+    ]
     assert [row["weight"] for row in layers[8]] == [f"{percent(weight, 2)}" for weight in data.weights]
     even = exhibit.compute(Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
@@ -75,12 +86,21 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     test = page(step="4", draws="5000", draw="3")
     assert f"The mean of 5,000 draws is {data.near.distance[-1]:.4f} away" in said(test)
     _, chance, found, _, _ = chart(test, 2)
-    np.testing.assert_allclose([[row["n"], row["y"]] for row in found], np.stack([data.near.n, data.near.distance], 1))
-    np.testing.assert_allclose([[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1))
+    np.testing.assert_allclose(
+        [[row["n"], row["y"]] for row in found], np.stack([data.near.n, data.near.distance], 1)
+    )
+    np.testing.assert_allclose(
+        [[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1)
+    )
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
     shown = page(step="3", draw="3")
-    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and [row["place"] for row in chart(shown)[3]] == [data.drawn[0]]
-    assert f"Drawn: {steps.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}" in said(shown)
+    assert titles(shown) == ["soft", f"hard: {steps.NAMES[data.drawn[0]]}"] and [
+        row["place"] for row in chart(shown)[3]
+    ] == [data.drawn[0]]
+    assert (
+        f"Drawn: {steps.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}"
+        in said(shown)
+    )
 
 
 def test_another_draw_is_another_lot():
@@ -94,18 +114,28 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
     data = exhibit.compute(Params(draws=5000, wanted="redder"))
     assert data.argmax is None and data.automatic is not None
     np.testing.assert_allclose(data.learning.exact, data.automatic, atol=1e-12)
-    for estimate, deviation in ((data.learning.plain, data.learning.plain_deviation), (data.learning.based, data.learning.based_deviation)):
+    for estimate, deviation in (
+        (data.learning.plain, data.learning.plain_deviation),
+        (data.learning.based, data.learning.based_deviation),
+    ):
         assert (np.abs(estimate - data.learning.exact) <= 5 * deviation / np.sqrt(5000) + 1e-12).all()
-    test = page(step="5", draws="5000", wanted="redder", state={"predict:soft_and_hard.path": "Zero for every score"})
+    test = page(
+        step="5", draws="5000", wanted="redder", state={"predict:soft_and_hard.path": "Zero for every score"}
+    )
     best = int(data.learning.exact.argmax())
-    assert f"the score of {steps.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}" in said(test)
+    assert (
+        f"the score of {steps.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}"
+        in said(test)
+    )
     assert "It is “Nothing: there is no path to the scores”" in said(test)
     _, bars, dots = chart(test, 1)
     assert list(dict.fromkeys(row["by"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
     names, exact, rows = steps.gradients(data)
     assert [row["of"] for row in dots if row["by"] == "exact"] == names
     np.testing.assert_allclose([row["x"] for row in dots], np.concatenate([rows[0][1], rows[1][1], exact]))
-    np.testing.assert_allclose([row["high"] - row["low"] for row in bars], 4 * np.concatenate([rows[0][2], rows[1][2]]))
+    np.testing.assert_allclose(
+        [row["high"] - row["low"] for row in bars], 4 * np.concatenate([rows[0][2], rows[1][2]])
+    )
 
 
 def test_a_touched_patch_asks(monkeypatch):
@@ -120,7 +150,16 @@ def test_a_touched_patch_asks(monkeypatch):
     assert not written
 
 
-@pytest.mark.parametrize("link", [{"asks": "24"}, {"beta": "inf"}, {"draws": "7", "step": "4"}, {"draw": "-1", "step": "3"}, {"wanted": "x", "step": "5"}])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"asks": "24"},
+        {"beta": "inf"},
+        {"draws": "7", "step": "4"},
+        {"draw": "-1", "step": "3"},
+        {"wanted": "x", "step": "5"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 
@@ -129,11 +168,18 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 @pytest.mark.parametrize("step", ["1", "2", "3", "4", "5"])
 def test_every_step_at_both_ends_of_sharpness(step, beta):
     test = page(step=step, beta=beta)
-    assert not test.exception and len(test.get("vega_lite_chart")) >= 2 and not test.get("plotly_chart") and "nan" not in said(test).lower().split()
+    assert (
+        not test.exception
+        and len(test.get("vega_lite_chart")) >= 2
+        and not test.get("plotly_chart")
+        and "nan" not in said(test).lower().split()
+    )
 
 
 def test_the_gradient_stands_with_its_numbers_in_the_equation():
-    test = page("soft_and_hard.equation", step="5", state={"predict:soft_and_hard.path": "Zero for every score"})
+    test = page(
+        "soft_and_hard.equation", step="5", state={"predict:soft_and_hard.path": "Zero for every score"}
+    )
     data = exhibit.compute(Params())
     place = int(np.abs(data.learning.exact).argmax())
     assert f"exactly {data.learning.exact[place]:.5f}".replace("-", "−") in said(test)
@@ -152,10 +198,24 @@ def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
     drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_dict()["layer"]
-    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75 %"]
-    seen, covered, _, above = (layer["data"]["values"] for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"])
-    assert [row["title"] for row in above] == ["<b>", "x"] and pixels(seen[0]["image"]).max() == 255 and [row["title"] for row in covered] == ["x"]
-    assert guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1]["data"]["values"][0]["high"] == 1.2
+    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [
+        row["text"] for row in drawn[4]["data"]["values"]
+    ] == ["75 %"]
+    seen, covered, _, above = (
+        layer["data"]["values"]
+        for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"]
+    )
+    assert (
+        [row["title"] for row in above] == ["<b>", "x"]
+        and pixels(seen[0]["image"]).max() == 255
+        and [row["title"] for row in covered] == ["x"]
+    )
+    assert (
+        guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1][
+            "data"
+        ]["values"][0]["high"]
+        == 1.2
+    )
 
 
 def test_the_small_picture_of_the_course_is_drawn():

@@ -27,7 +27,12 @@ SLUG = "spans_and_tags."
 
 @pytest.fixture(scope="module", autouse=True)
 def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
-    with pytest.MonkeyPatch.context() as patch, tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "answers-full", "answers-frozen", "tags-full") as served:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tuned_runs.recorded(
+            patch, tmp_path_factory.mktemp("runs"), "answers-full", "answers-frozen", "tags-full"
+        ) as served,
+    ):
         yield served
 
 
@@ -44,7 +49,9 @@ def sent(monkeypatch) -> dict[str, dict]:
     return found
 
 
-def page(step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+def page(
+    step: int = 1, *, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str
+) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     names = {name if name in ("text", "present") else SLUG + name: value for name, value in link.items()}
     return drawn("spans_and_tags", {SLUG + "step": str(step)} | names, answered, guarded=guarded)
@@ -55,17 +62,31 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def opening(body: str = "full") -> read_answers.Answer:
-    return read_answers.answer(core.serving.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage)
+    return read_answers.answer(
+        core.serving.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage
+    )
 
 
 def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     """C088."""
     one = opening()
-    span = one.span(*next((item.start, item.end) for item in answers.pool() if item.question == Params.question))
+    span = one.span(
+        *next((item.start, item.end) for item in answers.pool() if item.question == Params.question)
+    )
     before = page(mark="-".join(map(str, span)))
     header = sent[SLUG + "text"]
-    assert not before.exception and header["above"] is None and header["below"] is None and header["pick"] == "span" and header["span"] == list(span)
-    assert asked(before, "mark")[1] == "a red hat" and "You marked: “a red hat”." in said(before) and "most probable" not in said(before)
+    assert (
+        not before.exception
+        and header["above"] is None
+        and header["below"] is None
+        and header["pick"] == "span"
+        and header["span"] == list(span)
+    )
+    assert (
+        asked(before, "mark")[1] == "a red hat"
+        and "You marked: “a red hat”." in said(before)
+        and "most probable" not in said(before)
+    )
     told = before.button(key=f"predict:{SLUG}mark:commit").click().run()
     header = sent[SLUG + "text"]
     assert "Right." in said(told) and header["pick"] == "" and header["span"] == list(one.found.best)
@@ -73,9 +94,14 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     np.testing.assert_allclose(header["below"], one.found.end, atol=1e-6)
     assert sum(header["above"]) == pytest.approx(1, abs=1e-4) == sum(header["below"])
     best = answers.told(one, one.found.best)
-    assert f"together {percent(one.found.probability)} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
+    assert f"together {percent(one.found.probability)} for “{best}”. " + (
+        "It is right." if best == "a red hat" else "It is wrong: right is “a red hat”."
+    ) in said(told)
     right = tuning.Recorded.read("answers-full").reports[-1].right
-    assert f"never read, this model gets {percent(1 - right)} wrong. It cannot be relied on" in told.text[0].value, "the first line"
+    assert (
+        f"never read, this model gets {percent(1 - right)} wrong. It cannot be relied on"
+        in told.text[0].value
+    ), "the first line"
     other = next(item for item in answers.pool() if item.asked == "who")
     assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
 
@@ -84,9 +110,15 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
     test = page(mark="3-4")
     test.button(key=SLUG + "ask.where").click().run()
     item = next(item for item in answers.pool() if item.asked == "where")
-    assert test.text_input[0].value == item.question and test.text_input[1].value == item.passage and sent[SLUG + "text"]["span"] is None
+    assert (
+        test.text_input[0].value == item.question
+        and test.text_input[1].value == item.passage
+        and sent[SLUG + "text"]["span"] is None
+    )
     own = page(question="Who slept?", passage="A cat slept.", mark="0-1")
-    one = read_answers.answer(core.serving.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept.")
+    one = read_answers.answer(
+        core.serving.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept."
+    )
     assert asked(own, "mark")[1] == answers.told(one, one.found.best)
     told = own.button(key=f"predict:{SLUG}mark:commit").click().run()
     assert "nobody told us the answer" in said(told) and "It is right" not in said(told)
@@ -95,25 +127,45 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
 def test_all_pairs_and_ends_that_cross(monkeypatch):
     """C088: what would end before it starts is forbidden, and the best of the others is taken."""
     given: dict = {}
-    monkeypatch.setattr(pairs, "heatmap", lambda values, *labels, **options: given.update(options, values=values) or type("Cells", (), {"cell": (2, 1)}))
+    monkeypatch.setattr(
+        pairs,
+        "heatmap",
+        lambda values, *labels, **options: (
+            given.update(options, values=values) or type("Cells", (), {"cell": (2, 1)})
+        ),
+    )
     one = opening()
     edge, at = pairs.where(one)
     crossed = one.pushed(edge, at, pairs.crossing(one))
     before = page(2)
     n = len(one.tokens)
-    assert given["allowed"].sum() == n * (n + 1) // 2 and not np.tril(given["allowed"], -1).any() and given["selected"] == one.found.best
+    assert (
+        given["allowed"].sum() == n * (n + 1) // 2
+        and not np.tril(given["allowed"], -1).any()
+        and given["selected"] == one.found.best
+    )
     for i, j in [(0, 3), (5, 5), (2, n - 1)]:
         assert given["values"][i, j] == pytest.approx(one.starts[i] + one.ends[j])
     assert "and masked: it would end before it starts." in said(before)
     answer = asked(before, "crossed")[2]
-    assert answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
+    assert (
+        answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
+    )
     assert "has the greatest sum" not in said(before)
     told = page(2, guess=("crossed", answer), push="40")
     pushed = one.pushed(edge, at, 40.0)
-    assert "Right." in said(told) and given["selected"] == pushed.found.best and f"“{answers.told(pushed, pushed.found.best)}”, {pushed.found.scores[pushed.found.best]:.2f}." in said(told)
+    assert (
+        "Right." in said(told)
+        and given["selected"] == pushed.found.best
+        and f"“{answers.told(pushed, pushed.found.best)}”, {pushed.found.scores[pushed.found.best]:.2f}."
+        in said(told)
+    )
     assert f"{n * n:,} pairs, {n * (n + 1) // 2:,} allowed" in said(told)
     other = next(item for item in answers.pool() if item.asked == "who")
-    assert asked(page(2, question=other.question, passage=other.passage), "crossed")[0] != asked(before, "crossed")[0]
+    assert (
+        asked(page(2, question=other.question, passage=other.passage), "crossed")[0]
+        != asked(before, "crossed")[0]
+    )
 
 
 def test_a_push_that_crosses_is_found_for_any_scores():
@@ -144,14 +196,29 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
         assert note == (grammar.TAGS[one.chances[place].argmax()] if one.begins[place] else "–")
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
     assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
-    assert f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag" in said(told)
-    assert tags.word_of(Params(), read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0])) == 4
+    assert (
+        f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag"
+        in said(told)
+    )
+    assert (
+        tags.word_of(
+            Params(),
+            read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0]),
+        )
+        == 4
+    )
     known = next(iter(tags.taught()))
-    assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))
+    assert re.search(
+        r"\d+ of \d+ are right here",
+        said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))),
+    )
 
 
 def test_what_a_head_reads_before_and_after(sent):
-    before, after = (core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
+    before, after = (
+        core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights
+        for name in (live.BEFORE, "recorded: answers-full")
+    )
     moved = read_answers.moved_heads(before, after)
     answer = "layers 0 to 2" if moved[:3].mean() > moved[3:].mean() else "layers 3 to 5"
     assert asked(page(4), "layer")[2] == answer and sent[SLUG + "looks"]["below"] is None
@@ -159,32 +226,80 @@ def test_what_a_head_reads_before_and_after(sent):
     header = sent[SLUG + "looks"]
     np.testing.assert_allclose(header["above"], before[2, 1, 4], atol=1e-6)
     np.testing.assert_allclose(header["below"], after[2, 1, 4], atol=1e-6)
-    assert f"Over all tokens {percent(moved[2, 1])} of this head's attention went elsewhere, {percent(moved.mean())} over all {moved.size} heads." in said(told)
+    assert (
+        f"Over all tokens {percent(moved[2, 1])} of this head's attention went elsewhere, {percent(moved.mean())} over all {moved.size} heads."
+        in said(told)
+    )
     assert asked(page(4, body="frozen"), "layer")[2] == "none: it stayed as it was"
 
 
 def test_without_a_recorded_run_the_page_says_so_and_offers_one():
     for step, goal in ((3, "tags"), (5, "tags")):
         test = page(step, body="frozen", goal=goal)
-        assert not test.exception and live.MISSING in said(test) and test.button(key=f"{SLUG}tags-frozen.start").label == "Train it now"
+        assert (
+            not test.exception
+            and live.MISSING in said(test)
+            and test.button(key=f"{SLUG}tags-frozen.start").label == "Train it now"
+        )
     assert live.made(live.using("answers-full", SLUG)) in said(page(5))
 
 
 @pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 90])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
     for step in (1, 2, 3, 4) if text == "a" else (1, 3):
-        test = page(step, text=text, passage=text, question=text or "Who?", guarded=True, mark="9-2", push="x", word="99", layer="70", head="-4", token="511", body="x", goal="7")
+        test = page(
+            step,
+            text=text,
+            passage=text,
+            question=text or "Who?",
+            guarded=True,
+            mark="9-2",
+            push="x",
+            word="99",
+            layer="70",
+            head="-4",
+            token="511",
+            body="x",
+            goal="7",
+        )
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 1, "the text can be mended"
     assert exhibit.thumbnail().startswith("<svg")
 
 
 def test_the_instrument_sends_what_it_was_given(monkeypatch):
-    header = marked_packet(["a", "cat", "."], glued=[2], above=[0.1, 0.9, 0.0], notes=["DET", "NOUN", ""], hues=[0, 9, None], span=(0, 1), pick="span").header
-    assert (header["glued"], header["above"], header["below"], header["hues"], header["span"]) == ([2], [0.1, 0.9, 0.0], None, [0, 9, None], [0, 1])
-    for wrong, options in (("2 above for 3", {"above": [1, 2]}), ("pick='x'", {"pick": "x"}), ("does not lie in 3", {"span": (1, 3)})):
+    header = marked_packet(
+        ["a", "cat", "."],
+        glued=[2],
+        above=[0.1, 0.9, 0.0],
+        notes=["DET", "NOUN", ""],
+        hues=[0, 9, None],
+        span=(0, 1),
+        pick="span",
+    ).header
+    assert (header["glued"], header["above"], header["below"], header["hues"], header["span"]) == (
+        [2],
+        [0.1, 0.9, 0.0],
+        None,
+        [0, 9, None],
+        [0, 1],
+    )
+    for wrong, options in (
+        ("2 above for 3", {"above": [1, 2]}),
+        ("pick='x'", {"pick": "x"}),
+        ("does not lie in 3", {"span": (1, 3)}),
+    ):
         with pytest.raises(ValueError, match=re.escape(wrong)):
             marked_packet(["a", "cat", "."], **options)
-    for value, read in (([0, 2], (0, 2)), ([2, 1], None), ([0, 3], None), ("x", None), ([0.5, 1], None), (None, None)):
-        monkeypatch.setattr(sys.modules["viz.instruments.marked.marked"], "stored", lambda key, name, value=value: value)
+    for value, read in (
+        ([0, 2], (0, 2)),
+        ([2, 1], None),
+        ([0, 3], None),
+        ("x", None),
+        ([0.5, 1], None),
+        (None, None),
+    ):
+        monkeypatch.setattr(
+            sys.modules["viz.instruments.marked.marked"], "stored", lambda key, name, value=value: value
+        )
         assert picked("k", 3) == read

@@ -22,7 +22,9 @@ from streamlit.testing.v1 import AppTest
 from viz.server import spared
 
 
-@pytest.mark.parametrize("section", ["theme", "theme.light", "theme.dark", "theme.sidebar", "theme.light.sidebar"])
+@pytest.mark.parametrize(
+    "section", ["theme", "theme.light", "theme.dark", "theme.sidebar", "theme.light.sidebar"]
+)
 def test_the_theme_goes_out_as_streamlit_says_it(section):
     wanted, found, again = CustomThemeConfig(), CustomThemeConfig(), CustomThemeConfig()
     app_session._populate_theme_msg(wanted, section)
@@ -43,7 +45,9 @@ def test_the_theme_is_read_once():
 
 def test_settings_and_pages_go_out_as_streamlit_says_them():
     wanted, found = NewSession(), NewSession()
-    pages = {f"hash{number}": {"page_name": f"a_page_{number}", "icon": "x" * (number % 2)} for number in range(5)}
+    pages = {
+        f"hash{number}": {"page_name": f"a_page_{number}", "icon": "x" * (number % 2)} for number in range(5)
+    }
     app_session._populate_config_msg(wanted.config)
     app_session.AppSession._populate_app_pages(None, wanted, pages)
     spared._kept(app_session._populate_config_msg, Config)(found.config)
@@ -58,7 +62,11 @@ def test_settings_and_pages_go_out_as_streamlit_says_them():
 def _nested(deep: int) -> tuple[DeltaGenerator, ...]:
     stack = [DeltaGenerator(cursor=RunningCursor(0, ()))]
     for level in range(deep):
-        stack.append(DeltaGenerator(cursor=RunningCursor(0, (*range(level + 1),)), parent=stack[-1], block_type="vertical"))
+        stack.append(
+            DeltaGenerator(
+                cursor=RunningCursor(0, (*range(level + 1),)), parent=stack[-1], block_type="vertical"
+            )
+        )
     return tuple(stack)
 
 
@@ -66,14 +74,21 @@ def test_containers_are_copied_once_each_and_stay_nested(monkeypatch):
     monkeypatch.setattr(DeltaGenerator, "__deepcopy__", spared._copied)
     made = []
     begin = DeltaGenerator.__init__
-    monkeypatch.setattr(DeltaGenerator, "__init__", lambda self, *given, **named: (made.append(self), begin(self, *given, **named))[1])
+    monkeypatch.setattr(
+        DeltaGenerator,
+        "__init__",
+        lambda self, *given, **named: (made.append(self), begin(self, *given, **named))[1],
+    )
     stack = _nested(6)
     made.clear()
     copied = copy.deepcopy(stack)
     assert len(made) == len(stack)
     for before, after, outside in zip(stack[1:], copied[1:], copied, strict=False):
         assert after is not before and after._parent is outside
-        assert after._block_type == before._block_type and after._get_delta_path_str() == before._get_delta_path_str()
+        assert (
+            after._block_type == before._block_type
+            and after._get_delta_path_str() == before._get_delta_path_str()
+        )
         assert after._cursor is not before._cursor
 
 
@@ -87,18 +102,49 @@ def test_a_copy_goes_on_by_itself(monkeypatch):
 
 def _chart() -> alt.LayerChart:
     """Short names, constants, lists, dates, arrays, conditions: what a channel and the data may hold."""
-    rows = alt.Chart(alt.Data(values=[{"a": 1, "b": 2.5, "c": None, "d": True, "e": "x"}, {"a": np.float32(0.5), "b": np.int64(3), "c": float("inf"), "d": False, "e": "y"}]))
+    rows = alt.Chart(
+        alt.Data(
+            values=[
+                {"a": 1, "b": 2.5, "c": None, "d": True, "e": "x"},
+                {"a": np.float32(0.5), "b": np.int64(3), "c": float("inf"), "d": False, "e": "y"},
+            ]
+        )
+    )
     click = alt.selection_point(name="click", fields=["e"])
-    bars = rows.mark_bar().encode(x="a:Q", x2="b:Q", y=alt.value(3), color=alt.value("red"), order="b:O", detail=["d:N", "e:N"], tooltip=["a:Q", alt.Tooltip("b:Q")])
-    dots = rows.mark_point().encode(x=alt.X("a:Q", axis=alt.Axis(values=[0, 1])), y=alt.datum(2), opacity=alt.condition(click, alt.value(1), alt.value(0.2)), size="mean(b):Q").add_params(click)
-    text = rows.mark_text().encode(text="e:N", x=alt.value("width"), y=alt.value(alt.expr("height / 2"))).transform_filter("datum.d").properties(width=80)
+    bars = rows.mark_bar().encode(
+        x="a:Q",
+        x2="b:Q",
+        y=alt.value(3),
+        color=alt.value("red"),
+        order="b:O",
+        detail=["d:N", "e:N"],
+        tooltip=["a:Q", alt.Tooltip("b:Q")],
+    )
+    dots = (
+        rows.mark_point()
+        .encode(
+            x=alt.X("a:Q", axis=alt.Axis(values=[0, 1])),
+            y=alt.datum(2),
+            opacity=alt.condition(click, alt.value(1), alt.value(0.2)),
+            size="mean(b):Q",
+        )
+        .add_params(click)
+    )
+    text = (
+        rows.mark_text()
+        .encode(text="e:N", x=alt.value("width"), y=alt.value(alt.expr("height / 2")))
+        .transform_filter("datum.d")
+        .properties(width=80)
+    )
     return alt.layer(bars, dots, text).properties(title="t", height=200).interactive()
 
 
 @pytest.fixture
 def altair_spared(monkeypatch):
     def spare():
-        monkeypatch.setattr(utils._ChannelCache, "_wrap_in_channel", spared._named(utils._ChannelCache._wrap_in_channel))
+        monkeypatch.setattr(
+            utils._ChannelCache, "_wrap_in_channel", spared._named(utils._ChannelCache._wrap_in_channel)
+        )
         monkeypatch.setattr(schemapi, "_todict", spared._plain(schemapi._todict))
         monkeypatch.setattr(schemapi, "_deep_copy", spared._sharing(schemapi._deep_copy))
 
@@ -126,7 +172,15 @@ def test_a_copy_of_a_chart_may_be_changed(altair_spared):
 
 
 def _widget(key: str, fragment: str | None = None) -> WidgetMetadata:
-    return WidgetMetadata(id=key, deserializer=lambda value: value, serializer=lambda value: value, value_type="bool_value", fragment_id=fragment, callback=print, callback_args=(key,))
+    return WidgetMetadata(
+        id=key,
+        deserializer=lambda value: value,
+        serializer=lambda value: value,
+        value_type="bool_value",
+        fragment_id=fragment,
+        callback=print,
+        callback_args=(key,),
+    )
 
 
 def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
@@ -135,7 +189,12 @@ def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
         states.set_widget_metadata(_widget(key))
     states.set_widget_metadata(_widget("outside", fragment="other"))
     remove(states, frozenset({"here", "outside"}), None)
-    assert set(states.widget_metadata) == {"here", "outside", "gone", "back"}  # a click that is on its way still finds its callback
+    assert set(states.widget_metadata) == {
+        "here",
+        "outside",
+        "gone",
+        "back",
+    }  # a click that is on its way still finds its callback
     remove(states, frozenset({"here", "back", "outside"}), None)
     assert set(states.widget_metadata) == {"here", "outside", "back"}
     for _ in range(2):

@@ -21,7 +21,9 @@ def heads(layers: int, n_heads: int, n: int, causal: bool) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-@pytest.mark.parametrize(("layers", "n_heads", "n", "kind"), [(2, 3, 8, "f32"), (6, 8, 60, "steps"), (12, 12, 64, "steps")])
+@pytest.mark.parametrize(
+    ("layers", "n_heads", "n", "kind"), [(2, 3, 8, "f32"), (6, 8, 60, "steps"), (12, 12, 64, "steps")]
+)
 def test_each_head_comes_back(layers: int, n_heads: int, n: int, kind: str, causal: bool) -> None:
     weights, may = heads(layers, n_heads, n, causal)
     found = stacked(weights, may)
@@ -32,7 +34,9 @@ def test_each_head_comes_back(layers: int, n_heads: int, n: int, kind: str, caus
         packet = heatmap_packet(weights[at], words, words, allowed=may, among=Among(found, at, "3"))
         back = unpacked(packet.to_bytes())
         assert np.abs(back - weights[at]).max() <= max(found.fields["step"] / 2, 1e-7) * 1.0001
-        assert packet.header["at"] == list(at) and packet.header["turn"] == "3" and "values" not in packet.header
+        assert (
+            packet.header["at"] == list(at) and packet.header["turn"] == "3" and "values" not in packet.header
+        )
     assert found.fields["step"] in (0.0, *(1 / parts for parts in PARTS))
     assert len(found.parts["values"]) <= ROOM or found.fields["step"] == 1 / PARTS[-1]
 
@@ -56,10 +60,14 @@ def test_a_long_text_has_a_rough_stack_and_its_own_numbers() -> None:
     assert (shades[~known] == 255).all() and (shades[known] < 255).all()
     assert np.abs(shades[known] / SHADES - weights[:, :, may].reshape(4, -1)[known]).max() <= 0.5001 / SHADES
     words = [str(i) for i in range(200)]
-    packet = head_view_packet(weights[1, [1]], words, words, heads=[1], allowed=may, among=Among(found, (1, 1)))
+    packet = head_view_packet(
+        weights[1, [1]], words, words, heads=[1], allowed=may, among=Among(found, (1, 1))
+    )
     assert packet.header["at"] == [[1, 1]]
     header, _ = opened(packet.to_bytes())
-    assert header["parts"][header["stack.values"]][2:] == [1] and header["parts"][header["h0.values"]][2:] == []
+    assert (
+        header["parts"][header["stack.values"]][2:] == [1] and header["parts"][header["h0.values"]][2:] == []
+    )
     assert np.abs(unpacked(packet.to_bytes(), "h0.") - weights[1, 1]).max() < 0.002
 
 

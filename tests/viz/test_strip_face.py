@@ -21,7 +21,9 @@ def test_pieces_with_one_span_are_one_character() -> None:
     tokens = ["‹F0›", "‹9F›", "‹91›", "‹A9›", " a", "b"]
     assert texts(tokens, [(0, 1)] * 4 + [(2, 3), (3, 4)]) == ["👩", " a", "b"]
     assert texts(tokens) == ["👩", " a", "b"]  # bytes say so themselves where no spans are known
-    assert texts(["‹F0 9F›", "‹98 80 F0›", "‹9F 98 81›"], [(0, 1), (0, 2), (1, 2)]) == ["😀😁"]  # a piece of two characters ties them
+    assert texts(["‹F0 9F›", "‹98 80 F0›", "‹9F 98 81›"], [(0, 1), (0, 2), (1, 2)]) == [
+        "😀😁"
+    ]  # a piece of two characters ties them
 
 
 def test_signs_that_are_seen_as_one_are_one() -> None:
@@ -36,7 +38,12 @@ def test_signs_that_are_seen_as_one_are_one() -> None:
 
 def test_added_tokens_stand_alone() -> None:
     found = units(["[CLS]", "The", "[SEP]", "[SEP]"], [None, (0, 3), None, None])
-    assert [(u.text, u.glued) for u in found] == [("[CLS]", False), ("The", False), ("[SEP]", False), ("[SEP]", False)]
+    assert [(u.text, u.glued) for u in found] == [
+        ("[CLS]", False),
+        ("The", False),
+        ("[SEP]", False),
+        ("[SEP]", False),
+    ]
     assert [u.glued for u in units(["play", "##ing", "now"])] == [False, True, False]
     assert units([], []) == []
 
@@ -63,21 +70,32 @@ def test_units_keep_rows_at_one_and_nothing_from_forbidden_cells(causal: bool) -
 
 def test_without_groups_the_tensor_travels_as_it_is() -> None:
     weights = np.random.default_rng(1).random((5, 5))
-    assert np.array_equal(unpacked(strip_packet(weights, list("abcde")).to_bytes()).astype(np.float32), weights.astype(np.float32))
+    assert np.array_equal(
+        unpacked(strip_packet(weights, list("abcde")).to_bytes()).astype(np.float32),
+        weights.astype(np.float32),
+    )
 
 
 def test_the_selected_position_is_found_inside_its_unit() -> None:
     spans = [(0, 1), (1, 2), (1, 2), (2, 3)]
     assert strip_packet(np.eye(4), list("abcd"), spans=spans, selected=2).header["start"] == ["query", 1]
-    assert strip_packet(np.eye(4), list("abcd"), spans=spans, selected="3", direction="to").header["start"] == ["key", 2]
-    assert strip_packet(np.eye(4), list("abcd"), keys=list("wxyz"), selected="s2").header["start"] == ["key", 2]
+    assert strip_packet(np.eye(4), list("abcd"), spans=spans, selected="3", direction="to").header[
+        "start"
+    ] == ["key", 2]
+    assert strip_packet(np.eye(4), list("abcd"), keys=list("wxyz"), selected="s2").header["start"] == [
+        "key",
+        2,
+    ]
     for nonsense in ("99", "-1", "x", "", "\u0663"):
         assert strip_packet(np.eye(4), list("abcd"), selected=nonsense).header["start"][0] == "query"
 
 
 def test_the_sentence_names_whom_it_speaks_of() -> None:
     packet = strip_packet(np.eye(2), "ab", who="the average of 8 heads")
-    assert packet.header["say"]["looks"] == "Reading {word}, the average of 8 heads gives {percent} of its attention to {key}."
+    assert (
+        packet.header["say"]["looks"]
+        == "Reading {word}, the average of 8 heads gives {percent} of its attention to {key}."
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +117,10 @@ def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
 
 @pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
 def test_a_strip_stays_within_the_budget_of_one_head(n: int, most: int) -> None:
-    message = sent('from viz.instruments.strip.strip import strip\nstrip(w, words, key="k", allowed=may, title="Layer 2, head 5")', n)
+    message = sent(
+        'from viz.instruments.strip.strip import strip\nstrip(w, words, key="k", allowed=may, title="Layer 2, head 5")',
+        n,
+    )
     print(f"strip n={n}: {message.size / KB:.1f} KB of {most}")
     assert message.size <= most * KB
 
@@ -108,7 +129,10 @@ def test_a_strip_shares_the_numbers_of_other_views() -> None:
     from viz.instruments.words.words import words_packet
 
     weights = np.random.default_rng(2).random((9, 9))
-    strip_, words_ = strip_packet(weights, "abcdefghi"), words_packet(weights, "abcdefghi", "abcdefghi", layout="one", reading=True)
+    strip_, words_ = (
+        strip_packet(weights, "abcdefghi"),
+        words_packet(weights, "abcdefghi", "abcdefghi", layout="one", reading=True),
+    )
     assert strip_.header["values"] == words_.header["values"]
 
 
@@ -116,12 +140,20 @@ def test_of_a_real_run_every_character_is_whole(tmp_path: Path) -> None:
     """Tokens and spans as a model gives them: bytes of an emoji and of Arabic come back as what was typed."""
     import core
 
-    run = core.open_model(str(write(tmp_path, "tiny-gpt"))).run("The 👩\u200d🚀 sees \u0645\u0631\u062d\u0628\u0627.")
+    run = core.open_model(str(write(tmp_path, "tiny-gpt"))).run(
+        "The 👩\u200d🚀 sees \u0645\u0631\u062d\u0628\u0627."
+    )
     found = units(run.tokens, run.spans, ["START"])
     assert "".join(unit.text for unit in found if unit.text != "START") == run.side.text
     assert "👩\u200d🚀" in [unit.text for unit in found]
     assert len(found) < len(run.tokens)
     attention = run.attention("causal")
-    packet = strip_packet(attention.weights[0, 0], run.tokens, spans=run.spans, allowed=attention.allowed[0, 0], special=["START"])
+    packet = strip_packet(
+        attention.weights[0, 0],
+        run.tokens,
+        spans=run.spans,
+        allowed=attention.allowed[0, 0],
+        special=["START"],
+    )
     assert packet.header["shape"] == [len(found)] * 2
     assert np.allclose(unpacked(packet.to_bytes()).sum(1), 1, atol=1e-4)

@@ -21,14 +21,18 @@ from viz.course.transformer.training_and_inference.maths import greedy, taught
 from viz.course.transformer.training_and_inference.maths.at_once import at_once
 from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
 
-FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
+FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [
+    f"fold:{exhibit.LESSON.text.info.title}.documents"
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _engine(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, MODEL, ("transformer", {}))
-        patch.setattr("viz.course.transformer.training_and_inference.maths.at_once.LONGEST", 24)  # its tokenizer cuts the opening pair into more pieces
+        patch.setattr(
+            "viz.course.transformer.training_and_inference.maths.at_once.LONGEST", 24
+        )  # its tokenizer cuts the opening pair into more pieces
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), MODEL):
             yield
 
@@ -40,13 +44,22 @@ def model():
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
     answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
     start = {"text": "You are welcome.", "target": "De nada."} if "text" not in link else {}
-    names = start | {name if name in ("text", "target") else SLUG + name: value for name, value in link.items()}
-    return drawn("training_and_inference", {SLUG + "step": str(step)} | names, dict.fromkeys(folds, True) | answered, guarded=True)
+    names = start | {
+        name if name in ("text", "target") else SLUG + name: value for name, value in link.items()
+    }
+    return drawn(
+        "training_and_inference",
+        {SLUG + "step": str(step)} | names,
+        dict.fromkeys(folds, True) | answered,
+        guarded=True,
+    )
 
 
 def texts(test: AppTest, place: int = 0) -> list[str]:
     """All words that are drawn in a chart."""
-    return [row["text"] for layer in chart(test, place) for row in layer if "text" in row and "fill" not in row]
+    return [
+        row["text"] for layer in chart(test, place) for row in layer if "text" in row and "fill" not in row
+    ]
 
 
 def bars(test: AppTest) -> list[dict]:
@@ -57,7 +70,11 @@ def bars(test: AppTest) -> list[dict]:
 def test_every_step_has_a_picture():
     for step in range(1, 7):
         test = page(step)
-        assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title and test.get("vega_lite_chart")
+        assert (
+            not test.exception
+            and test.title[0].value == exhibit.LESSON.text.info.title
+            and test.get("vega_lite_chart")
+        )
 
 
 def test_no_step_needs_plotly():
@@ -74,18 +91,28 @@ def test_the_shift_is_covered_and_then_shown():
     straight = page(1, guess=("shift", read[1]), shift="0")
     assert f"its loss is {found.unshifted.mean():.2f} nats" in said(straight)
     other = at_once(model(), "I am a student.", "Soy.")
-    assert "Right" in said(page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy."))
+    assert "Right" in said(
+        page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy.")
+    )
 
 
 def test_the_losses_of_all_places_wait_for_the_guess():
     """C074."""
     found = at_once(model(), "You are welcome.", "De nada.")
     before = page(2, *FOLDS)
-    assert {row["said"] for row in bars(before)} == {"?"} and {row["now"] for row in bars(before)} == {0} and f"{found.losses.mean():.4f}" not in said_and_set(before)
+    assert (
+        {row["said"] for row in bars(before)} == {"?"}
+        and {row["now"] for row in bars(before)} == {0}
+        and f"{found.losses.mean():.4f}" not in said_and_set(before)
+    )
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
     after = page(2, guess=("most", places[int(found.losses.argmax())]))
-    assert "Right" in said(after) and [row["said"] for row in bars(after)] == [f"{value:.3f}" for value in found.losses]
-    assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [row["says"] for row in bars(after)] == named(found.wanted)
+    assert "Right" in said(after) and [row["said"] for row in bars(after)] == [
+        f"{value:.3f}" for value in found.losses
+    ]
+    assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [
+        row["says"] for row in bars(after)
+    ] == named(found.wanted)
     assert f"torch's cross_entropy says {found.losses.mean():.4f}" in said(after)
 
 
@@ -94,7 +121,9 @@ def test_step_by_step_has_the_same_scores():
     found = at_once(model(), "You are welcome.", "De nada.")
     m = len(found.wanted)
     test = page(3)
-    assert f"Training: 1 pass. Inference: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
+    assert f"Training: 1 pass. Inference: {m} passes." in said(
+        test
+    ) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
     assert len(shown) == 2 * m and shown[:m] == [f"{np.exp(-loss):.4f}" for loss in found.losses] == shown[m:]
     first = page(3, passes="1")
@@ -112,11 +141,15 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     assert "Right" in said(page(4, guess=("gain", places[int(gained.argmax())])))
     test = before.button(key=SLUG + "go").click().run()
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
-    assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights moved" in said(test)
+    assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights moved" in said(
+        test
+    )
     test = test.button(key=SLUG + "go").click().run()
     single, mean, _ = chart(test, 1)
     assert [row["loss"] for row in mean] == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
-    assert [row["loss"] for row in single] == pytest.approx(np.concatenate([each.losses for each in steps[:3]]), abs=1e-5)
+    assert [row["loss"] for row in single] == pytest.approx(
+        np.concatenate([each.losses for each in steps[:3]]), abs=1e-5
+    )
     np.testing.assert_allclose([row["before"] for row in bars(test)], steps[0].losses, atol=1e-5)
     np.testing.assert_allclose([row["now"] for row in bars(test)], steps[2].losses, atol=1e-5)
     assert all((weights[name] == value).all() for name, value in model().network.state_dict().items())
@@ -146,8 +179,14 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
 def test_greedy_is_not_always_best():
     """E54, C077."""
     before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
-    assert "0.36" not in json.dumps(chart(before)) and {row["step"] for row in chart(before)[0]} == {0, 1} and "0.36" not in said_and_set(before)
-    assert "Right" in said(after) and "Greedy: 0.5 × 0.4 = 0.20. The best sentence: 0.4 × 0.9 = 0.36." in said(after)
+    assert (
+        "0.36" not in json.dumps(chart(before))
+        and {row["step"] for row in chart(before)[0]} == {0, 1}
+        and "0.36" not in said_and_set(before)
+    )
+    assert "Right" in said(
+        after
+    ) and "Greedy: 0.5 × 0.4 = 0.20. The best sentence: 0.4 × 0.9 = 0.36." in said(after)
     first, _ = greedy.by_model(model(), "a cat")
     test = page(6, where="model", sentence="a cat")
     assert not test.exception and f"{first.total:.4f}" in said(test)
@@ -162,7 +201,13 @@ def test_odd_texts_give_a_page(text):
 
 
 def test_nonsense_in_the_link_gives_a_page():
-    for step, link in ((4, {"steps": "99", "rule": "x", "rate": "7"}), (3, {"passes": "-1"}), (5, {"place": "80", "temperature": "nan"}), (6, {"where": "moon"}), (9, {})):
+    for step, link in (
+        (4, {"steps": "99", "rule": "x", "rate": "7"}),
+        (3, {"passes": "-1"}),
+        (5, {"place": "80", "temperature": "nan"}),
+        (6, {"where": "moon"}),
+        (9, {}),
+    ):
         test = page(step, **link)
         assert not test.exception and "went wrong" not in said(test) and test.get("vega_lite_chart")
 
@@ -171,7 +216,11 @@ def test_an_example_sets_both_sentences():
     test = page(1)
     pills = next(one for one in test.get("button_group") if one.key == SLUG + "pairs")
     test = pills.set_value(3).run()
-    assert not test.exception and test.query_params["target"] == "Soy estudiante." and test.text_input[1].value == "Soy estudiante."
+    assert (
+        not test.exception
+        and test.query_params["target"] == "Soy estudiante."
+        and test.text_input[1].value == "Soy estudiante."
+    )
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
@@ -180,10 +229,18 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     params = exhibit.Params("You are welcome.", "De nada.")
     from viz.course.transformer.training_and_inference import steps
 
-    for code in (steps._code(params), learn._code(params), write._layer_code(params, 1, 2.0), write._ways_code("paper", ""), write._ways_code("model", "a cat")):
+    for code in (
+        steps._code(params),
+        learn._code(params),
+        write._layer_code(params, 1, 2.0),
+        write._ways_code("paper", ""),
+        write._ways_code("model", "a cat"),
+    ):
         exec(code, names)
     assert names["found"].losses == pytest.approx(exhibit.compute(params).losses)
-    assert names["steps"][2].loss == pytest.approx([*taught.teach(model(), params.text, params.target)][2].loss)
+    assert names["steps"][2].loss == pytest.approx(
+        [*taught.teach(model(), params.text, params.target)][2].loss
+    )
 
 
 def values(layer: dict) -> list[dict]:
@@ -195,11 +252,19 @@ def test_the_two_rows_and_their_arrows():
     tiles, lines, heads, words, hidden, above, below = drawn_rows
     assert [row["token"] for row in values(tiles)] == ["De", "nada", "END", "START", "De", "?"]
     assert [row["token"] for row in values(tiles) if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
-    assert [(row["x"], round(row["x2"])) for row in values(lines)] == [(0, 1)] and values(lines) == values(heads)
-    assert len(values(words)) == 5 and [row["text"] for row in values(hidden)] == ["?"] and hidden["mark"]["color"] == theme.CATEGORICAL[1]
+    assert [(row["x"], round(row["x2"])) for row in values(lines)] == [(0, 1)] and values(lines) == values(
+        heads
+    )
+    assert (
+        len(values(words)) == 5
+        and [row["text"] for row in values(hidden)] == ["?"]
+        and hidden["mark"]["color"] == theme.CATEGORICAL[1]
+    )
     assert values(above)[0]["text"].startswith("target") and values(below)[0]["y"] > 2
     straight = teaching.rows(["<b>"] * 8, ["a"] * 8, arrows=False).to_dict()["layer"]
-    assert [(row["y"], row["y2"]) for row in values(straight[1])] == [(t, t) for t in range(8)] and all(row["x2"] > row["x"] for row in values(straight[1]))
+    assert [(row["y"], row["y2"]) for row in values(straight[1])] == [(t, t) for t in range(8)] and all(
+        row["x2"] > row["x"] for row in values(straight[1])
+    )
     assert [row["text"] for row in values(straight[3])][:8] == ["<b>"] * 8  # a text mark, never markup
 
 
@@ -208,21 +273,45 @@ def test_the_passes_as_tiles(n):
     read, p = ["START", *(f"w{t}" for t in range(1, n))], np.linspace(0.3, 0.9, n)
     layers = teaching.passes(read, [*read[1:], "END"], p, p, n - 1).to_dict()["layer"]
     tiles = values(layers[0])
-    assert len(tiles) == n * (n + 1) // 2 and [row["token"] for row in tiles if row["fill"] == theme.SEQUENTIAL[3]] == read[: n - 1]
-    assert sum(row["fill"] == theme.BACKGROUND for row in tiles) == n and all(row["token"] == "∅" for row in tiles[-n:])
-    newest = {(round(row["y"]), row["token"]) for layer in layers if layer["mark"]["type"] == "text" for row in values(layer) if "token" in row}
+    assert (
+        len(tiles) == n * (n + 1) // 2
+        and [row["token"] for row in tiles if row["fill"] == theme.SEQUENTIAL[3]] == read[: n - 1]
+    )
+    assert sum(row["fill"] == theme.BACKGROUND for row in tiles) == n and all(
+        row["token"] == "∅" for row in tiles[-n:]
+    )
+    newest = {
+        (round(row["y"]), row["token"])
+        for layer in layers
+        if layer["mark"]["type"] == "text"
+        for row in values(layer)
+        if "token" in row
+    }
     assert newest >= set(enumerate(read[: n - 1]))
-    assert [[row["text"] for row in values(layer)] for layer in layers if values(layer)[0].get("text") == "0.3000"] == [[f"{value:.4f}" for value in p[: n - 1]]] * 2
+    assert [
+        [row["text"] for row in values(layer)] for layer in layers if values(layer)[0].get("text") == "0.3000"
+    ] == [[f"{value:.4f}" for value in p[: n - 1]]] * 2
 
 
 def test_bars_behind_bars_and_names_at_the_ends():
-    chart = pictures.losses(["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])).to_dict()
+    chart = pictures.losses(
+        ["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])
+    ).to_dict()
     assert [row["end"] for row in chart["data"]["values"]] == [0.5, 0.75]
-    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.75 * 1.25] and chart["layer"][1]["encoding"]["color"]["scale"]["domain"] == ["before", "now"]
+    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.75 * 1.25] and chart["layer"][1][
+        "encoding"
+    ]["color"]["scale"]["domain"] == ["before", "now"]
     ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
     layers = pictures.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
-    drawn_words = [row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)]
-    assert sorted(drawn_words[:3]) == ["a", "c", "d"] and set(drawn_words[3:]) == {"greedy", "0.10", "best", "0.15"}
+    drawn_words = [
+        row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)
+    ]
+    assert sorted(drawn_words[:3]) == ["a", "c", "d"] and set(drawn_words[3:]) == {
+        "greedy",
+        "0.10",
+        "best",
+        "0.15",
+    }
     covered = pictures.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
     assert all(row["step"] <= 1 for layer in covered for row in values(layer))
 

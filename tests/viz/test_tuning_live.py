@@ -37,7 +37,11 @@ def page(**link: str) -> AppTest:
 
 
 def texts(test: AppTest) -> str:
-    return "\n".join(str(element.value) for element in test.text) + "\n" + " ".join(str(element.proto.text) for element in test.get("progress"))
+    return (
+        "\n".join(str(element.value) for element in test.text)
+        + "\n"
+        + " ".join(str(element.proto.text) for element in test.get("progress"))
+    )
 
 
 def button(test: AppTest, label: str):
@@ -58,18 +62,31 @@ def trained(test: AppTest) -> None:
 def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
     with runs():
         test = page()
-        assert not test.exception and live.MISSING in texts(test) and "uses None" in texts(test) and "bert-mini, which was not tuned" in texts(test)
+        assert (
+            not test.exception
+            and live.MISSING in texts(test)
+            and "uses None" in texts(test)
+            and "bert-mini, which was not tuned" in texts(test)
+        )
         assert len(test.get("vega_lite_chart")) == 2
         test.query_params["x.seed"] = "7"
         trained(test.run())
         (job,) = trainer.default()._jobs.values()
         assert job.state == "done", job.said
-        assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
+        assert (
+            f"uses {job.name}" in texts(test)
+            and "random seed 7" in texts(test)
+            and f"step {tuned_runs.STEPS} of 220" in texts(test)
+        )
         assert core.serving.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
         tuning.Recorded.record(tuning.TUNINGS["opinions-full"], records.RUNS / "opinions-full", steps=1)
         assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
         test.query_params["x.whose.opinions-full"] = "recorded"
-        assert "uses recorded: opinions-full" in texts(test.run()) and "random seed 0" in texts(test) and not test.exception
+        assert (
+            "uses recorded: opinions-full" in texts(test.run())
+            and "random seed 0" in texts(test)
+            and not test.exception
+        )
 
 
 def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
@@ -78,7 +95,11 @@ def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
         run = tuning.Recorded.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
-        assert f"{last.step} steps of 8 texts" in texts(test) and f"{percent(first.right)} of the texts were right at step 0, {percent(last.right)} at the end" in texts(test)
+        assert (
+            f"{last.step} steps of 8 texts" in texts(test)
+            and f"{percent(first.right)} of the texts were right at step 0, {percent(last.right)} at the end"
+            in texts(test)
+        )
         button(test, "Train it now").click().run()
         button(test, "Stop").click().run()
         (job,) = trainer.default()._jobs.values()

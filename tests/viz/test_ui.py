@@ -94,13 +94,22 @@ def test_restore_brings_the_opening_state_back() -> None:
     assert link(test) == {}
 
 
-@pytest.mark.parametrize(("name", "raw", "shown", "rule"), [
-    ("layer", "99", 3, "one of: 0, 1, 2, 3."), ("layer", "-7", 0, "one of"), ("layer", "abc", 0, "one of"),
-    ("masks.window", "99", 9, "a whole number from 1 to 9."), ("masks.window", "2.5", 2, "a whole number"),
-    ("masks.heat", "nan", 1.0, "a number from 0 to 2."), ("masks.heat", "1e99", 2.0, "a number"),
-    ("masks.on", "yes", True, "1 or 0."),
-])
-def test_nonsense_gives_the_nearest_value_and_three_parts(name: str, raw: str, shown: object, rule: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "raw", "shown", "rule"),
+    [
+        ("layer", "99", 3, "one of: 0, 1, 2, 3."),
+        ("layer", "-7", 0, "one of"),
+        ("layer", "abc", 0, "one of"),
+        ("masks.window", "99", 9, "a whole number from 1 to 9."),
+        ("masks.window", "2.5", 2, "a whole number"),
+        ("masks.heat", "nan", 1.0, "a number from 0 to 2."),
+        ("masks.heat", "1e99", 2.0, "a number"),
+        ("masks.on", "yes", True, "1 or 0."),
+    ],
+)
+def test_nonsense_gives_the_nearest_value_and_three_parts(
+    name: str, raw: str, shown: object, rule: str
+) -> None:
     test = app(**{name: raw})
     place = {"layer": 1, "masks.window": 2, "masks.heat": 3, "masks.on": 4}[name]
     assert got(test)[place] == shown
@@ -149,13 +158,17 @@ def test_streamlit_still_tells_back_from_forward() -> None:
 def test_a_label_is_never_markup(text: str) -> None:
     assert not set("<>") & set(labels.plain(text))
     hidden = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"}
-    assert not any(unicodedata.category(letter) in hidden and letter != "\u200d" for letter in labels.visible(text))
+    assert not any(
+        unicodedata.category(letter) in hidden and letter != "\u200d" for letter in labels.visible(text)
+    )
 
 
 @given(some.text(alphabet="ab*_[]()!`$\\:<>#~", max_size=30))
 def test_literal_text_keeps_every_letter(text: str) -> None:
     escaped = labels.literal(text)
-    assert labels._MARKDOWN.sub("", escaped.replace("\\\\", "")) == labels._MARKDOWN.sub("", text.replace("\\", ""))
+    assert labels._MARKDOWN.sub("", escaped.replace("\\\\", "")) == labels._MARKDOWN.sub(
+        "", text.replace("\\", "")
+    )
     assert "![" not in escaped
     assert len(escaped) == sum(2 if labels._MARKDOWN.match(letter) else 1 for letter in text)
 
@@ -226,13 +239,23 @@ parts.take_away(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
 
 
 def test_data_comes_back_as_it_was() -> None:
-    arrays = {"w": np.float32([[0.1, 0.9]]), "ids": np.arange(3), "may": np.array([True]), "say": np.array(["=1", "a,b"])}
+    arrays = {
+        "w": np.float32([[0.1, 0.9]]),
+        "ids": np.arange(3),
+        "may": np.array([True]),
+        "say": np.array(["=1", "a,b"]),
+    }
     with np.load(io.BytesIO(export.npz(arrays))) as back:
         assert all((back[name] == value).all() for name, value in arrays.items())
     rows = export.csv(arrays).split("\r\n")
     assert rows[:3] == ["array,i0,i1,value", "w,0,0,0.1", "w,0,1,0.9"]
-    assert rows[3:] == ["ids,0,,0", "ids,1,,1", "ids,2,,2", "may,0,,1", ""], "words are left to the archive, yes is 1"
-    assert export.csv({"=1": np.arange(1), "a,b": np.arange(1)}).split("\r\n")[1:3] == ["'=1,0,0", '"a,b",0,0']
+    assert rows[3:] == ["ids,0,,0", "ids,1,,1", "ids,2,,2", "may,0,,1", ""], (
+        "words are left to the archive, yes is 1"
+    )
+    assert export.csv({"=1": np.arange(1), "a,b": np.arange(1)}).split("\r\n")[1:3] == [
+        "'=1,0,0",
+        '"a,b",0,0',
+    ]
 
 
 def test_the_code_is_drawn_here_or_not_at_all() -> None:
@@ -254,8 +277,13 @@ def test_contrast(palette: theme.Palette) -> None:
 def test_the_configuration_has_the_same_colours() -> None:
     for name, palette in (("light", theme.LIGHT), ("dark", theme.DARK)):
         said = CONFIG["theme"][name]
-        assert (said["primaryColor"], said["backgroundColor"], said["secondaryBackgroundColor"], said["textColor"],
-                said["borderColor"]) == (palette.primary, palette.background, palette.surface, palette.text, palette.line)
+        assert (
+            said["primaryColor"],
+            said["backgroundColor"],
+            said["secondaryBackgroundColor"],
+            said["textColor"],
+            said["borderColor"],
+        ) == (palette.primary, palette.background, palette.surface, palette.text, palette.line)
         assert tuple(said["chartCategoricalColors"]) == palette.categorical
         assert tuple(said["chartSequentialColors"]) == palette.sequential
         assert theme.contrast(said["linkColor"], palette.background) >= 4.5
@@ -294,6 +322,9 @@ def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:
         "parts.dataframe(pd.DataFrame({'score': [0.826, 1.0, 8.341, -1.067], 'small': [2e-6, 0.0, 1e-9, 0.5e-3], 'n': [1, 2, 3, 4], 'word': list('abcd')}), key='t')"
     ).run()
     columns = json.loads(test.dataframe[0].proto.columns)
-    assert {name: column["type_config"]["format"] for name, column in columns.items()} == {"score": "%.3f", "small": "%.1e"}
+    assert {name: column["type_config"]["format"] for name, column in columns.items()} == {
+        "score": "%.3f",
+        "small": "%.1e",
+    }
     drawn = [path.name for path in (ROOT / "viz").rglob("*.py") if "st.dataframe(" in path.read_text("utf-8")]
     assert drawn == ["parts.py"], "tables are drawn by parts.dataframe"

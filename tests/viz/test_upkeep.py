@@ -30,7 +30,9 @@ class House:
         self.now = 0.0
         storage = MemorySessionStorage(maxsize=3, ttl_seconds=LIFE)
         storage._cache._timer = lambda: self.now  # type: ignore[attr-defined]
-        self.manager = WebsocketSessionManager(storage, SimpleNamespace(remove_session_files=lambda _: None), ScriptCache(), None)  # type: ignore[arg-type]
+        self.manager = WebsocketSessionManager(
+            storage, SimpleNamespace(remove_session_files=lambda _: None), ScriptCache(), None
+        )  # type: ignore[arg-type]
         self.keeper: Any = None
 
     def come(self, again: str | None = None) -> AppSession:
@@ -203,5 +205,7 @@ def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> N
         house.keeper.look()
         assert forgot == [1]
 
-    monkeypatch.setattr(upkeep.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1)))
+    monkeypatch.setattr(
+        upkeep.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1))
+    )
     in_a_house(test, monkeypatch)

@@ -28,10 +28,19 @@ from viz.shell import pages
 OTHER = "You are welcome."
 
 
-def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, text: str | None = None, layer: str | None = None, **link: str) -> AppTest:
+def page(
+    step: int = 1,
+    *folded: str,
+    state: dict[str, object] | None = None,
+    text: str | None = None,
+    layer: str | None = None,
+    **link: str,
+) -> AppTest:
     names = {f"walk_through.{name}": value for name, value in ({"step": str(step)} | link).items()}
     names |= {name: value for name, value in (("text", text), ("layer", layer)) if value is not None}
-    return drawn("walk_through", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+    return drawn(
+        "walk_through", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True
+    )
 
 
 def the_map(test: AppTest) -> dict:
@@ -59,27 +68,51 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
         before = page(1, text=text)
         assert not before.exception and f"{percent(chances.max())}" not in said(before)
         words = [line["words"] for line in the_map(before)["texts"]]
-        assert words[1] == [token.removeprefix(" ") for token in run.tokens[: row + 1]] and words[2][-1] == "?"
+        assert (
+            words[1] == [token.removeprefix(" ") for token in run.tokens[: row + 1]] and words[2][-1] == "?"
+        )
         after = page(1, text=text, state={"predict:walk_through.next": answer})
         assert "Right." in said(after) and f"It gives {percent(chances.max())} to “{answer}”" in said(after)
-        named, others = re.search(r"It gives [^;]*; the other ([\d,]+) tokens", said(after)), core.open_model("translator-en-es").config.n_vocab
-        assert named and int(named[1].replace(",", "")) == others - named[0].count("%"), "those that are named are not among the rest"
+        named, others = (
+            re.search(r"It gives [^;]*; the other ([\d,]+) tokens", said(after)),
+            core.open_model("translator-en-es").config.n_vocab,
+        )
+        assert named and int(named[1].replace(",", "")) == others - named[0].count("%"), (
+            "those that are named are not among the rest"
+        )
         assert [line["words"] for line in the_map(after)["texts"]][2][-1] == "END"
     assert len(answers) == 2
 
 
 def test_every_box_opens_with_the_tensors_of_this_run(data):
     """C054."""
-    for role, path, layer in (("encoder.self", "encoder.layer.1.self_attn.out", "1"), ("decoder.cross", "decoder.layer.2.cross_attn.out", "2"), ("softmax", "probabilities", "0")):
+    for role, path, layer in (
+        ("encoder.self", "encoder.layer.1.self_attn.out", "1"),
+        ("decoder.cross", "decoder.layer.2.cross_attn.out", "2"),
+        ("softmax", "probabilities", "0"),
+    ):
         test = page(3, box=role, layer=layer)
         assert not test.exception and the_map(test)["selected"] == role
         trace = figure(test)["data"][-1]
-        assert trace["z"]["shape"].replace(" ", "") == ",".join(map(str, inside.pooled(value(data.run, path)).shape if role == "softmax" else value(data.run, path).shape))
+        assert trace["z"]["shape"].replace(" ", "") == ",".join(
+            map(
+                str,
+                inside.pooled(value(data.run, path)).shape
+                if role == "softmax"
+                else value(data.run, path).shape,
+            )
+        )
         sent = np.frombuffer(base64.b64decode(trace["z"]["bdata"]), dtype="f4")
         expected = value(data.run, path)
-        np.testing.assert_allclose(sent, (inside.pooled(expected) if role == "softmax" else expected).astype("f4").ravel())
-        box = next(box for box in data.boxes if drawn_map.role(box) == role and box.layer in (None, int(layer)))
-        assert inside.owns(data.run, box, data.total) in said(test) and inside.letters(data.run, box) in said(test)
+        np.testing.assert_allclose(
+            sent, (inside.pooled(expected) if role == "softmax" else expected).astype("f4").ravel()
+        )
+        box = next(
+            box for box in data.boxes if drawn_map.role(box) == role and box.layer in (None, int(layer))
+        )
+        assert inside.owns(data.run, box, data.total) in said(test) and inside.letters(data.run, box) in said(
+            test
+        )
         assert inside.explained(box) is not None
 
 
@@ -88,9 +121,15 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
     assert [station.box for station in way] == list(data.boxes)
     for station in way:
         row = looked_at(data.run, 3) if station.box.side == "encoder" else 3
-        assert any(letter.isdigit() for letter in inside.said(data.run, station, row)) and inside.DOES[inside.kind(station.box)]
+        assert (
+            any(letter.isdigit() for letter in inside.said(data.run, station, row))
+            and inside.DOES[inside.kind(station.box)]
+        )
         json.loads(tensors(inside.panels(data.run, station.box, row)).to_json())
-    assert way[-1].guess == (data.run.side.written().tokens[3].removeprefix(" "), pytest.approx(value(data.run, "probabilities")[3].max()))
+    assert way[-1].guess == (
+        data.run.side.written().tokens[3].removeprefix(" "),
+        pytest.approx(value(data.run, "probabilities")[3].max()),
+    )
     last = [station for station in way if station.box.what == "add"][-1]
     assert last.guess[0] == way[-1].guess[0], "behind the last sum the output layer says what the model says"
     head, key, weight = next(station for station in way if station.box.name == "decoder.1.cross").looks
@@ -108,7 +147,9 @@ def test_the_target_is_shifted_right_behind_start(data):
     assert [(round(a), round(b)) for a, b in arrows] == [(t, t + 1) for t in range(len(target))]
     assert f"{len(target) + 1} positions" in said(test)
     off = page(2, shift="0")
-    assert "nothing left to learn" in said(off) and "START" not in [note["text"] for note in figure(off)["layout"]["annotations"]]
+    assert "nothing left to learn" in said(off) and "START" not in [
+        note["text"] for note in figure(off)["layout"]["annotations"]
+    ]
     assert shifted(["<b>"]).layout.annotations[1].text == "&lt;b&gt;"
 
 
@@ -116,21 +157,31 @@ def test_counts_follow_the_sliders_and_the_tensors_do_not(data):
     """C072."""
     network = {"predict:walk_through.most": "feed-forward"}
     own = page(4, state=network)
-    assert not own.exception and f"{data.total:,} parameters" in said(own) and "as in the network that runs" in said(own)
+    assert (
+        not own.exception
+        and f"{data.total:,} parameters" in said(own)
+        and "as in the network that runs" in said(own)
+    )
     labels = {node["name"]: node["label"] for node in the_map(own)["nodes"]}
     assert labels["encoder.self"] == "Self-attention 263 k" and labels["linear"] == "Linear"
     base = page(4, "walk_through.equation", state=network, N="6", d="512", h="8", f="2048", V="37000")
     assert f"{44_140_544 + 37_000 * 512:,} parameters" in said(base) and "counts only" in said(base)
     assert "encoder layer 3,152,384, decoder layer 4,204,032, both stacks 44,140,544" in said(base)
     covered = page(4)
-    assert "parameters:" not in said(covered) and all("k" not in node["label"].split()[-1] or node["label"].endswith("mask") for node in the_map(covered)["nodes"] if node["name"] == "encoder.ffn")
+    assert "parameters:" not in said(covered) and all(
+        "k" not in node["label"].split()[-1] or node["label"].endswith("mask")
+        for node in the_map(covered)["nodes"]
+        if node["name"] == "encoder.ffn"
+    )
     table = page(4, state={"predict:walk_through.most": "token embeddings"}, N="1", V="50000")
     assert "Right." in said(table) and "It is" not in said(table)
 
 
 def test_counts_of_the_map_equal_those_of_the_network(data):
     counts = drawn_map.counted(data.boxes, steps.sizes_of(data))
-    assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(sizes.counted(steps.sizes_of(data)).values())
+    assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(
+        sizes.counted(steps.sizes_of(data)).values()
+    )
 
 
 def test_one_word_walks_all_boxes(data):
@@ -148,8 +199,19 @@ def test_a_touch_leads_to_the_box():
     assert not test.exception and picked("nobody", ["a"]) is None
 
 
-@pytest.mark.parametrize("link", [{"text": ""}, {"text": "<b>x</b> ![y](http://a)", "step": "3"}, {"text": "🙂", "step": "5"}, {"box": "x", "step": "3"}, {"station": "999", "step": "5"},
-                                  {"word": "-4", "step": "5"}, {"d": "7", "step": "4"}, {"layer": "9", "step": "3"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"text": ""},
+        {"text": "<b>x</b> ![y](http://a)", "step": "3"},
+        {"text": "🙂", "step": "5"},
+        {"box": "x", "step": "3"},
+        {"station": "999", "step": "5"},
+        {"word": "-4", "step": "5"},
+        {"d": "7", "step": "4"},
+        {"layer": "9", "step": "3"},
+    ],
+)
 def test_nonsense_leaves_a_page(link):
     step = int(link.pop("step", "1"))
     test = page(step, **link)
@@ -163,34 +225,62 @@ def test_a_long_sentence_is_refused_in_three_parts():
 
 
 def test_each_fold_opens(data):
-    every = ("walk_through.equation", "walk_through.looking", f"{exhibit.LESSON.text.info.title}.documents", "walk_through.table", "walk_through.take")
+    every = (
+        "walk_through.equation",
+        "walk_through.looking",
+        f"{exhibit.LESSON.text.info.title}.documents",
+        "walk_through.table",
+        "walk_through.take",
+    )
     test = page(3, *every, box="decoder.self")
     assert not test.exception
     for phrase in ("E16", "E10", "44,140,544", "Vaswani's figure"):
         assert phrase in said(test), phrase
     frame = folds.table(data)
-    assert frame["parameters"].iloc[-1] == frame["parameters"].iloc[-2] == frame["parameters"].iloc[:-2].sum() == data.total
+    assert (
+        frame["parameters"].iloc[-1]
+        == frame["parameters"].iloc[-2]
+        == frame["parameters"].iloc[:-2].sum()
+        == data.total
+    )
     assert len(test.dataframe) == 1 and len(test.code) >= 1
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
     row = 2
-    told = folds.Told(2, 1, next(box for box in data.boxes if box.name == "decoder.1.cross"), row, journey(data.run, row), steps.sizes_of(data))
+    told = folds.Told(
+        2,
+        1,
+        next(box for box in data.boxes if box.name == "decoder.1.cross"),
+        row,
+        journey(data.run, row),
+        steps.sizes_of(data),
+    )
     names: dict[str, object] = {}
     exec(folds.code(params.Params(), told), names)
     np.testing.assert_allclose(names["out"], value(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
-    np.testing.assert_allclose([station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4)
+    np.testing.assert_allclose(
+        [station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4
+    )
 
 
 def test_the_plan_as_data(data):
     here = drawn_map.plan(data.run, data.boxes, 2)
     assert len(here["nodes"]) == 23 and all(0 < node.at[1] < here["rows"] for node in here["nodes"])
-    tops = [(node.at[1] - node.size[1] / 2, node.at[1] + node.size[1] / 2) for node in here["nodes"] if node.at[0] > 50]
+    tops = [
+        (node.at[1] - node.size[1] / 2, node.at[1] + node.size[1] / 2)
+        for node in here["nodes"]
+        if node.at[0] > 50
+    ]
     assert all(upper[1] < lower[0] for lower, upper in pairwise(tops)), "boxes of a column do not touch"
     packet = diagram_packet(here["nodes"], rows=here["rows"], selected="linear")
     cross = next(i for i, node in enumerate(here["nodes"]) if node.name == "decoder.cross")
-    shown = np.frombuffer(packet.parts[packet.header[f"thumb.{cross}"]], np.uint8).reshape(packet.header["nodes"][cross]["picture"])
-    np.testing.assert_allclose(shown / 255, data.run.trace["decoder.layer.2.cross_attn.pattern"].mean(0), atol=1 / 255)
+    shown = np.frombuffer(packet.parts[packet.header[f"thumb.{cross}"]], np.uint8).reshape(
+        packet.header["nodes"][cross]["picture"]
+    )
+    np.testing.assert_allclose(
+        shown / 255, data.run.trace["decoder.layer.2.cross_attn.pattern"].mean(0), atol=1 / 255
+    )
 
 
 def test_a_plan_that_does_not_fit_is_refused():
@@ -199,7 +289,9 @@ def test_a_plan_that_does_not_fit_is_refused():
         diagram_packet(two, rows=2)
     with pytest.raises(ValueError, match="box 'x'"):
         diagram_packet(two[:1], rows=2, selected="x")
-    assert levels(np.full((100, 200), -3.0), centred=True).shape == (24, 48) and levels([[np.nan]], centred=True).tolist() == [[128]]
+    assert levels(np.full((100, 200), -3.0), centred=True).shape == (24, 48) and levels(
+        [[np.nan]], centred=True
+    ).tolist() == [[128]]
 
 
 def test_the_small_picture_of_the_course_is_drawn():

@@ -21,13 +21,20 @@ from viz.shell import state
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    return drawn("weighting", {f"weighting.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
-
+    return drawn(
+        "weighting",
+        {f"weighting.{name}": value for name, value in link.items()},
+        {f"fold:{name}": True for name in folded} | (state or {}),
+    )
 
 
 def words(test: AppTest) -> dict:
     """What the sentence's instrument was sent."""
-    return next(header for e in test.get("bidi_component") if e.proto.bytes and "threshold" in (header := opened(e.proto.bytes)[0]))
+    return next(
+        header
+        for e in test.get("bidi_component")
+        if e.proto.bytes and "threshold" in (header := opened(e.proto.bytes)[0])
+    )
 
 
 def test_the_page_opens_with_a_question_and_gives_nothing_away():
@@ -43,7 +50,9 @@ def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
     weights = weighting.softmax(weighting.BY_HAND)
     assert not words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
     assert "You said “is”. It is “Leonardo”." in said(test)
-    assert f"is {percent(weights[7], 2)}" in said(test) and f"“Leonardo” gets {percent(weights[7], 2)}" in said(test)
+    assert f"is {percent(weights[7], 2)}" in said(
+        test
+    ) and f"“Leonardo” gets {percent(weights[7], 2)}" in said(test)
 
 
 def test_other_importances_make_another_answer():
@@ -62,7 +71,10 @@ def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
     skimmed = page(step="4", threshold="20", source="own", raw="0_0_1_0_5_0_0_5_0_0")
     kept = [word for word, weight in zip(weighting.WORDS, weights, strict=True) if weight >= 0.2]
     assert words(skimmed)["threshold"] == 0.2 and kept == ["portrait", "Leonardo"]
-    assert f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {percent(2 * weights[4])}" in said(skimmed)
+    assert (
+        f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {percent(2 * weights[4])}"
+        in said(skimmed)
+    )
 
 
 def test_equal_sliders_give_a_tenth_each():
@@ -79,8 +91,17 @@ def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypa
 
 
 def test_what_the_browser_sends_is_checked(monkeypatch):
-    for sent, expected in (([1, 2], (1.0, 2.0)), ([9, -1], (5.0, 0.0)), ([1], None), (["a", 1], None), ({"x": 1}, None), ([float("nan"), 1], None)):
-        monkeypatch.setattr(sys.modules["viz.instruments.weighing.weighing"], "stored", lambda key, name, sent=sent: sent)
+    for sent, expected in (
+        ([1, 2], (1.0, 2.0)),
+        ([9, -1], (5.0, 0.0)),
+        ([1], None),
+        (["a", 1], None),
+        ({"x": 1}, None),
+        ([float("nan"), 1], None),
+    ):
+        monkeypatch.setattr(
+            sys.modules["viz.instruments.weighing.weighing"], "stored", lambda key, name, sent=sent: sent
+        )
         assert weighed("k", 2) == expected
     with pytest.raises(ValueError, match="between 0 and 5"):
         weighing_packet(["a"], [6.0])
@@ -94,7 +115,9 @@ def test_what_one_word_gains_the_others_lose_by_one_factor():
     place = int(raw.argmin())
     after = weighting.raised(weighting.BY_HAND, place)
     ratio = after[7] / weighting.softmax(raw)[7]
-    assert "It is “All shrink by the same factor”" in said(test) and f"multiplied by {ratio:.3f}" in said(test)
+    assert "It is “All shrink by the same factor”" in said(test) and f"multiplied by {ratio:.3f}" in said(
+        test
+    )
 
 
 def test_surprise_of_the_shipped_model():
@@ -110,10 +133,14 @@ def test_surprise_of_the_shipped_model():
 def test_the_picture_is_lit_where_the_patch_is():
     test = page(step="5", part="hands")
     veils = [row["veil"] for row in chart(test)[1]]
-    assert not test.get("plotly_chart") and len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
+    assert (
+        not test.get("plotly_chart") and len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
+    )
     data = exhibit.compute(Params(part="hands"))
     first = max(data.parts, key=data.parts.__getitem__)
-    assert f"{percent(data.parts[first])} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
+    assert f"{percent(data.parts[first])} is on the {first}" in said(test) and sum(
+        data.parts.values()
+    ) == pytest.approx(1)
     touched = page(step="5", part=params.TOUCHED, cell="79")
     assert "The brightest patch, H10" in said(touched)
 
@@ -121,14 +148,27 @@ def test_the_picture_is_lit_where_the_patch_is():
 def test_a_touched_patch_moves_the_attention(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(steps.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}})
+    monkeypatch.setattr(
+        steps.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}}
+    )
     steps._touch("weighting.portrait")
     assert written == {"weighting.part": params.TOUCHED, "weighting.cell": 12}
 
 
-@pytest.mark.parametrize("link", [{"raw": "1_2", "source": "own"}, {"raw": "9_9_9_9_9_9_9_9_9_9", "source": "own"}, {"raw": "nan_0_0_0_0_0_0_0_0_0", "source": "own"},
-                                  {"step": "77"}, {"source": "x"}, {"part": "moon", "step": "5"}, {"cell": "99", "part": params.TOUCHED, "step": "5"},
-                                  {"width": "nan", "step": "5"}, {"threshold": "-3", "step": "4"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"raw": "1_2", "source": "own"},
+        {"raw": "9_9_9_9_9_9_9_9_9_9", "source": "own"},
+        {"raw": "nan_0_0_0_0_0_0_0_0_0", "source": "own"},
+        {"step": "77"},
+        {"source": "x"},
+        {"part": "moon", "step": "5"},
+        {"cell": "99", "part": params.TOUCHED, "step": "5"},
+        {"width": "nan", "step": "5"},
+        {"threshold": "-3", "step": "4"},
+    ],
+)
 def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 
@@ -151,10 +191,17 @@ def test_ones_own_sentence_is_weighed_by_the_models_surprise():
     own = "The, king ate (the) zebra!"
     test = page(step="2", sentence=own)
     data = exhibit.compute(Params(text=own, source="model"))
-    assert data.words == ("The", "king", "ate", "the", "zebra") and words(test)["words"] == list(data.words) and words(test)["raw"] == list(data.raw)
+    assert (
+        data.words == ("The", "king", "ate", "the", "zebra")
+        and words(test)["words"] == list(data.words)
+        and words(test)["raw"] == list(data.raw)
+    )
     assert f"all 5 together {percent(data.weights.sum(), 2)}" in said(test)
     first = page(sentence=own)
-    assert words(first)["covered"] and data.words[int(np.argmax(data.weights))] in first.get("button_group")[1].options
+    assert (
+        words(first)["covered"]
+        and data.words[int(np.argmax(data.weights))] in first.get("button_group")[1].options
+    )
     names: dict[str, object] = {}
     exec(steps.code(Params(text=own, source="model")), names)
     np.testing.assert_allclose(names["weights"], data.weights, atol=1e-6)

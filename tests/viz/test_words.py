@@ -71,14 +71,20 @@ def test_the_browser_can_draw_every_equation(equation: Equation) -> None:
 def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
     equation = EQUATIONS["attention.context"]
     found = equations.told(equation, {"a_ij": "0.41", "h_j": ["0.2", "0.7"]}, {"a_ij": "row 2"})["signs"]
-    assert (found["a_ij"]["value"], found["a_ij"]["mark"], found["h_j"]["value"]) == (["0.41"], "row 2", ["0.2", "0.7"])
+    assert (found["a_ij"]["value"], found["a_ij"]["mark"], found["h_j"]["value"]) == (
+        ["0.41"],
+        "row 2",
+        ["0.2", "0.7"],
+    )
     with pytest.raises(KeyError, match="a_ij"):
         equations.told(equation, {"a_kl": "1"}, {})
 
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
-    script = ("import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.make_place()\n"
-              "equations.show('self.matrix', 'x.')\nst.text(equations.convention())")  # fmt: skip
+    script = (
+        "import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.make_place()\n"
+        "equations.show('self.matrix', 'x.')\nst.text(equations.convention())"
+    )
     for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):
         test = AppTest.from_string(script)
         test.query_params["convention"] = linked
@@ -95,9 +101,29 @@ def test_the_names_page_explains_the_letters_that_collide_and_the_names_that_are
     page = said(test)
     assert not test.exception
     assert [letter.letter for letter in glossary.LETTERS] == list("phnkSMVH")
-    assert all(meaning in page and who in page for letter in glossary.LETTERS for meaning, who in letter.meanings)
-    for name in ("n-gram", "word2vec", "Markov", "random field", "Recurrent", "Florence", "PaLM", "Pathways", "MAE", "Megatron", "Turing-NLG",
-                 "Dropout", "discrepancy", "ResNet", "Batch norm", "Area attention", "Hugging Face", "Survey of vision"):  # fmt: skip
+    assert all(
+        meaning in page and who in page for letter in glossary.LETTERS for meaning, who in letter.meanings
+    )
+    for name in (
+        "n-gram",
+        "word2vec",
+        "Markov",
+        "random field",
+        "Recurrent",
+        "Florence",
+        "PaLM",
+        "Pathways",
+        "MAE",
+        "Megatron",
+        "Turing-NLG",
+        "Dropout",
+        "discrepancy",
+        "ResNet",
+        "Batch norm",
+        "Area attention",
+        "Hugging Face",
+        "Survey of vision",
+    ):
         assert name in page, name
     assert all(one.sentence in page and one.paper in page for one in named.NAMED)
 
@@ -112,9 +138,13 @@ def test_the_seven_tasks_say_who_is_query_key_and_value() -> None:
 
 
 ATTEND = {
-    "Show, attend and tell": ("region", {"Xu"}), "Protect, show, attend and tell": ("region", {"Lim"}), "Show, attend and read": ("region", {"Li"}),
-    "Show, attend and translate": ("place", {"Zhang", "Yang"}), "Show, ask, attend and answer": ("region", {"Kazemi"}),
-    "Show, attend and interact": ("region", {"Qureshi"}), "Listen, attend and spell": ("stretch", {"Chan"}),
+    "Show, attend and tell": ("region", {"Xu"}),
+    "Protect, show, attend and tell": ("region", {"Lim"}),
+    "Show, attend and read": ("region", {"Li"}),
+    "Show, attend and translate": ("place", {"Zhang", "Yang"}),
+    "Show, ask, attend and answer": ("region", {"Kazemi"}),
+    "Show, attend and interact": ("region", {"Qureshi"}),
+    "Listen, attend and spell": ("stretch", {"Chan"}),
 }
 """The seven of Ghojogh and Ghodsi 2020, as printed there: of what the keys are parts (of a picture, of sound), and who is cited."""
 
@@ -126,10 +156,19 @@ def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> N
     for name, (part, authors) in ATTEND.items():
         task = tasks[name]
         assert {cited.split()[0] for cited in task.paper.split("; ")} == authors
-        assert part in task.key and part in task.value and part not in task.query and task.value.startswith("the same")
-        assert ("sound" in task.key) == name.startswith("Listen") and ("picture" in task.key) == name.removeprefix("Protect, ").lower().startswith("show")
+        assert (
+            part in task.key
+            and part in task.value
+            and part not in task.query
+            and task.value.startswith("the same")
+        )
+        assert ("sound" in task.key) == name.startswith("Listen") and (
+            "picture" in task.key
+        ) == name.removeprefix("Protect, ").lower().startswith("show")
         assert ("question" in task.query) == (", ask," in name)
-    assert len(re.findall(r"20\d\d", " ".join(task.paper for task in named.TASKS))) == 9, "two papers each for images and for speech"
+    assert len(re.findall(r"20\d\d", " ".join(task.paper for task in named.TASKS))) == 9, (
+        "two papers each for images and for speech"
+    )
 
 
 def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
@@ -150,19 +189,34 @@ def test_one_box_searches_all_sections() -> None:
 
 
 def test_every_symbol_of_the_course_is_a_name() -> None:
-    listed = {line.head for section in names_sections.sections() if section.slug == "symbols" for line in section.lines}
+    listed = {
+        line.head
+        for section in names_sections.sections()
+        if section.slug == "symbols"
+        for line in section.lines
+    }
     assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
 
 
 # ---------------------------------------------------------------- by document
 
 
-@pytest.mark.parametrize(("item", "numbers", "figures"), [
-    ("Eqs. (2)-(5)", {2, 3, 4, 5}, set()), ("Eqs. (2)–(5), (9)", {2, 3, 4, 5, 9}, set()), ("Eq. (1), Fig. 3a", {1}, {3}),
-    ("Eqs. (17), (18), Fig. 10", {17, 18}, {10}), ("Eqs. (13) to (15) and (22)", {13, 14, 15, 22}, set()), ("Figs. 7, 8", set(), {7, 8}),
-    ("Eqs. (2-5)", {2, 3, 4, 5}, set()), ("PE(pos, i), the example with d = 4", set(), set()), ("Eqs. 6 to 8", {6, 7, 8}, set()),
-    ("PE(1) for d = 512, Eq. (17)", {17, 1}, set()), ("", set(), set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("item", "numbers", "figures"),
+    [
+        ("Eqs. (2)-(5)", {2, 3, 4, 5}, set()),
+        ("Eqs. (2)–(5), (9)", {2, 3, 4, 5, 9}, set()),
+        ("Eq. (1), Fig. 3a", {1}, {3}),
+        ("Eqs. (17), (18), Fig. 10", {17, 18}, {10}),
+        ("Eqs. (13) to (15) and (22)", {13, 14, 15, 22}, set()),
+        ("Figs. 7, 8", set(), {7, 8}),
+        ("Eqs. (2-5)", {2, 3, 4, 5}, set()),
+        ("PE(pos, i), the example with d = 4", set(), set()),
+        ("Eqs. 6 to 8", {6, 7, 8}, set()),
+        ("PE(1) for d = 512, Eq. (17)", {17, 1}, set()),
+        ("", set(), set()),
+    ],
+)
 def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[int]) -> None:
     found = cited.equations(item)
     assert found == numbers or (item.startswith("PE(1)") and found == {17})
@@ -171,8 +225,13 @@ def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[
 
 def test_every_numbered_equation_is_on_a_page() -> None:
     for document in cited.NUMBERED:
-        named_ = {cited.in_survey(document, number) for entry in pages.discover() for cite in entry.info.cites
-                  if cite.document == document for number in cited.equations(cite.item)}  # fmt: skip
+        named_ = {
+            cited.in_survey(document, number)
+            for entry in pages.discover()
+            for cite in entry.info.cites
+            if cite.document == document
+            for number in cited.equations(cite.item)
+        }
         assert {cited.in_survey(document, number) for number in cited.NUMBERED[document]} == named_, document
 
 
@@ -189,11 +248,28 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
         st.stop()
 
     monkeypatch.setattr(lesson, "steps", only_steps)
-    shown = {entry.slug: max(cite.step for cite in entry.info.cites) for entry in pages.discover() if any(cite.step for cite in entry.info.cites)}
-    assert set(shown) >= {"weighting", "autoencoder", "bottleneck", "alignment", "word_vectors", "retrieval", "score_functions", "scaling", "soft_and_hard", "luong"}
+    shown = {
+        entry.slug: max(cite.step for cite in entry.info.cites)
+        for entry in pages.discover()
+        if any(cite.step for cite in entry.info.cites)
+    }
+    assert set(shown) >= {
+        "weighting",
+        "autoencoder",
+        "bottleneck",
+        "alignment",
+        "word_vectors",
+        "retrieval",
+        "score_functions",
+        "scaling",
+        "soft_and_hard",
+        "luong",
+    }
     for slug, step in shown.items():
         assert step <= len(pages.find(slug).steps), slug
-        test = AppTest.from_string(f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120)
+        test = AppTest.from_string(
+            f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120
+        )
         for name, value in parts.step_of(slug, step).items():
             test.query_params[name] = str(value)
         test.run()
@@ -209,7 +285,10 @@ def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None
 
 def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
     for entry in pages.discover():
-        numbers = {key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)} for key in cited.NUMBERED}
+        numbers = {
+            key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)}
+            for key in cited.NUMBERED
+        }
         if all(numbers.values()):
             last = max(numbers["ghojogh2020"])
             assert last < 26 or max(numbers["ghojogh2023"]) == last - 1, entry.slug
@@ -261,26 +340,79 @@ def by_key(key: str):
     return next(question for question in QUESTIONS if question.key == key)
 
 
-@pytest.mark.parametrize(("key", "good", "bad"), [
-    ("invariant", "the same outputs, in the new order", "the outputs do not change at all"), ("set", "no", "yes"), ("pooled", "yes", "no"),
-    ("positions", "other outputs", "the same outputs, in the new order"), ("share", "exp(3)/(exp(1)+exp(2)+exp(3))", "0.5"),
-    ("alike", "1/8", "8"), ("mean", "their mean", "their sum"), ("rank", "2^2+1", "3"), ("vanish", "0.5^10", "0.05"), ("lstm", "448", "336"),
-    ("rows", "5", "35"), ("cells", "m n", "m + n"), ("king", "queen", "woman"), ("like", "2", "1"), ("flat", "25 %", "0"), ("sharp", "ln(9)", "2"),
-    ("times", "5", "1.609"), ("blind", "additive, linear", "dot"), ("length", "cosine", "scaled"), ("ratio", "e^2", "e"), ("variance", "64", "8"),
-    ("edge", "exp(-2)", "0.5"), ("slope", "-a b", "a b"),
-    ("all_see", "6", "1"), ("causal_see", "3", "6"), ("causal_even", "1/4", "1/6"), ("causal_cells", "(n^2+n)/2", "n^2"),
-    ("eight_heads", "the same number", "eight times as many"), ("offset", "yes", "no"), ("doubled", "yes", "no"), ("apart", "1", "6"),
-    ("hidden", "8 d^2 + 5 d", "8 d^2"), ("cross", "h m n", "m n"), ("grown", "9", "3"), ("tokens_alone", "4", "7"), ("with_segments", "7", "4"),
-    ("first_sees", "yes", "no"), ("three_classes", "3*128 + 3", "384"), ("word_table", "30522*768/10^6", "30.5"), ("past", "no", "yes"),
-    ("tempered", "2/3", "1/2"), ("nucleus", "3", "2"), ("perplexity", "8", "3"), ("cached", "n*(n+1)/2", "n^2"), ("uncached", "n*(n+1)*(2n+1)/6", "n^3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("invariant", "the same outputs, in the new order", "the outputs do not change at all"),
+        ("set", "no", "yes"),
+        ("pooled", "yes", "no"),
+        ("positions", "other outputs", "the same outputs, in the new order"),
+        ("share", "exp(3)/(exp(1)+exp(2)+exp(3))", "0.5"),
+        ("alike", "1/8", "8"),
+        ("mean", "their mean", "their sum"),
+        ("rank", "2^2+1", "3"),
+        ("vanish", "0.5^10", "0.05"),
+        ("lstm", "448", "336"),
+        ("rows", "5", "35"),
+        ("cells", "m n", "m + n"),
+        ("king", "queen", "woman"),
+        ("like", "2", "1"),
+        ("flat", "25 %", "0"),
+        ("sharp", "ln(9)", "2"),
+        ("times", "5", "1.609"),
+        ("blind", "additive, linear", "dot"),
+        ("length", "cosine", "scaled"),
+        ("ratio", "e^2", "e"),
+        ("variance", "64", "8"),
+        ("edge", "exp(-2)", "0.5"),
+        ("slope", "-a b", "a b"),
+        ("all_see", "6", "1"),
+        ("causal_see", "3", "6"),
+        ("causal_even", "1/4", "1/6"),
+        ("causal_cells", "(n^2+n)/2", "n^2"),
+        ("eight_heads", "the same number", "eight times as many"),
+        ("offset", "yes", "no"),
+        ("doubled", "yes", "no"),
+        ("apart", "1", "6"),
+        ("hidden", "8 d^2 + 5 d", "8 d^2"),
+        ("cross", "h m n", "m n"),
+        ("grown", "9", "3"),
+        ("tokens_alone", "4", "7"),
+        ("with_segments", "7", "4"),
+        ("first_sees", "yes", "no"),
+        ("three_classes", "3*128 + 3", "384"),
+        ("word_table", "30522*768/10^6", "30.5"),
+        ("past", "no", "yes"),
+        ("tempered", "2/3", "1/2"),
+        ("nucleus", "3", "2"),
+        ("perplexity", "8", "3"),
+        ("cached", "n*(n+1)/2", "n^2"),
+        ("uncached", "n*(n+1)*(2n+1)/6", "n^3"),
+    ],
+)
 def test_right_answers_are_right_and_wrong_ones_are_not(key: str, good: str, bad: str) -> None:
     question = by_key(key)
     truth = question.truth()
     assert right(question, good, truth) and not right(question, bad, truth)
 
 
-@pytest.mark.parametrize("text", ["__import__('os')", "9**9**9**9", "1/0", "x", "[1]", "1" * 200, "sqrt(-1)", "(-8)^(1/3)", "sqrt((-8)^(1/3))", "", "a.b", "lambda: 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "9**9**9**9",
+        "1/0",
+        "x",
+        "[1]",
+        "1" * 200,
+        "sqrt(-1)",
+        "(-8)^(1/3)",
+        "sqrt((-8)^(1/3))",
+        "",
+        "a.b",
+        "lambda: 1",
+    ],
+)
 def test_an_answer_can_only_calculate(text: str) -> None:
     with pytest.raises(InputError, match="cannot be calculated"):
         evaluate(text, {"n": 2.0})
@@ -289,34 +421,78 @@ def test_an_answer_can_only_calculate(text: str) -> None:
 def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
     before = drawn("homework")
     assert not before.exception and "0 of 4 right." in said(before) and "equivariant" not in said(before)
-    after = drawn("homework", **{"homework.invariant": "the same outputs, in the new order", "homework.set": "yes"})
-    assert "1 of 4 right." in said(after) and "Right. Computed: the same outputs" in said(after) and "Not yet" in said(after)
+    after = drawn(
+        "homework", **{"homework.invariant": "the same outputs, in the new order", "homework.set": "yes"}
+    )
+    assert (
+        "1 of 4 right." in said(after)
+        and "Right. Computed: the same outputs" in said(after)
+        and "Not yet" in said(after)
+    )
     assert DOCUMENTS == "The documents' own"
-    typed = drawn("homework", **{"homework.group": "Why attention", "homework.share": "1/(1+e^-1+e^-2)", "homework.alike": "one eighth"})
-    assert not typed.exception and "Right. The softmax gives it 0.665241." in said(typed) and "cannot be calculated" in said(typed)
+    typed = drawn(
+        "homework",
+        **{
+            "homework.group": "Why attention",
+            "homework.share": "1/(1+e^-1+e^-2)",
+            "homework.alike": "one eighth",
+        },
+    )
+    assert (
+        not typed.exception
+        and "Right. The softmax gives it 0.665241." in said(typed)
+        and "cannot be calculated" in said(typed)
+    )
 
 
 def test_mathematics_is_set_or_said_in_plain_words():
     """Charts cannot set it: there a letter has a real small index, or a word stands for it; documents and errata are set like the rest."""
     typed = []
-    for path in (file for file in (ROOT / "viz").rglob("*.py") if "charts" in (*file.relative_to(ROOT).parts[:-1], file.stem)):
+    for path in (
+        file
+        for file in (ROOT / "viz").rglob("*.py")
+        if "charts" in (*file.relative_to(ROOT).parts[:-1], file.stem)
+    ):
         tree = ast.parse(path.read_text("utf-8"))
         notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        typed += [(path.stem, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes and indexed(node.value)]
+        typed += [
+            (path.stem, node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in notes
+            and indexed(node.value)
+        ]
     panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
-    assert typed == [] and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))] == []
-    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120)
+    assert (
+        typed == []
+        and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))]
+        == []
+    )
+    test = AppTest.from_string(
+        "from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120
+    )
     test.session_state["fold:Global and local attention.documents"] = True
     told = [line.value for line in answered(test.run()).markdown]
-    assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [line for line in told if indexed(line.replace("\\", ""))]
+    assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [
+        line for line in told if indexed(line.replace("\\", ""))
+    ]
 
 
 def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
-    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120)
+    test = AppTest.from_string(
+        "from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120
+    )
     test.session_state["fold:Global and local attention.documents"] = True
     shown = answered(test.run())
-    charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in shown.get(kind)]
-    assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"
+    charts = [
+        chart.proto.alt.split("\n")
+        for kind in ("vega_lite_chart", "plotly_chart")
+        for chart in shown.get(kind)
+    ]
+    assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, (
+        "neither the page's model nor its sentence"
+    )
     assert test.session_state["_instrument_origin"].model == "bahdanau-en-es"
 
 
@@ -324,8 +500,18 @@ def test_the_rows_and_columns_of_attention_have_one_name_on_all_pages() -> None:
     """`labels.query_and_key` names them: no page has words of its own for who looks and what is looked at."""
     own = re.compile(r"\b(?:quer(?:y|ies)|keys?|written|reads?|source|target|looks?|looked|asks)\b")
     typed = []
-    for path in (file for home in ("course", "workspace") for file in sorted((ROOT / "viz" / home).rglob("*.py"))):
+    for path in (
+        file for home in ("course", "workspace") for file in sorted((ROOT / "viz" / home).rglob("*.py"))
+    ):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.keyword) and node.arg == "axis" and isinstance(node.value, ast.Tuple):
-                typed += [(f"{path.parent.name}/{path.stem}", part.value) for part in node.value.elts if isinstance(part, ast.Constant) and own.search(str(part.value))]
-    assert typed == [("cls_and_pairs/steps", "read by [CLS]"), ("score_functions/steps", "key"), ("be_the_head/page", "token looked at")], "one row, a rule a row, two rows of guesses"
+                typed += [
+                    (f"{path.parent.name}/{path.stem}", part.value)
+                    for part in node.value.elts
+                    if isinstance(part, ast.Constant) and own.search(str(part.value))
+                ]
+    assert typed == [
+        ("cls_and_pairs/steps", "read by [CLS]"),
+        ("score_functions/steps", "key"),
+        ("be_the_head/page", "token looked at"),
+    ], "one row, a rule a row, two rows of guesses"

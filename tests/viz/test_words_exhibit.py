@@ -21,13 +21,21 @@ from viz.course.shared.maths import word_vectors as words
 from viz.labels import percent
 
 
-def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
+def page(
+    step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str
+) -> AppTest:
     """The page at a step, questions answered and folds open as asked, with the values of a link."""
-    link = {name if name in ("text", "layer", "head") else f"word_vectors.{name}": value for name, value in values.items()}
+    link = {
+        name if name in ("text", "layer", "head") else f"word_vectors.{name}": value
+        for name, value in values.items()
+    }
     answered = {f"predict:word_vectors.{name}": value for name, value in (guess or {}).items()}
-    return drawn("word_vectors", {"word_vectors.step": str(step)} | link, answered | {f"fold:{name}": True for name in folded}, guarded=True)
-
-
+    return drawn(
+        "word_vectors",
+        {"word_vectors.step": str(step)} | link,
+        answered | {f"fold:{name}": True for name in folded},
+        guarded=True,
+    )
 
 
 def added(**three: str) -> words.Sum:
@@ -53,15 +61,24 @@ def test_king_without_man_and_with_woman_is_queen():
     assert header(page(), "plus")["blind"] is True
     test = page(guess={"hand": "queen"})
     sent = header(test, "plus")
-    assert "Right." in said(test) and "king − man + woman = (0.00, 1.00); the nearest of the other words is “queen”" in said(test)
-    assert {p["name"]: tuple(p["at"]) for p in sent["points"][:4]} == {"king": (1, 1), "man": (1, 0), "woman": (0, 0), "queen": (0, 1)}
+    assert "Right." in said(
+        test
+    ) and "king − man + woman = (0.00, 1.00); the nearest of the other words is “queen”" in said(test)
+    assert {p["name"]: tuple(p["at"]) for p in sent["points"][:4]} == {
+        "king": (1, 1),
+        "man": (1, 0),
+        "woman": (0, 0),
+        "queen": (0, 1),
+    }
     assert [sent["points"][i]["name"] for i in (*sent["plus"], *sent["minus"])] == ["king", "woman", "man"]
 
 
 def test_other_places_another_answer():
     at = [*OPENING[:3], (-1.5, -1.5), (1.0, -0.8), (0.1, 0.9), OPENING[6]]
     test = page(points=link.pack(at), guess={"hand": "queen"})
-    assert "You said “queen”. It is “girl”." in said(test) and "nearest of the other words is “girl”" in said(test)
+    assert "You said “queen”. It is “girl”." in said(test) and "nearest of the other words is “girl”" in said(
+        test
+    )
 
 
 # ------------------------------------------------------------------ trained
@@ -103,7 +120,9 @@ def test_the_map_keeps_the_sum():
     np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
     test = page(3)
     step = np.linalg.norm(found.map[0] - found.map[1])
-    assert f"The arrow prince → king is {step:.2f} long, the one from princess to the sum {step:.2f}" in said(test) and f"{percent(found.share)}" in said(test)
+    assert f"The arrow prince → king is {step:.2f} long, the one from princess to the sum {step:.2f}" in said(
+        test
+    ) and f"{percent(found.share)}" in said(test)
     assert "queen" in figure(test)["data"][0]["text"]
 
 
@@ -142,8 +161,13 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1]
     found = words.mixed(run, layer, head, row)
     np.testing.assert_allclose(found.weights, weights, atol=1e-6)
-    assert math.isclose(found.weights.sum(), 1, abs_tol=1e-5) and len(run.side.words) == {SENTENCES[0]: 10, SENTENCES[1]: 12}[text]
-    table = np.stack([run.trace["embed.token"][list(word.pieces)].mean(0) for word in run.side.words[: row + 1]])
+    assert (
+        math.isclose(found.weights.sum(), 1, abs_tol=1e-5)
+        and len(run.side.words) == {SENTENCES[0]: 10, SENTENCES[1]: 12}[text]
+    )
+    table = np.stack(
+        [run.trace["embed.token"][list(word.pieces)].mean(0) for word in run.side.words[: row + 1]]
+    )
     np.testing.assert_allclose(found.mix, sum(w * v for w, v in zip(weights, table, strict=True)), atol=1e-5)
     best = found.words[int(weights.argmax())]
     test = page(5, guess={"remember": best}, text=text, folded=("word_vectors.change.4",))
@@ -166,7 +190,17 @@ def test_it_is_the_word_that_remembers_in_the_animal_sentence():
 
 @pytest.mark.parametrize("step", range(1, 6))
 def test_nonsense_in_the_link_leaves_a_page(step):
-    odd = page(step, points="1,2;x", row="-7", layer="99", head="x", text="<b>![x](http://a)</b> \x00 word", a="\x00", one="", word="![x](http://a)")
+    odd = page(
+        step,
+        points="1,2;x",
+        row="-7",
+        layer="99",
+        head="x",
+        text="<b>![x](http://a)</b> \x00 word",
+        a="\x00",
+        one="",
+        word="![x](http://a)",
+    )
     assert not odd.exception and "Something went wrong" not in said(odd)
 
 

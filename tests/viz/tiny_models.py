@@ -22,7 +22,12 @@ from core.serving.engine import Engine
 from core.text.learn import byte_level_bpe, characters, wordpiece
 
 MARKS = ("<pad>", "<start>", "<end>")
-ATTENTIONS = {"bahdanau": {}, "luong-global": {"score": "general", "input_feeding": True}, "luong-local-m": {"score": "dot"}, "none": {}}
+ATTENTIONS = {
+    "bahdanau": {},
+    "luong-global": {"score": "general", "input_feeding": True},
+    "luong-local-m": {"score": "dot"},
+    "none": {},
+}
 MODELS = {
     "tiny-gpt": ("gpt", {}),
     "tiny-translator": ("transformer", {}),
@@ -42,7 +47,13 @@ def write(folder: Path, name: str) -> Path:
     family, changes = MODELS[name]
     framed = families()[family].framed
     lines = [text for row in texts("presets") for text in (row.text, row.second)] * 2
-    backend = TOYS[name]() if name in TOYS else wordpiece(lines, 500) if framed else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
+    backend = (
+        TOYS[name]()
+        if name in TOYS
+        else wordpiece(lines, 500)
+        if framed
+        else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
+    )
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(str(tokenizer := folder / f"{name}.json"))
     config = replace(families()[family].config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=180, **changes)
@@ -51,14 +62,25 @@ def write(folder: Path, name: str) -> Path:
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     ids = {"pad": 0, "start": 2, "end": 3, "mask": 4} if framed else {"pad": 0, "start": 1, "end": 2}
-    return store.save_model(folder / name, family=family, config=config, weights=network.state_dict(), tokenizer=tokenizer, ids=ids, training={})
+    return store.save_model(
+        folder / name,
+        family=family,
+        config=config,
+        weights=network.state_dict(),
+        tokenizer=tokenizer,
+        ids=ids,
+        training={},
+    )
 
 
 def _unmeasured(model: Model) -> dict[str, Heads]:
     """The heads without their habits: measuring them takes longer than most tests."""
     spec, config = model.spec, model.config
     shapes = {kind.name: (kind.n_layers(config), config.n_heads) for kind in spec.kinds_of(config)}
-    return {name: Heads({"first": np.full(shape, 0.1), "spread": np.full(shape, 0.9)}, 1) for name, shape in shapes.items()}
+    return {
+        name: Heads({"first": np.full(shape, 0.1), "spread": np.full(shape, 0.9)}, 1)
+        for name, shape in shapes.items()
+    }
 
 
 @contextmanager

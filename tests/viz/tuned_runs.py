@@ -39,7 +39,11 @@ def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = 
     patch.setattr(tuning.Recorded, "jobs", MappingProxyType(quick))
     patch.setattr(records, "RUNS", folder)
     patch.setattr(tuning, "CHECKED", 32)
-    patch.setattr(trainer, "_default", Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]))
+    patch.setattr(
+        trainer,
+        "_default",
+        Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]),
+    )
     for name in names:
         tuning.Recorded.record(quick[name], folder / name, steps=steps)
     with Engine() as engine:

@@ -41,7 +41,14 @@ class Lane:
 
 
 @kept
-def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str = "", across: bool = False, height: int = 340) -> panels.Layers:
+def bar_lanes(
+    lanes: Sequence[Lane],
+    *,
+    labels: Sequence[str] = (),
+    x_title: str = "",
+    across: bool = False,
+    height: int = 340,
+) -> panels.Layers:
     """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
 
     >>> chart = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)]).to_dict()
@@ -58,10 +65,19 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
     slanted = bool(words) and max(map(len, words)) > 2 and (n > 8 or max(map(len, words)) > 7)
     inner = height - 30 - (44 if slanted else 0) - (22 if x_title else 0)
     title = TITLE / inner
-    strips = [panels.stacked([ends], title=title)[0] for ends in ranges] if across else panels.stacked(ranges, title=title, gap=0.01)
+    strips = (
+        [panels.stacked([ends], title=title)[0] for ends in ranges]
+        if across
+        else panels.stacked(ranges, title=title, gap=0.01)
+    )
     begins = [place * n * (1 + BETWEEN) if across else 0.0 for place in range(len(lanes))]
     last = begins[-1] + n
-    at_x = alt.X("x:Q", title=phrase(x_title) if x_title else None, axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2), scale=alt.Scale(domain=[-0.6, last - 0.4], nice=False))
+    at_x = alt.X(
+        "x:Q",
+        title=phrase(x_title) if x_title else None,
+        axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2),
+        scale=alt.Scale(domain=[-0.6, last - 0.4], nice=False),
+    )
     at_y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[panels.WHOLE, 0], nice=False))
     around, lines, bars, covers, names, widest = [], [], [], [], [], 1
     for lane, strip, begin, ends in zip(lanes, strips, begins, ranges, strict=True):
@@ -72,31 +88,85 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
             text = f"{value:,g}".replace("-", "−")
             widest = max(widest, len(text)) if begin == 0 else widest
             lines.append(edges | {"y": strip.at(value), "text": text, "zero": value == 0})
-        names.append({"x": begin - 0.6, "y": strip.top, "text": phrase(lane.name), "colour": theme.CATEGORICAL[lane.hue]})
+        names.append(
+            {
+                "x": begin - 0.6,
+                "y": strip.top,
+                "text": phrase(lane.name),
+                "colour": theme.CATEGORICAL[lane.hue],
+            }
+        )
         if lane.values is None:
             covers.append({"x": begin + n / 2 - 0.5, "y": (strip.top + strip.bottom) / 2, "text": "?"})
             continue
         for place, value in enumerate(lane.values.astype(np.float64)):
-            bars.append({"x": begin + place - 0.38, "x2": begin + place + 0.38, "y": strip.at(min(max(0.0, ends[0]), ends[1])), "y2": strip.at(value), "colour": theme.CATEGORICAL[lane.hue],
-                         "shade": 1.0 if lane.marked is None or place in lane.marked else 0.5, "value": f"{value:,.{lane.places}f}",
-                         "name": visible(labels[place]) if place < len(labels) else f"number {place + 1}"})  # fmt: skip
+            bars.append(
+                {
+                    "x": begin + place - 0.38,
+                    "x2": begin + place + 0.38,
+                    "y": strip.at(min(max(0.0, ends[0]), ends[1])),
+                    "y2": strip.at(value),
+                    "colour": theme.CATEGORICAL[lane.hue],
+                    "shade": 1.0 if lane.marked is None or place in lane.marked else 0.5,
+                    "value": f"{value:,.{lane.places}f}",
+                    "name": visible(labels[place]) if place < len(labels) else f"number {place + 1}",
+                }
+            )
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
         return alt.Chart(alt.Data(values=rows)).encode(x=at_x, y=at_y)
 
     shade = drawn(around).mark_rect(color=theme.SURFACE).encode(x2="x2:Q", y2="y2:Q")
-    rules = drawn(lines).mark_rule().encode(x2="x2:Q", color=alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE)))
+    rules = (
+        drawn(lines)
+        .mark_rule()
+        .encode(x2="x2:Q", color=alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE)))
+    )
     ticks = drawn(lines).mark_text(align="right", dx=-5, fontSize=12, color=theme.MUTED).encode(text="text:N")
-    bar = drawn(bars).mark_rect().encode(x2="x2:Q", y2="y2:Q", color=alt.Color("colour:N", scale=None), fillOpacity=alt.FillOpacity("shade:Q", scale=None), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")])
+    bar = (
+        drawn(bars)
+        .mark_rect()
+        .encode(
+            x2="x2:Q",
+            y2="y2:Q",
+            color=alt.Color("colour:N", scale=None),
+            fillOpacity=alt.FillOpacity("shade:Q", scale=None),
+            tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")],
+        )
+    )
     cover = drawn(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
-    above = drawn(names).mark_text(align="left", baseline="bottom", fontSize=14, dy=-4).encode(text="text:N", color=alt.Color("colour:N", scale=None))
-    return alt.layer(shade, rules, ticks, bar, cover, above).properties(width="container", height=inner, padding=panels.AROUND | {"left": 10 + 7 * widest}, view=panels.BARE)
+    above = (
+        drawn(names)
+        .mark_text(align="left", baseline="bottom", fontSize=14, dy=-4)
+        .encode(text="text:N", color=alt.Color("colour:N", scale=None))
+    )
+    return alt.layer(shade, rules, ticks, bar, cover, above).properties(
+        width="container", height=inner, padding=panels.AROUND | {"left": 10 + 7 * widest}, view=panels.BARE
+    )
 
 
 def _places(begins: Sequence[float], n: int, words: Sequence[str], slanted: bool, *, few: bool) -> alt.Axis:
     """What stands below the bars: the words, or every so many places its number."""
     step = 1 if words else max(1, round(n / (4 if few else 8)))
-    said = {round(begin + place, 2): (words[place] if place < len(words) else str(place + 1)) for begin in begins for place in range(0 if words else step - 1, n, step)}
+    said = {
+        round(begin + place, 2): (words[place] if place < len(words) else str(place + 1))
+        for begin in begins
+        for place in range(0 if words else step - 1, n, step)
+    }
     told = {f"{x:.2f}": text for x, text in said.items()}
-    return alt.Axis(values=list(said), labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]", grid=False, domain=False, ticks=False, labelPadding=5, labelFontSize=13, labelColor=theme.MUTED,
-                    labelAngle=-50 if slanted else 0, labelAlign="right" if slanted else "center", labelOverlap=not words, labelLimit=90, titleFontSize=13, titleFontWeight="normal")  # fmt: skip
+    return alt.Axis(
+        values=list(said),
+        labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]",
+        grid=False,
+        domain=False,
+        ticks=False,
+        labelPadding=5,
+        labelFontSize=13,
+        labelColor=theme.MUTED,
+        labelAngle=-50 if slanted else 0,
+        labelAlign="right" if slanted else "center",
+        labelOverlap=not words,
+        labelLimit=90,
+        titleFontSize=13,
+        titleFontWeight="normal",
+    )

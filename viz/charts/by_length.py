@@ -34,8 +34,13 @@ class Curve:
 
 @kept
 def quality(
-    curves: Sequence[Curve], *, trained: int, own: Mapping[str, tuple[float, float]] | None = None, longest: float | None = None,
-    titles: tuple[str, str] = ("letters in the word", "letters right"), height: int = 370,
+    curves: Sequence[Curve],
+    *,
+    trained: int,
+    own: Mapping[str, tuple[float, float]] | None = None,
+    longest: float | None = None,
+    titles: tuple[str, str] = ("letters in the word", "letters right"),
+    height: int = 370,
 ) -> panels.Layers:
     """Share of letters right over length; a dotted line at the longest text in training, diamonds for the visitor's own.
 
@@ -49,20 +54,62 @@ def quality(
     rows = [row | {"x": x, "y": y} for curve in curves for row in [_told(curve)] for x, y in curve.points]
     drawn = {curve.name: _told(curve) for curve in curves}
     mine = [drawn[name] | {"x": x, "y": y} for name, (x, y) in (own or {}).items()]
-    across = alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(values=panels.steps(0, end, 9), grid=False, domain=False, ticks=False, format="d", labelFlush=False, labelPadding=6))
-    up = alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=[-0.02, 1.04], nice=False), axis=alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
+    across = alt.X(
+        "x:Q",
+        title=titles[0],
+        scale=alt.Scale(domain=[0, end], nice=False),
+        axis=alt.Axis(
+            values=panels.steps(0, end, 9),
+            grid=False,
+            domain=False,
+            ticks=False,
+            format="d",
+            labelFlush=False,
+            labelPadding=6,
+        ),
+    )
+    up = alt.Y(
+        "y:Q",
+        title=titles[1],
+        scale=alt.Scale(domain=[-0.02, 1.04], nice=False),
+        axis=alt.Axis(
+            values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6
+        ),
+    )
     hue, shape = _key(curves)
-    told = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=titles[0]), alt.Tooltip("y:Q", title=titles[1], format=".1%")]
+    told = [
+        alt.Tooltip("name:N", title=" "),
+        alt.Tooltip("x:Q", title=titles[0]),
+        alt.Tooltip("y:Q", title=titles[1], format=".1%"),
+    ]
     key = _chart([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line, dot = _lines(_chart(rows).encode(x=across, y=up, color=hue), told)
-    diamond = _chart(mine).mark_point(shape="diamond", filled=True, opacity=1, size=290, stroke=theme.BACKGROUND, strokeWidth=2).encode(x=across, y=up, color=hue, tooltip=told)
+    diamond = (
+        _chart(mine)
+        .mark_point(shape="diamond", filled=True, opacity=1, size=290, stroke=theme.BACKGROUND, strokeWidth=2)
+        .encode(x=across, y=up, color=hue, tooltip=told)
+    )
     most = _chart([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
-    rule, note = most.mark_rule(strokeDash=[2, 3], color=theme.MUTED), most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED).encode(y=up, text="text:N")
-    return alt.layer(rule, line, dot, diamond, note, key).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    rule, note = (
+        most.mark_rule(strokeDash=[2, 3], color=theme.MUTED),
+        most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED).encode(
+            y=up, text="text:N"
+        ),
+    )
+    return alt.layer(rule, line, dot, diamond, note, key).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 @kept
-def slopes(over: Sequence[Curve], places: Sequence[Curve], letters: Sequence[str], *, titles: tuple[str, str], height: int = 460) -> panels.Layers:
+def slopes(
+    over: Sequence[Curve],
+    places: Sequence[Curve],
+    letters: Sequence[str],
+    *,
+    titles: tuple[str, str],
+    height: int = 460,
+) -> panels.Layers:
     """Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
 
     >>> drawn = slopes([Curve("a", [(1, 10.0), (5, 0.01)], 0)], [Curve("a", [(0, 0.8), (1, 0.2)], 0)], "hi", titles=("p", "q")).to_dict()["layer"]
@@ -79,25 +126,83 @@ def slopes(over: Sequence[Curve], places: Sequence[Curve], letters: Sequence[str
     dots: list[dict[str, Any]] = []
     for curve in over:
         powers = [(x, math.log10(max(value, 1e-300))) for x, value in curve.points]
-        lines += [_told(curve) | {"part": f"{curve.name} {part}", "x": x / longest, "y": upper.at(power)} for part, piece in enumerate(_above(powers, LEAST)) for x, power in piece]
-        dots += [_told(curve) | {"x": x / longest, "y": upper.at(power), "at": f"{x:g} letters", "value": value, "said": f"{value:.2g}"} for (x, value), (_, power) in zip(curve.points, powers, strict=True) if power >= LEAST]
+        lines += [
+            _told(curve) | {"part": f"{curve.name} {part}", "x": x / longest, "y": upper.at(power)}
+            for part, piece in enumerate(_above(powers, LEAST))
+            for x, power in piece
+        ]
+        dots += [
+            _told(curve)
+            | {
+                "x": x / longest,
+                "y": upper.at(power),
+                "at": f"{x:g} letters",
+                "value": value,
+                "said": f"{value:.2g}",
+            }
+            for (x, value), (_, power) in zip(curve.points, powers, strict=True)
+            if power >= LEAST
+        ]
     for curve in places:
-        here = [_told(curve) | {"part": f"{curve.name} below", "x": (x + 0.6) / (n + 0.2), "y": lower.at(value), "at": f"letter {x + 1:g}, {visible(letters[int(x)])}", "value": value, "said": f"{value:.2f}"} for x, value in curve.points]
+        here = [
+            _told(curve)
+            | {
+                "part": f"{curve.name} below",
+                "x": (x + 0.6) / (n + 0.2),
+                "y": lower.at(value),
+                "at": f"letter {x + 1:g}, {visible(letters[int(x)])}",
+                "value": value,
+                "said": f"{value:.2f}",
+            }
+            for x, value in curve.points
+        ]
         lines, dots = lines + here, dots + here
-    marks = [{"x": x / longest, "y": upper.bottom, "text": f"{x:g}", "fontSize": 13, "wide": 1.0} for x in panels.steps(0, longest, 9)]
-    marks += [{"x": (i + 0.6) / (n + 0.2), "y": lower.bottom, "text": visible(letter), "fontSize": 14, "wide": 1 / n} for i, letter in enumerate(letters)]
-    ticks = {upper.at(power): power_of_ten(power) if power else "1" for power in range(-8, math.floor(upper.high) + 1, 2)}
+    marks = [
+        {"x": x / longest, "y": upper.bottom, "text": f"{x:g}", "fontSize": 13, "wide": 1.0}
+        for x in panels.steps(0, longest, 9)
+    ]
+    marks += [
+        {
+            "x": (i + 0.6) / (n + 0.2),
+            "y": lower.bottom,
+            "text": visible(letter),
+            "fontSize": 14,
+            "wide": 1 / n,
+        }
+        for i, letter in enumerate(letters)
+    ]
+    ticks = {
+        upper.at(power): power_of_ten(power) if power else "1"
+        for power in range(-8, math.floor(upper.high) + 1, 2)
+    }
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     up = panels.up(ticks | {lower.at(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
     hue, shape = _key(over)
     key = _chart([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line, _ = _lines(_chart(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
-    _, dot = _lines(_chart(dots).encode(x=across, y=up, color=hue), [alt.Tooltip("name:N", title=" "), alt.Tooltip("at:N", title=" "), alt.Tooltip("said:N", title="slope")])
+    _, dot = _lines(
+        _chart(dots).encode(x=across, y=up, color=hue),
+        [
+            alt.Tooltip("name:N", title=" "),
+            alt.Tooltip("at:N", title=" "),
+            alt.Tooltip("said:N", title="slope"),
+        ],
+    )
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
-    below = _chart(marks).mark_text(baseline="top", dy=6, fontSize=fitted, color=theme.MUTED).encode(x=across, y=up, text="text:N")
-    title = _chart([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}]).mark_text(baseline="top", fontSize=13, color=theme.MUTED).encode(x=across, y=up, text="text:N")
+    below = (
+        _chart(marks)
+        .mark_text(baseline="top", dy=6, fontSize=fitted, color=theme.MUTED)
+        .encode(x=across, y=up, text="text:N")
+    )
+    title = (
+        _chart([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
+        .mark_text(baseline="top", fontSize=13, color=theme.MUTED)
+        .encode(x=across, y=up, text="text:N")
+    )
     heads = panels.notes([(upper.top, phrase(titles[0])), (lower.top, phrase(titles[1]))], size=14)
-    return alt.layer(line, dot, below, title, heads, key).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    return alt.layer(line, dot, below, title, heads, key).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _above(points: Points, low: float) -> list[list[tuple[float, float]]]:
@@ -124,18 +229,30 @@ def _told(curve: Curve) -> dict[str, Any]:
 
 def _key(curves: Sequence[Curve]) -> tuple[alt.Color, alt.Shape]:
     colours = [theme.CATEGORICAL[curve.hue % len(theme.CATEGORICAL)] for curve in curves]
-    return keys.key("name:N", [phrase(curve.name) for curve in curves], colours, [keys.DOTTED if curve.dashed else keys.LINE for curve in curves], orient="bottom")
+    return keys.key(
+        "name:N",
+        [phrase(curve.name) for curve in curves],
+        colours,
+        [keys.DOTTED if curve.dashed else keys.LINE for curve in curves],
+        orient="bottom",
+    )
 
 
 def _lines(base: alt.Chart, told: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Chart]:
     """A line a name and its dots: strong or pale, dashed or not."""
     pale = alt.condition("datum.strong", alt.value(1.0), alt.value(0.4))
-    dash = alt.StrokeDash("dashed:O", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]))
+    dash = alt.StrokeDash(
+        "dashed:O", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]])
+    )
     wide = alt.StrokeWidth("strong:O", legend=None, scale=alt.Scale(domain=[False, True], range=[1.4, 3]))
     shade = alt.Opacity("strong:O", legend=None, scale=alt.Scale(domain=[False, True], range=[0.4, 1.0]))
-    return base.mark_line().encode(strokeDash=dash, strokeWidth=wide, opacity=shade), base.mark_circle().encode(
-        opacity=pale, size=alt.condition("datum.strong", alt.value(44), alt.value(20)), tooltip=told,
-    )  # fmt: skip
+    return base.mark_line().encode(
+        strokeDash=dash, strokeWidth=wide, opacity=shade
+    ), base.mark_circle().encode(
+        opacity=pale,
+        size=alt.condition("datum.strong", alt.value(44), alt.value(20)),
+        tooltip=told,
+    )
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

@@ -38,26 +38,81 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     longest = max([len(row.letters) for row in rows] + [8])
     size = 18 if longest <= 14 else 15 if longest <= 22 else 12
     tiles = [
-        {"left": place - 0.47, "right": place + 0.47, "top": at * STRIDE - 0.5, "bottom": at * STRIDE + 0.5, "x": place, "y": at * STRIDE, "row": at, "name": phrase(row.name), "place": place + 1, "text": visible(letter), "fontSize": size}
-        | ({"shade": float(row.shades[place]), "ink": theme.ink(row.shades[place]), "sure": f"{phrase(shade)} {percent(row.shades[place])}" if shade else ""} if row.shades is not None else {"ink": theme.TEXT, "sure": ""})
-        for at, row in enumerate(rows) for place, letter in enumerate(row.letters)
-    ]  # fmt: skip
-    frames = [{"left": place - 0.46, "right": place + 0.46, "top": at * STRIDE - 0.48, "bottom": at * STRIDE + 0.48} for at, row in enumerate(rows) for place, wrong in enumerate(row.wrong) if wrong]
+        {
+            "left": place - 0.47,
+            "right": place + 0.47,
+            "top": at * STRIDE - 0.5,
+            "bottom": at * STRIDE + 0.5,
+            "x": place,
+            "y": at * STRIDE,
+            "row": at,
+            "name": phrase(row.name),
+            "place": place + 1,
+            "text": visible(letter),
+            "fontSize": size,
+        }
+        | (
+            {
+                "shade": float(row.shades[place]),
+                "ink": theme.ink(row.shades[place]),
+                "sure": f"{phrase(shade)} {percent(row.shades[place])}" if shade else "",
+            }
+            if row.shades is not None
+            else {"ink": theme.TEXT, "sure": ""}
+        )
+        for at, row in enumerate(rows)
+        for place, letter in enumerate(row.letters)
+    ]
+    frames = [
+        {"left": place - 0.46, "right": place + 0.46, "top": at * STRIDE - 0.48, "bottom": at * STRIDE + 0.48}
+        for at, row in enumerate(rows)
+        for place, wrong in enumerate(row.wrong)
+        if wrong
+    ]
     names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
     across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.55, longest - 0.45], nice=False))
-    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[(len(rows) - 1) * STRIDE + 0.55, -1.2], nice=False))
+    down = alt.Y(
+        "top:Q", axis=None, scale=alt.Scale(domain=[(len(rows) - 1) * STRIDE + 0.55, -1.2], nice=False)
+    )
     told = [alt.Tooltip("place:Q"), alt.Tooltip("text:N", title="letter"), alt.Tooltip("sure:N", title=" ")]
-    shades = alt.Color("shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"))
+    shades = alt.Color(
+        "shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
+    )
     ink = alt.Color("ink:N", scale=None)
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
         return alt.Chart(alt.Data(values=list(rows))).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
-    read = placed([tile for tile in tiles if "shade" not in tile]).mark_rect(color=theme.SURFACE).encode(tooltip=told)
+    read = (
+        placed([tile for tile in tiles if "shade" not in tile])
+        .mark_rect(color=theme.SURFACE)
+        .encode(tooltip=told)
+    )
     wrote = placed([tile for tile in tiles if "shade" in tile]).mark_rect().encode(color=shades, tooltip=told)
     frame = placed(frames).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
-    text = alt.Chart(alt.Data(values=tiles)).mark_text(font=theme.MONO, fontSize=alt.ExprRef(f"min(datum.fontSize, 1.6 * width / {longest})"), limit=alt.ExprRef(f"width / {longest}")).encode(
-        x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"), text="text:N", color=ink, tooltip=told,
-    )  # fmt: skip
-    above = alt.Chart(alt.Data(values=names)).mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED).encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
-    return alt.layer(read, wrote, frame, text, above).properties(width="container", height=int(38 * (STRIDE * len(rows) + 0.1)) + 8, padding=panels.AROUND | {"left": 1, "right": 1}, view=panels.BARE)
+    text = (
+        alt.Chart(alt.Data(values=tiles))
+        .mark_text(
+            font=theme.MONO,
+            fontSize=alt.ExprRef(f"min(datum.fontSize, 1.6 * width / {longest})"),
+            limit=alt.ExprRef(f"width / {longest}"),
+        )
+        .encode(
+            x=panels.on(across, "x:Q"),
+            y=panels.on(down, "y:Q"),
+            text="text:N",
+            color=ink,
+            tooltip=told,
+        )
+    )
+    above = (
+        alt.Chart(alt.Data(values=names))
+        .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
+        .encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
+    )
+    return alt.layer(read, wrote, frame, text, above).properties(
+        width="container",
+        height=int(38 * (STRIDE * len(rows) + 0.1)) + 8,
+        padding=panels.AROUND | {"left": 1, "right": 1},
+        view=panels.BARE,
+    )

@@ -54,33 +54,112 @@ def lanes(
     ['line', 'circle', 'text']
     """
     n_lanes, n_positions = samples.shape
-    points, along = (np.arange(n_positions), samples) if x is None or smooth is None or not len(x) else (x, smooth)
+    points, along = (
+        (np.arange(n_positions), samples) if x is None or smooth is None or not len(x) else (x, smooth)
+    )
     whole = along is samples
     height = height or int(min(88 * n_lanes, 340 + 14 * n_lanes)) + 58
     low = -limit if low is None else low
     free, room = line / (height - BELOW), 0.09 * (limit - low)
     strips = panels.stacked([(low - room, limit + room)] * n_lanes, title=free)
     curve = [
-        {"x": round(float(across), 3)} | {str(lane): strip.at(values[place]) for lane, (strip, values) in enumerate(zip(strips, along, strict=True))}
+        {"x": round(float(across), 3)}
+        | {
+            str(lane): strip.at(values[place])
+            for lane, (strip, values) in enumerate(zip(strips, along, strict=True))
+        }
         for place, across in enumerate(points)
-    ]  # fmt: skip
-    dots = [{"x": place, "y": strip.at(value), "value": number(float(value), 4), "lane": str(lane), "name": names[lane], "marked": place == marked}
-            for lane, strip in enumerate(strips) for place, value in enumerate(samples[lane])]  # fmt: skip
+    ]
+    dots = [
+        {
+            "x": place,
+            "y": strip.at(value),
+            "value": number(float(value), 4),
+            "lane": str(lane),
+            "name": names[lane],
+            "marked": place == marked,
+        }
+        for lane, strip in enumerate(strips)
+        for place, value in enumerate(samples[lane])
+    ]
     tall = (1 / n_lanes - free) * (height - BELOW)
     places = 0 if float(limit).is_integer() and float(low).is_integer() else 2
-    ticks = panels.steps(low, limit, 6) if n_lanes == 1 else sorted({low, 0.0, limit}) if tall > 44 else [low, limit]
-    up = panels.up({strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks})
-    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.6, n_positions - 0.4], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
-    hue = alt.Color("lane:N", legend=None, scale=alt.Scale(domain=[str(lane) for lane in range(n_lanes)], range=[theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)] for lane in range(n_lanes)]))
-    lines = alt.Chart(alt.Data(values=curve)).transform_fold([str(lane) for lane in range(n_lanes)], as_=["lane", "y"]).mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue)
-    base = alt.Chart(alt.Data(values=dots)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("name:N", title="curve"), alt.Tooltip("x:Q", title=x_title), alt.Tooltip("value:N")])
-    layers: list[alt.Chart] = [lines, base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2)]
+    ticks = (
+        panels.steps(low, limit, 6)
+        if n_lanes == 1
+        else sorted({low, 0.0, limit})
+        if tall > 44
+        else [low, limit]
+    )
+    up = panels.up(
+        {strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks}
+    )
+    across = alt.X(
+        "x:Q",
+        title=x_title,
+        scale=alt.Scale(domain=[-0.6, n_positions - 0.4], nice=False),
+        axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"),
+    )
+    hue = alt.Color(
+        "lane:N",
+        legend=None,
+        scale=alt.Scale(
+            domain=[str(lane) for lane in range(n_lanes)],
+            range=[
+                theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)]
+                for lane in range(n_lanes)
+            ],
+        ),
+    )
+    lines = (
+        alt.Chart(alt.Data(values=curve))
+        .transform_fold([str(lane) for lane in range(n_lanes)], as_=["lane", "y"])
+        .mark_line(strokeWidth=0.8 if whole else 1.6)
+        .encode(x=across, y=up, color=hue)
+    )
+    base = alt.Chart(alt.Data(values=dots)).encode(
+        x=across,
+        y=up,
+        color=hue,
+        tooltip=[
+            alt.Tooltip("name:N", title="curve"),
+            alt.Tooltip("x:Q", title=x_title),
+            alt.Tooltip("value:N"),
+        ],
+    )
+    layers: list[alt.Chart] = [
+        lines,
+        base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2),
+    ]
     if marked is not None:
-        layers.insert(0, alt.Chart(alt.Data(values=[{"x": marked}])).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across))
-        layers.append(base.transform_filter("datum.marked").mark_circle(opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5))
-        layers.append(panels.notes([(strip.top, (f"{x_title} {marked}: " if not lane else "") + number(float(samples[lane][marked]), 4)) for lane, strip in enumerate(strips)], right=True))
+        layers.insert(
+            0,
+            alt.Chart(alt.Data(values=[{"x": marked}]))
+            .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
+            .encode(x=across),
+        )
+        layers.append(
+            base.transform_filter("datum.marked").mark_circle(
+                opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5
+            )
+        )
+        layers.append(
+            panels.notes(
+                [
+                    (
+                        strip.top,
+                        (f"{x_title} {marked}: " if not lane else "")
+                        + number(float(samples[lane][marked]), 4),
+                    )
+                    for lane, strip in enumerate(strips)
+                ],
+                right=True,
+            )
+        )
     layers.append(panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)]))
-    return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    return alt.LayerChart(layer=layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 @kept
@@ -106,33 +185,97 @@ def profiles(
     families = {name: hue for hue, name in enumerate(upper)}
     for name in lower:
         families.setdefault(name.split()[0], len(families))
-    colours = {name: theme.CATEGORICAL[families[name if name in upper else name.split()[0]] % len(theme.CATEGORICAL)] for name in (*upper, *lower)}
-    ends = [[float(v) for _, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])] or [0.0, 1.0] for bands in both]
-    ranges = [(min(found) - 0.05 * span, max(found) + 0.05 * span) for found in ends for span in [(max(found) - min(found)) or 1.0]]
+    colours = {
+        name: theme.CATEGORICAL[families[name if name in upper else name.split()[0]] % len(theme.CATEGORICAL)]
+        for name in (*upper, *lower)
+    }
+    ends = [
+        [float(v) for _, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])]
+        or [0.0, 1.0]
+        for bands in both
+    ]
+    ranges = [
+        (min(found) - 0.05 * span, max(found) + 0.05 * span)
+        for found in ends
+        for span in [(max(found) - min(found)) or 1.0]
+    ]
     strips = panels.stacked(ranges, title=line / (height - BELOW), gap=0.02)
-    ticks = {strip.at(value): f"{value:g}".replace("-", "−") for strip, found in zip(strips, ends, strict=True) for value in panels.steps(min(found), max(found))}
+    ticks = {
+        strip.at(value): f"{value:g}".replace("-", "−")
+        for strip, found in zip(strips, ends, strict=True)
+        for value in panels.steps(min(found), max(found))
+    }
     farthest = max([float(x[-1]) for bands in both for x, *_ in bands.values()] + [1.0])
     ribbons, means, named = [], [], []
     for strip, bands in zip(strips, both, strict=True):
         heights = [strip.at(mean[-1]) for _, mean, _, _ in bands.values()]
         # what is written 13 px high needs 17
-        for (name, (x, mean, least, most)), place in zip(bands.items(), spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.WHOLE), strict=True):
+        for (name, (x, mean, least, most)), place in zip(
+            bands.items(),
+            spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.WHOLE),
+            strict=True,
+        ):
             key = f"{name} {strip.top:.0f}"
             if not np.allclose(least, most, atol=1e-9):
-                ribbons += [{"x": float(k), "y": strip.at(a), "y2": strip.at(b), "line": name, "key": key} for k, a, b in zip(x, least, most, strict=True)]
-            means += [{"x": round(float(k), 4), "y": strip.at(m), "line": name, "key": key, "whole": bool(np.isclose(k, round(k))), "mean": number(m, 3), "range": f"{number(a, 3)} to {number(b, 3)}"} for k, m, a, b in zip(x, mean, least, most, strict=True)]
+                ribbons += [
+                    {"x": float(k), "y": strip.at(a), "y2": strip.at(b), "line": name, "key": key}
+                    for k, a, b in zip(x, least, most, strict=True)
+                ]
+            means += [
+                {
+                    "x": round(float(k), 4),
+                    "y": strip.at(m),
+                    "line": name,
+                    "key": key,
+                    "whole": bool(np.isclose(k, round(k))),
+                    "mean": number(m, 3),
+                    "range": f"{number(a, 3)} to {number(b, 3)}",
+                }
+                for k, m, a, b in zip(x, mean, least, most, strict=True)
+            ]
             named.append({"y": place, "text": name, "line": name})
-    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.01 * farthest - 0.3, farthest + 0.3], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
-    hue = alt.Color("line:N", legend=None, scale=alt.Scale(domain=list(colours), range=list(colours.values())))
+    across = alt.X(
+        "x:Q",
+        title=x_title,
+        scale=alt.Scale(domain=[-0.01 * farthest - 0.3, farthest + 0.3], nice=False),
+        axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"),
+    )
+    hue = alt.Color(
+        "line:N", legend=None, scale=alt.Scale(domain=list(colours), range=list(colours.values()))
+    )
     up = panels.up(ticks)
-    ribbon = alt.Chart(alt.Data(values=ribbons)).mark_area(opacity=0.22).encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
+    ribbon = (
+        alt.Chart(alt.Data(values=ribbons))
+        .mark_area(opacity=0.22)
+        .encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
+    )
     base = alt.Chart(alt.Data(values=means)).encode(x=across, y=up, color=hue, detail="key:N")
-    told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="distance"), alt.Tooltip("mean:N"), alt.Tooltip("range:N", title="over all positions")]
+    told = [
+        alt.Tooltip("line:N"),
+        alt.Tooltip("x:Q", title="distance"),
+        alt.Tooltip("mean:N"),
+        alt.Tooltip("range:N", title="over all positions"),
+    ]
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
-    names = alt.Chart(alt.Data(values=named)).mark_text(align="left", baseline="middle", dx=7, fontSize=13).encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
-    return alt.LayerChart(layer=[ribbon, base.mark_line(strokeWidth=1.8), dots, names, panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)]).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE,
-    )  # fmt: skip
+    names = (
+        alt.Chart(alt.Data(values=named))
+        .mark_text(align="left", baseline="middle", dx=7, fontSize=13)
+        .encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
+    )
+    return alt.LayerChart(
+        layer=[
+            ribbon,
+            base.mark_line(strokeWidth=1.8),
+            dots,
+            names,
+            panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14),
+        ]
+    ).properties(
+        width="container",
+        height=height,
+        padding=panels.AROUND,
+        view=panels.BARE,
+    )
 
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -17,7 +17,9 @@ TALL = 34  # pixels a row
 
 
 @kept
-def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2) -> go.Figure:
+def weights(
+    values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
+) -> go.Figure:
     """A heatmap of weights, 0 pale and 1 dark, the number in each cell; a weight that is no number stays empty.
 
     Shapes: values (row, column).
@@ -27,16 +29,27 @@ def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: s
     (0, 1)
     """
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    figure = go.Figure(go.Heatmap(
-        z=values, zmin=0, zmax=1, colorscale=scale, showscale=False, xgap=1, ygap=1,
-        hovertemplate="%{z:.4f}<extra></extra>",
-    ))  # fmt: skip
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            zmin=0,
+            zmax=1,
+            colorscale=scale,
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hovertemplate="%{z:.4f}<extra></extra>",
+        )
+    )
     for (row, column), value in np.ndenumerate(values):
         empty = np.isnan(value)
         figure.add_annotation(
-            x=column, y=row, text="NaN" if empty else f"{value:.{places}f}", showarrow=False,
+            x=column,
+            y=row,
+            text="NaN" if empty else f"{value:.{places}f}",
+            showarrow=False,
             font={"size": 13, "color": theme.TEXT if empty else theme.ink(value)},
-        )  # fmt: skip
+        )
     _axes(figure, rows, columns)
     lines = 1 + max(name.count("\n") for name in columns)
     return _framed(figure, title, 56 + 18 * lines + TALL * len(rows))
@@ -44,12 +57,18 @@ def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: s
 
 def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str]) -> None:
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=[_name(c) for c in columns], side="bottom", **quiet)
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed", **quiet)
+    figure.update_xaxes(
+        tickvals=list(range(len(columns))), ticktext=[_name(c) for c in columns], side="bottom", **quiet
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed", **quiet
+    )
 
 
 @kept
-def bars(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2) -> go.Figure:
+def bars(
+    values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
+) -> go.Figure:
     """One group of horizontal bars a row, one bar a column, each with its number; columns have colours.
 
     Shapes: values (row, column).
@@ -60,30 +79,60 @@ def bars(values: Array, rows: Sequence[str], columns: Sequence[str], title: str,
     figure = go.Figure()
     for place, column in enumerate(columns):
         shown = values[:, place]
-        figure.add_trace(go.Bar(
-            y=list(range(len(rows))), x=shown, orientation="h", name=_name(column),
-            marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]}, textposition="outside", cliponaxis=False, constraintext="none",
-            text=["no number" if np.isnan(v) else f"{v:,.{places}f}".replace("-", "−") for v in shown],
-            textfont={"size": 13, "color": theme.TEXT}, hoverinfo="skip", showlegend=len(columns) > 1,
-        ))  # fmt: skip
+        figure.add_trace(
+            go.Bar(
+                y=list(range(len(rows))),
+                x=shown,
+                orientation="h",
+                name=_name(column),
+                marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]},
+                textposition="outside",
+                cliponaxis=False,
+                constraintext="none",
+                text=["no number" if np.isnan(v) else f"{v:,.{places}f}".replace("-", "−") for v in shown],
+                textfont={"size": 13, "color": theme.TEXT},
+                hoverinfo="skip",
+                showlegend=len(columns) > 1,
+            )
+        )
     finite = values[np.isfinite(values)]
     low, high = min(0.0, float(finite.min(initial=0))), max(0.0, float(finite.max(initial=0)))
     room = 0.22 * ((high - low) or 1.0)
-    figure.update_xaxes(range=[low - (room if low < 0 else 0), high + room], showticklabels=False, showgrid=False,
-                        zeroline=True, fixedrange=True)  # fmt: skip
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed",
-                        showgrid=False, fixedrange=True, ticks="outside", ticklen=6, tickcolor="rgba(0,0,0,0)")  # fmt: skip
-    figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, uniformtext={"minsize": 12, "mode": "show"},
-                         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "traceorder": "normal"})  # fmt: skip
+    figure.update_xaxes(
+        range=[low - (room if low < 0 else 0), high + room],
+        showticklabels=False,
+        showgrid=False,
+        zeroline=True,
+        fixedrange=True,
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))),
+        ticktext=[_name(r) for r in rows],
+        autorange="reversed",
+        showgrid=False,
+        fixedrange=True,
+        ticks="outside",
+        ticklen=6,
+        tickcolor="rgba(0,0,0,0)",
+    )
+    figure.update_layout(
+        barmode="group",
+        bargap=0.25,
+        bargroupgap=0.08,
+        uniformtext={"minsize": 12, "mode": "show"},
+        legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "traceorder": "normal"},
+    )
     more = 30 if len(columns) > 1 else 0
     return _framed(figure, title, 64 + more + 26 * len(rows) * max(1, len(columns)))
 
 
 def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
     return figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 40, "b": 8},
+        template=theme.template(),
+        height=height,
+        margin={"l": 8, "r": 12, "t": 40, "b": 8},
         title={"text": _name(title), "font": {"size": 14, "family": theme.FONT, "color": theme.TEXT}},
-    )  # fmt: skip
+    )
 
 
 def _name(text: str) -> str:

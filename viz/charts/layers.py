@@ -25,7 +25,13 @@ HUES = ("embedding", "attention", "feed-forward", "biases")
 
 
 @kept
-def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[str], columns: Sequence[str], chosen: tuple[int, int] | None = None) -> Chart:
+def lens_table(
+    words: Sequence[Sequence[str]],
+    chances: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    chosen: tuple[int, int] | None = None,
+) -> Chart:
     """A table of words, each cell coloured by the probability of its word, 0 to 1; `chosen` (row, column) is framed.
 
     Shapes: words and chances (row, column). A click selects the fields `row` and `column`.
@@ -34,25 +40,50 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
     'rect'
     """
     cells = [
-        {"row": i, "column": j, "word": shorten(visible(words[i][j]), LETTERS), "exact": visible(words[i][j]), "chance": round(float(chances[i, j]), 4), "chosen": (i, j) == chosen}
-        for i in range(len(rows)) for j in range(len(columns))
-    ]  # fmt: skip
+        {
+            "row": i,
+            "column": j,
+            "word": shorten(visible(words[i][j]), LETTERS),
+            "exact": visible(words[i][j]),
+            "chance": round(float(chances[i, j]), 4),
+            "chosen": (i, j) == chosen,
+        }
+        for i in range(len(rows))
+        for j in range(len(columns))
+    ]
     base = _cells(cells, rows, columns)
-    colour = alt.Color("chance:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]))
+    colour = alt.Color(
+        "chance:Q",
+        scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
+        legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]),
+    )
     tips = [alt.Tooltip("exact:N", title="word"), alt.Tooltip("chance:Q", title="probability", format=".1%")]
-    rect = base.mark_rect(cursor="pointer").encode(
-        color=colour, tooltip=tips,
-        stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(theme.BACKGROUND)),
-        strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
-    ).add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))  # fmt: skip
-    text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer").encode(
-        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)),
-    )  # fmt: skip
+    rect = (
+        base.mark_rect(cursor="pointer")
+        .encode(
+            color=colour,
+            tooltip=tips,
+            stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(theme.BACKGROUND)),
+            strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
+        )
+        .add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))
+    )
+    text = base.mark_text(
+        fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer"
+    ).encode(
+        text="word:N",
+        tooltip=tips,
+        color=alt.condition(
+            f"datum.chance > {theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)
+        ),
+    )
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
 
 @kept
-def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()) -> Chart:
+def ripple_map(
+    values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()
+) -> Chart:
     """Relative changes on a log scale from 0.001 to 1; what is exactly zero is grey with a 0 in it, never a pale colour.
 
     Shapes: values (row, column). `changed` are the columns that a bar marks at the top.
@@ -61,20 +92,37 @@ def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], chang
     >>> [layer["mark"]["type"] for layer in layers]
     ['rect', 'rect', 'text']
     """
-    cells = [{"row": i, "column": j, "value": float(values[i, j])} for i in range(len(rows)) for j in range(len(columns))]
+    cells = [
+        {"row": i, "column": j, "value": float(values[i, j])}
+        for i in range(len(rows))
+        for j in range(len(columns))
+    ]
     base = _cells(cells, rows, columns, marked=changed)
     zero = base.transform_filter("datum.value === 0")
     tips = [alt.Tooltip("value:Q", title="relative change", format=".4~g")]
-    colour = alt.Color("value:Q", scale=alt.Scale(type="log", domain=[0.001, 1], range=theme.SEQUENTIAL[1:], clamp=True, interpolate="rgb"),
-                       legend=_legend("change, as a share of the vector's length", values=[0.001, 0.01, 0.1, 1]))  # fmt: skip
-    moved = base.transform_filter("datum.value > 0").mark_rect(stroke=theme.BACKGROUND, strokeWidth=1).encode(color=colour, tooltip=tips)
-    still = zero.mark_rect(color=theme.HATCH, stroke=theme.BACKGROUND, strokeWidth=1, opacity=0.55).encode(tooltip=tips)
+    colour = alt.Color(
+        "value:Q",
+        scale=alt.Scale(
+            type="log", domain=[0.001, 1], range=theme.SEQUENTIAL[1:], clamp=True, interpolate="rgb"
+        ),
+        legend=_legend("change, as a share of the vector's length", values=[0.001, 0.01, 0.1, 1]),
+    )
+    moved = (
+        base.transform_filter("datum.value > 0")
+        .mark_rect(stroke=theme.BACKGROUND, strokeWidth=1)
+        .encode(color=colour, tooltip=tips)
+    )
+    still = zero.mark_rect(color=theme.HATCH, stroke=theme.BACKGROUND, strokeWidth=1, opacity=0.55).encode(
+        tooltip=tips
+    )
     mark = zero.mark_text(fontSize=12, color=theme.MUTED, text="0")
     return _sized(alt.layer(moved, still, mark), len(rows), 30, 130)
 
 
 @kept
-def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()) -> Chart:
+def parts_of_logit(
+    names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()
+) -> Chart:
     """One bar a part, in the order given, to the right where it speaks for the word and to the left where against it.
 
     `hues` are names of HUES; `chosen` bars have a frame. A click selects the field `name`.
@@ -84,26 +132,57 @@ def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence
     'text'
     """
     rows = [
-        {"place": place, "name": name, "value": float(value), "hue": hue, "chosen": name in chosen, "said": f"{value:+.2f}".replace("-", "−")}
+        {
+            "place": place,
+            "name": name,
+            "value": float(value),
+            "hue": hue,
+            "chosen": name in chosen,
+            "said": f"{value:+.2f}".replace("-", "−"),
+        }
         for place, (name, value, hue) in enumerate(zip(names, values, hues, strict=True))
-    ]  # fmt: skip
+    ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.16 * ((most - least) or 1.0)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("value:Q", title="added to the logit", scale=alt.Scale(domain=[least - room * (least < 0), most + room], nice=False), axis=alt.Axis(tickCount=5)),
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up(names), labelLimit=220, domain=False, ticks=False)),
+        x=alt.X(
+            "value:Q",
+            title="added to the logit",
+            scale=alt.Scale(domain=[least - room * (least < 0), most + room], nice=False),
+            axis=alt.Axis(tickCount=5),
+        ),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            axis=alt.Axis(labelExpr=_looked_up(names), labelLimit=220, domain=False, ticks=False),
+        ),
         tooltip=[alt.Tooltip("name:N", title="part"), alt.Tooltip("value:Q", title="added", format="+.4f")],
-    )  # fmt: skip
-    bars = base.mark_bar(height=15, cornerRadius=2, cursor="pointer").encode(
-        color=alt.Color("hue:N", scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[: len(HUES)]), legend=_legend(None, present=hues)),
-        stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(None)), strokeWidth=alt.value(2),
-    ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
-    said = base.mark_text(fontSize=12, align="left", dx=5, color=theme.MUTED).encode(text="said:N", x=alt.X("end:Q")).transform_calculate(end="max(datum.value, 0)")
+    )
+    bars = (
+        base.mark_bar(height=15, cornerRadius=2, cursor="pointer")
+        .encode(
+            color=alt.Color(
+                "hue:N",
+                scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[: len(HUES)]),
+                legend=_legend(None, present=hues),
+            ),
+            stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(None)),
+            strokeWidth=alt.value(2),
+        )
+        .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
+    )
+    said = (
+        base.mark_text(fontSize=12, align="left", dx=5, color=theme.MUTED)
+        .encode(text="said:N", x=alt.X("end:Q"))
+        .transform_calculate(end="max(datum.value, 0)")
+    )
     return _sized(alt.layer(bars, said), len(names), 22, 80)
 
 
 @kept
-def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = "") -> Chart:
+def agreement_plot(
+    estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = ""
+) -> Chart:
     """One dot a head: what the gradient says against what taking it away did; on the line both agree.
 
     Shapes: estimates and effects flat, (head,). A click selects the field `name`.
@@ -111,21 +190,44 @@ def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chose
     >>> agreement_plot(np.zeros(2), np.ones(2), ["L0.H0", "L0.H1"]).to_dict()["layer"][0]["mark"]["type"]
     'line'
     """
-    ends = [float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))]
+    ends = [
+        float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))
+    ]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    across, up = (alt.Scale(domain=[ends[0] - room, ends[1] + end], nice=False) for end in (3 * room, room))  # names stand at the right
-    line = alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends])).mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1).encode(x="a:Q", y="b:Q")
-    rows = [{"name": name, "a": float(a), "b": float(b), "chosen": name == chosen} for name, a, b in zip(names, estimates, effects, strict=True)]
+    across, up = (
+        alt.Scale(domain=[ends[0] - room, ends[1] + end], nice=False) for end in (3 * room, room)
+    )  # names stand at the right
+    line = (
+        alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends]))
+        .mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1)
+        .encode(x="a:Q", y="b:Q")
+    )
+    rows = [
+        {"name": name, "a": float(a), "b": float(b), "chosen": name == chosen}
+        for name, a, b in zip(names, estimates, effects, strict=True)
+    ]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("a:Q", title=f"gradient attribution{unit}", scale=across, axis=alt.Axis(tickCount=5)),
         y=alt.Y("b:Q", title=f"effect of ablation{unit}", scale=up, axis=alt.Axis(tickCount=5)),
-        tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("a:Q", title="guess", format="+.3f"), alt.Tooltip("b:Q", title="ablated", format="+.3f")],
-    )  # fmt: skip
-    dots = base.mark_circle(opacity=0.75, cursor="pointer").encode(
-        color=alt.condition("datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])),
-        size=alt.condition("datum.chosen", alt.value(140), alt.value(60)),
-    ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
-    told = base.transform_filter(alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0])))
+        tooltip=[
+            alt.Tooltip("name:N", title="head"),
+            alt.Tooltip("a:Q", title="guess", format="+.3f"),
+            alt.Tooltip("b:Q", title="ablated", format="+.3f"),
+        ],
+    )
+    dots = (
+        base.mark_circle(opacity=0.75, cursor="pointer")
+        .encode(
+            color=alt.condition(
+                "datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])
+            ),
+            size=alt.condition("datum.chosen", alt.value(140), alt.value(60)),
+        )
+        .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
+    )
+    told = base.transform_filter(
+        alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0]))
+    )
     named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
     return alt.layer(line, dots, named).properties(height=330, title="Gradient attribution vs. ablation")
 
@@ -135,21 +237,39 @@ def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, w
     order = sorted(range(len(names)), key=lambda i: (names[i] != chosen, -abs(effects[i])))
     kept: list[int] = []
     for i in order[:6]:
-        if len(kept) < 4 and all(max(abs(effects[i] - effects[j]), abs(estimates[i] - estimates[j]) / 3) > 0.06 * whole for j in kept):
+        if len(kept) < 4 and all(
+            max(abs(effects[i] - effects[j]), abs(estimates[i] - estimates[j]) / 3) > 0.06 * whole
+            for j in kept
+        ):
             kept.append(i)
     return [names[i] for i in kept]
 
 
-def _cells(cells: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[str], marked: Sequence[int] = ()) -> alt.Chart:
+def _cells(
+    cells: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[str], marked: Sequence[int] = ()
+) -> alt.Chart:
     long = len(columns) > 9 or max((len(name) for name in columns), default=0) > 9
     across = alt.Axis(
-        labelExpr=_looked_up(columns), orient="top", labelAngle=-45 if long else 0, labelAlign="left" if long else "center", labelLimit=90, domain=False, ticks=False, labelOverlap=False,
+        labelExpr=_looked_up(columns),
+        orient="top",
+        labelAngle=-45 if long else 0,
+        labelAlign="left" if long else "center",
+        labelLimit=90,
+        domain=False,
+        ticks=False,
+        labelOverlap=False,
         labelFontWeight=alt.condition(_among(marked), alt.value("bold"), alt.value("normal")),
         labelColor=alt.condition(_among(marked), alt.value(theme.TEXT), alt.value(theme.MUTED)),
-    )  # fmt: skip
+    )
     return alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("column:O", title=None, axis=across),
-        y=alt.Y("row:O", title=None, axis=alt.Axis(labelExpr=_looked_up(rows), labelLimit=120, labelPadding=7, domain=False, ticks=False)),
+        y=alt.Y(
+            "row:O",
+            title=None,
+            axis=alt.Axis(
+                labelExpr=_looked_up(rows), labelLimit=120, labelPadding=7, domain=False, ticks=False
+            ),
+        ),
     )
 
 
@@ -159,12 +279,26 @@ def _among(places: Sequence[int]) -> str:
 
 def _looked_up(names: Sequence[str]) -> str:
     """An expression that gives the name of a whole number; JSON, so that no name can leave its quotes."""
-    return json.dumps([shorten(visible(name), 28) if name.strip() != name or len(name) > 28 else name for name in names]) + "[datum.value]"
+    return (
+        json.dumps(
+            [shorten(visible(name), 28) if name.strip() != name or len(name) > 28 else name for name in names]
+        )
+        + "[datum.value]"
+    )
 
 
 def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -> alt.Legend:
     shown = {"values": [hue for hue in HUES if hue in present]} if present else {}
-    return alt.Legend(title=title, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, titleLimit=400, **shown, **options)
+    return alt.Legend(
+        title=title,
+        orient="bottom",
+        direction="horizontal",
+        gradientLength=220,
+        gradientThickness=9,
+        titleLimit=400,
+        **shown,
+        **options,
+    )
 
 
 def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
@@ -179,11 +313,36 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
     >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]
     'bar'
     """
-    rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": percent(chance)} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
+    rows = [
+        {
+            "place": i,
+            "word": shorten(visible(name), LETTERS),
+            "chance": float(chance),
+            "said": percent(chance),
+        }
+        for i, (name, chance) in enumerate(zip(words, chances, strict=True))
+    ]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up([row["word"] for row in rows]), labelLimit=90, labelPadding=7, domain=False, ticks=False)),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            axis=alt.Axis(
+                labelExpr=_looked_up([row["word"] for row in rows]),
+                labelLimit=90,
+                labelPadding=7,
+                domain=False,
+                ticks=False,
+            ),
+        ),
         tooltip=[alt.Tooltip("word:N"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
-    )  # fmt: skip
+    )
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
-    return _sized(alt.layer(bars, base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")), len(rows), 24, 10)
+    return _sized(
+        alt.layer(
+            bars, base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")
+        ),
+        len(rows),
+        24,
+        10,
+    )

@@ -49,8 +49,15 @@ def place_name(row: int, column: int) -> str:
 
 @kept
 def lit(
-    shapes: Sequence[Painted], size: tuple[int, int], grid: tuple[int, int], weights: Array | None = None, *,
-    framed: int | None = None, asked: int | None = None, told: float | None = None, height: int = 420,
+    shapes: Sequence[Painted],
+    size: tuple[int, int],
+    grid: tuple[int, int],
+    weights: Array | None = None,
+    *,
+    framed: int | None = None,
+    asked: int | None = None,
+    told: float | None = None,
+    height: int = 420,
 ) -> panels.Layers:
     """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
@@ -68,15 +75,52 @@ def lit(
         raise ValueError(f"{len(weights)} weights for {n} patches")
     veil = np.zeros(n) if weights is None else VEIL * (1 - weights / weights.max())
     cells: list[dict[str, Any]] = [
-        {"place": place, "left": column * dx, "right": (column + 1) * dx, "top": row * dy, "bottom": (row + 1) * dy, "patch": place_name(row, column), "veil": float(veil[place])}
+        {
+            "place": place,
+            "left": column * dx,
+            "right": (column + 1) * dx,
+            "top": row * dy,
+            "bottom": (row + 1) * dy,
+            "patch": place_name(row, column),
+            "veil": float(veil[place]),
+        }
         | ({} if weights is None else {"weight": percent(weights[place], 2)})
         for place, (row, column) in enumerate(np.ndindex(rows, columns))
-    ]  # fmt: skip
-    said = [] if told is None or weights is None else [{"x": (cells[place]["left"] + cells[place]["right"]) / 2, "y": (cells[place]["top"] + cells[place]["bottom"]) / 2, "text": percent(weights[place])} for place in np.flatnonzero(weights >= told)]
+    ]
+    said = (
+        []
+        if told is None or weights is None
+        else [
+            {
+                "x": (cells[place]["left"] + cells[place]["right"]) / 2,
+                "y": (cells[place]["top"] + cells[place]["bottom"]) / 2,
+                "text": percent(weights[place]),
+            }
+            for place in np.flatnonzero(weights >= told)
+        ]
+    )
     unit = f"floor(min((width - {EDGE}) / {columns}, (height - {EDGE}) / {tall / dx:g})) / {dx:g}"  # whole pixels a patch: no seams
     begin = f"{EDGE} + floor((width - {EDGE} - {width} * {unit}) / 2)"
-    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, width], range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {width} * {unit}")], nice=False, zero=False))
-    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[0, tall], range=[alt.ExprRef(str(EDGE)), alt.ExprRef(f"{EDGE} + {tall} * {unit}")], nice=False, zero=False))
+    across = alt.X(
+        "left:Q",
+        axis=None,
+        scale=alt.Scale(
+            domain=[0, width],
+            range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {width} * {unit}")],
+            nice=False,
+            zero=False,
+        ),
+    )
+    down = alt.Y(
+        "top:Q",
+        axis=None,
+        scale=alt.Scale(
+            domain=[0, tall],
+            range=[alt.ExprRef(str(EDGE)), alt.ExprRef(f"{EDGE} + {tall} * {unit}")],
+            nice=False,
+            zero=False,
+        ),
+    )
     at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
@@ -85,23 +129,48 @@ def lit(
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return drawn(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
-    painted = [{"x": x, "y": y, "corner": corner, "shape": place, "colour": shape.colour} for place, shape in enumerate(shapes) for corner, (x, y) in enumerate(_outline(shape, width, tall))]
-    letters = [{"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)]
+    painted = [
+        {"x": x, "y": y, "corner": corner, "shape": place, "colour": shape.colour}
+        for place, shape in enumerate(shapes)
+        for corner, (x, y) in enumerate(_outline(shape, width, tall))
+    ]
+    letters = [
+        {"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)
+    ]
     counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
     tips = [alt.Tooltip("patch:N"), *([] if weights is None else [alt.Tooltip("weight:N")])]
     number = drawn(said).encode(**at, text="text:N")
     layers = [
-        drawn(painted).mark_line(filled=True, interpolate="linear-closed", strokeWidth=0).encode(**at, order="corner:Q", detail="shape:N", color=alt.Color("colour:N", scale=None)),
-        boxes(cells).mark_rect(color=theme.BACKGROUND).encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
-        boxes([cells[asked]] if asked is not None else []).mark_rect(filled=False, stroke=theme.CATEGORICAL[0], strokeWidth=4, strokeDash=[4, 4]),
-        boxes([cells[framed]] if framed is not None else []).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=4),
-        number.mark_text(fontSize=13, color=theme.BACKGROUND, stroke=theme.BACKGROUND, strokeWidth=5, strokeJoin="round"),
+        drawn(painted)
+        .mark_line(filled=True, interpolate="linear-closed", strokeWidth=0)
+        .encode(**at, order="corner:Q", detail="shape:N", color=alt.Color("colour:N", scale=None)),
+        boxes(cells)
+        .mark_rect(color=theme.BACKGROUND)
+        .encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
+        boxes([cells[asked]] if asked is not None else []).mark_rect(
+            filled=False, stroke=theme.CATEGORICAL[0], strokeWidth=4, strokeDash=[4, 4]
+        ),
+        boxes([cells[framed]] if framed is not None else []).mark_rect(
+            filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=4
+        ),
+        number.mark_text(
+            fontSize=13, color=theme.BACKGROUND, stroke=theme.BACKGROUND, strokeWidth=5, strokeJoin="round"
+        ),
         number.mark_text(fontSize=13, color=theme.TEXT),
-        drawn(letters).mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED).encode(**at, text="text:N"),
-        drawn(counts).mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED).encode(**at, text="text:N"),
-        boxes(cells).mark_rect(fillOpacity=0, cursor="pointer").encode(tooltip=tips).add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
-    ]  # fmt: skip
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+        drawn(letters)
+        .mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED)
+        .encode(**at, text="text:N"),
+        drawn(counts)
+        .mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED)
+        .encode(**at, text="text:N"),
+        boxes(cells)
+        .mark_rect(fillOpacity=0, cursor="pointer")
+        .encode(tooltip=tips)
+        .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
+    ]
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, float]]:
@@ -122,24 +191,65 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> pane
     ('data:image/png;base64', ['one'])
     """
     titles, gap, above = [phrase(title) for title, _ in images], 0.08, 26
-    squares = [{"left": (1 + gap) * place, "right": (1 + gap) * place + 1, "top": 0, "bottom": 1, "title": title, "x": (1 + gap) * place + 0.5, "y": 0.5, "last": place == len(titles) - 1} for place, title in enumerate(titles)]
+    squares = [
+        {
+            "left": (1 + gap) * place,
+            "right": (1 + gap) * place + 1,
+            "top": 0,
+            "bottom": 1,
+            "title": title,
+            "x": (1 + gap) * place + 0.5,
+            "y": 0.5,
+            "last": place == len(titles) - 1,
+        }
+        for place, title in enumerate(titles)
+    ]
     wide = len(images) * (1 + gap) - gap
     unit = f"min(width / {wide:.4f}, height - {above})"
-    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, wide], range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")], nice=False, zero=False))
-    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[above, alt.ExprRef(f"{above} + {unit}")], nice=False, zero=False))
+    across = alt.X(
+        "left:Q",
+        axis=None,
+        scale=alt.Scale(
+            domain=[0, wide], range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")], nice=False, zero=False
+        ),
+    )
+    down = alt.Y(
+        "top:Q",
+        axis=None,
+        scale=alt.Scale(
+            domain=[0, 1], range=[above, alt.ExprRef(f"{above} + {unit}")], nice=False, zero=False
+        ),
+    )
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
         return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
 
-    seen = [square | {"image": _png(image)} for square, (_, image) in zip(squares, images, strict=True) if image is not None]
+    seen = [
+        square | {"image": _png(image)}
+        for square, (_, image) in zip(squares, images, strict=True)
+        if image is not None
+    ]
     covered = [square for square, (_, image) in zip(squares, images, strict=True) if image is None]
     layers = [
         drawn(seen).mark_image(aspect=False, smooth=False).encode(x2="right:Q", y2="bottom:Q", url="image:N"),
         drawn(covered).mark_rect(fill=theme.SURFACE, stroke=theme.LINE).encode(x2="right:Q", y2="bottom:Q"),
-        drawn(covered).mark_text(text="?", fontSize=30, color=theme.MUTED).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")),
-        drawn(squares).mark_text(align="left", baseline="bottom", dy=-6, fontSize=14, color=theme.TEXT, limit=alt.ExprRef(f"datum.last ? width - datum.left * {unit} : {1 + gap} * {unit} - 8")).encode(text="title:N"),
-    ]  # fmt: skip
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+        drawn(covered)
+        .mark_text(text="?", fontSize=30, color=theme.MUTED)
+        .encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")),
+        drawn(squares)
+        .mark_text(
+            align="left",
+            baseline="bottom",
+            dy=-6,
+            fontSize=14,
+            color=theme.TEXT,
+            limit=alt.ExprRef(f"datum.last ? width - datum.left * {unit} : {1 + gap} * {unit} - 8"),
+        )
+        .encode(text="title:N"),
+    ]
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _png(image: Array) -> str:

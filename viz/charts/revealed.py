@@ -24,14 +24,39 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     ['10 %', '?']
     """
     names = [phrase(name) for name, _, _ in rows]
-    bars = [{"place": place, "name": names[place], "value": value or 0.0, "own": own, "said": "?" if value is None else percent(value)} for place, (_, value, own) in enumerate(rows)]
+    bars = [
+        {
+            "place": place,
+            "name": names[place],
+            "value": value or 0.0,
+            "own": own,
+            "said": "?" if value is None else percent(value),
+        }
+        for place, (_, value, own) in enumerate(rows)
+    ]
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
     base = alt.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
-        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2), axis=alt.Axis(
-            labelExpr=f"{json.dumps(names)}[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelPadding=8, labelLimit=220, ticks=False, domain=False)),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
+            axis=alt.Axis(
+                labelExpr=f"{json.dumps(names)}[datum.value]",
+                labelFontSize=15,
+                labelColor=theme.TEXT,
+                labelPadding=8,
+                labelLimit=220,
+                ticks=False,
+                domain=False,
+            ),
+        ),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("said:N", title="probability")],
-    )  # fmt: skip
-    bar = base.mark_bar().encode(color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3])))
+    )
+    bar = base.mark_bar().encode(
+        color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3]))
+    )
     said = base.mark_text(fontSize=15, align="left", dx=6, color=theme.TEXT).encode(text="said:N")
-    return alt.layer(bar, said, data=alt.Data(values=bars)).properties(width="container", height=ROW * len(rows), padding=panels.AROUND | {"right": 64}, view=panels.BARE)
+    return alt.layer(bar, said, data=alt.Data(values=bars)).properties(
+        width="container", height=ROW * len(rows), padding=panels.AROUND | {"right": 64}, view=panels.BARE
+    )

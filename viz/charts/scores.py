@@ -19,7 +19,9 @@ WIDEST = 20
 
 
 @kept
-def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> panels.Layers:
+def bars(
+    rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None
+) -> panels.Layers:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
 
     `end` is where the axis ends; None: with the longest bar.
@@ -30,15 +32,48 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: f
     """
     names = [wrap(phrase(name), WIDEST) or [""] for name, _, _ in rows]
     own = [place for place, row in enumerate(rows) if row[2]]
-    values = [{"place": place, "name": " ".join(names[place]), "value": value, "said": number.format(value), "own": mine} for place, (_, value, mine) in enumerate(rows)]
-    weight: dict[str, object] = {"condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"}, "value": "normal"}
+    values = [
+        {
+            "place": place,
+            "name": " ".join(names[place]),
+            "value": value,
+            "said": number.format(value),
+            "own": mine,
+        }
+        for place, (_, value, mine) in enumerate(rows)
+    ]
+    weight: dict[str, object] = {
+        "condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"},
+        "value": "normal",
+    }
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, end or max([value for _, value, _ in rows] + [1e-9])], nice=False)),
-        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19), axis=alt.Axis(
-            labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]", labelFontWeight=weight, labelFontSize=14, labelColor=theme.TEXT, labelPadding=8, labelLimit=220,
-            labelOverlap=False, ticks=False, domain=False)),
-    )  # fmt: skip
-    bar = base.mark_bar().encode(alt.ColorValue(theme.SEQUENTIAL[2], condition={"test": "datum.own", "value": theme.PRIMARY}))
+        x=alt.X(
+            "value:Q",
+            axis=None,
+            scale=alt.Scale(domain=[0, end or max([value for _, value, _ in rows] + [1e-9])], nice=False),
+        ),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19),
+            axis=alt.Axis(
+                labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]",
+                labelFontWeight=weight,
+                labelFontSize=14,
+                labelColor=theme.TEXT,
+                labelPadding=8,
+                labelLimit=220,
+                labelOverlap=False,
+                ticks=False,
+                domain=False,
+            ),
+        ),
+    )
+    bar = base.mark_bar().encode(
+        alt.ColorValue(theme.SEQUENTIAL[2], condition={"test": "datum.own", "value": theme.PRIMARY})
+    )
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(alt.Text("said:N"))
     height = 6 + len(rows) * (ROW + 12 * max([len(lines) - 1 for lines in names], default=0))
-    return alt.layer(bar, said, data=alt.Data(values=values)).properties(width="container", height=height, padding=panels.AROUND | {"right": 62}, view=panels.BARE)
+    return alt.layer(bar, said, data=alt.Data(values=values)).properties(
+        width="container", height=height, padding=panels.AROUND | {"right": 62}, view=panels.BARE
+    )

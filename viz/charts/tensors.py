@@ -58,11 +58,21 @@ def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -
     left = height - name * len(panels) - 6
     counts = np.array([max(len(panel.values), 2) for panel in panels], float)
     shares = counts / counts.sum()
-    figure = make_subplots(rows=len(panels), cols=1, row_heights=shares.tolist(), vertical_spacing=min(name / height, 0.9 / max(1, len(panels) - 1)))
+    figure = make_subplots(
+        rows=len(panels),
+        cols=1,
+        row_heights=shares.tolist(),
+        vertical_spacing=min(name / height, 0.9 / max(1, len(panels) - 1)),
+    )
     for number, panel in enumerate(panels, 1):
         _panel(figure, number, panel, left * float(shares[number - 1]), letters)
     figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": name, "b": 4}, hovermode="closest")
+    figure.update_layout(
+        template=theme.template(),
+        height=height,
+        margin={"l": 4, "r": 4, "t": name, "b": 4},
+        hovermode="closest",
+    )
     return figure
 
 
@@ -70,22 +80,55 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
     values = np.asarray(panel.values, dtype=np.float32)
     limit = 1.0 if panel.weights else panel.limit or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     colours = theme.SEQUENTIAL if panel.weights else theme.DIVERGING
-    figure.add_trace(go.Heatmap(
-        z=values, zmin=0.0 if panel.weights else -limit, zmax=limit, showscale=False, hoverongaps=False,
-        colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
-        hovertemplate="row %{y}, number %{x}: %{z:.4f}<extra></extra>",
-    ), row=number, col=1)  # fmt: skip
+    figure.add_trace(
+        go.Heatmap(
+            z=values,
+            zmin=0.0 if panel.weights else -limit,
+            zmax=limit,
+            showscale=False,
+            hoverongaps=False,
+            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            hovertemplate="row %{y}, number %{x}: %{z:.4f}<extra></extra>",
+        ),
+        row=number,
+        col=1,
+    )
     n = len(values)
     every = max(1, int(np.ceil(n * (letters + 1) / max(pixels, 1))))
     shown = list(range(0, n, every))
     names = [plain(name).replace("·", " ") if panel.ours else plain(name) for name in panel.rows]
     figure.update_yaxes(
-        tickvals=shown, ticktext=[names[i] for i in shown] if len(names) == n else [""] * len(shown), range=[n - 0.5, -0.5],
-        showgrid=False, zeroline=False, fixedrange=True, ticks="", tickfont={"size": 12, "color": theme.TEXT}, row=number, col=1,
-    )  # fmt: skip
+        tickvals=shown,
+        ticktext=[names[i] for i in shown] if len(names) == n else [""] * len(shown),
+        range=[n - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        ticks="",
+        tickfont={"size": 12, "color": theme.TEXT},
+        row=number,
+        col=1,
+    )
     if panel.marked is not None:
-        figure.add_shape(type="rect", x0=-0.5, x1=values.shape[1] - 0.5, y0=panel.marked - 0.5, y1=panel.marked + 0.5,
-                         line={"color": theme.TEXT, "width": 2}, row=number, col=1)  # fmt: skip
+        figure.add_shape(
+            type="rect",
+            x0=-0.5,
+            x1=values.shape[1] - 0.5,
+            y0=panel.marked - 0.5,
+            y1=panel.marked + 0.5,
+            line={"color": theme.TEXT, "width": 2},
+            row=number,
+            col=1,
+        )
     axis = "" if number == 1 else str(number)
-    figure.add_annotation(text=plain(panel.name).replace("·", " "), xref="paper", x=0, xanchor="left", yref=f"y{axis} domain", y=1, yanchor="bottom",
-                          showarrow=False, font={"size": 13, "color": theme.TEXT})  # fmt: skip
+    figure.add_annotation(
+        text=plain(panel.name).replace("·", " "),
+        xref="paper",
+        x=0,
+        xanchor="left",
+        yref=f"y{axis} domain",
+        y=1,
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 13, "color": theme.TEXT},
+    )

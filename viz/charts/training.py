@@ -22,13 +22,23 @@ def learning(lines: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
     for number, (name, points) in enumerate(lines.items()):
         colour = theme.CATEGORICAL[number % len(theme.CATEGORICAL)]
         figure.add_scatter(
-            x=[step for step, _ in points], y=[value for _, value in points], mode="lines+markers", name=plain(name).replace("·", " "),
-            line={"color": colour, "width": 2}, marker={"color": colour, "size": 6}, hovertemplate="step %{x:,}: %{y:.3f}",
-        )  # fmt: skip
-    figure.update_xaxes(title_text="steps", rangemode="tozero", zeroline=False, showgrid=False, fixedrange=True)
+            x=[step for step, _ in points],
+            y=[value for _, value in points],
+            mode="lines+markers",
+            name=plain(name).replace("·", " "),
+            line={"color": colour, "width": 2},
+            marker={"color": colour, "size": 6},
+            hovertemplate="step %{x:,}: %{y:.3f}",
+        )
+    figure.update_xaxes(
+        title_text="steps", rangemode="tozero", zeroline=False, showgrid=False, fixedrange=True
+    )
     figure.update_yaxes(zeroline=False, fixedrange=True, nticks=6)
     figure.update_layout(
-        template=theme.template(), height=280, margin={"l": 8, "r": 12, "t": 8, "b": 8}, showlegend=True,
+        template=theme.template(),
+        height=280,
+        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+        showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return figure

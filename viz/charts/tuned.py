@@ -15,8 +15,15 @@ AROUND = {"top": 6, "left": 4, "right": 6, "bottom": 6}
 
 
 @kept
-def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | None = None, ends: tuple[float, float] | None = None,
-          level: float | None = None, height: int = 190) -> alt.TopLevelMixin:  # fmt: skip
+def curve(
+    lines: Mapping[str, Points],
+    *,
+    title: str,
+    hues: Mapping[str, int] | None = None,
+    ends: tuple[float, float] | None = None,
+    level: float | None = None,
+    height: int = 190,
+) -> alt.TopLevelMixin:
     """Lines by name, each of (step, value), a dot where it was measured; `ends` of the axis (default from 0), a dashed rule at `level`.
 
     `hues` are colours by number, default in order. With one line there is no legend.
@@ -25,39 +32,98 @@ def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | 
     >>> [layer["mark"]["type"] for layer in chart["layer"]]
     ['rule', 'line', 'point']
     """
-    rows = [{"run": name, "step": step, "value": value} for name, points in lines.items() for step, value in points]
+    rows = [
+        {"run": name, "step": step, "value": value}
+        for name, points in lines.items()
+        for step, value in points
+    ]
     names = list(lines)
-    colours = [theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)] for place, name in enumerate(lines)]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=2) if len(names) > 1 else None
+    colours = [
+        theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)]
+        for place, name in enumerate(lines)
+    ]
+    legend = (
+        alt.Legend(title=None, orient="top", direction="horizontal", offset=2) if len(names) > 1 else None
+    )
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("step:Q", title="steps", axis=alt.Axis(grid=False, tickCount=5, format=",d")),
-        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g")),
+        y=alt.Y(
+            "value:Q",
+            title=None,
+            scale=scale,
+            axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g"),
+        ),
         color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-        tooltip=[alt.Tooltip("run:N"), alt.Tooltip("step:Q", format=","), alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f")],
-    )  # fmt: skip
-    layers: list[alt.Chart] = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
+        tooltip=[
+            alt.Tooltip("run:N"),
+            alt.Tooltip("step:Q", format=","),
+            alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f"),
+        ],
+    )
+    layers: list[alt.Chart] = [
+        base.mark_line(strokeWidth=2),
+        base.mark_point(filled=True, size=42, opacity=1),
+    ]
     if level is not None:
-        layers.insert(0, alt.Chart(alt.Data(values=[{"value": level}])).mark_rule(strokeDash=[4, 4], color=theme.MUTED).encode(y="value:Q"))
-    return alt.layer(*layers).properties(width="container", height=height, title=title, padding=AROUND).configure_view(stroke="transparent")
+        layers.insert(
+            0,
+            alt.Chart(alt.Data(values=[{"value": level}]))
+            .mark_rule(strokeDash=[4, 4], color=theme.MUTED)
+            .encode(y="value:Q"),
+        )
+    return (
+        alt.layer(*layers)
+        .properties(width="container", height=height, title=title, padding=AROUND)
+        .configure_view(stroke="transparent")
+    )
 
 
 @kept
-def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0) -> alt.TopLevelMixin:
+def shares(
+    labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0
+) -> alt.TopLevelMixin:
     """The probability of each class, one bar each on a scale from 0 to 1, in the order given.
 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
     ['90 %', '10 %']
     """
-    rows = [{"label": label, "chance": float(chance), "said": percent(chance)} for label, chance in zip(labels, chances, strict=True)]
+    rows = [
+        {"label": label, "chance": float(chance), "said": percent(chance)}
+        for label, chance in zip(labels, chances, strict=True)
+    ]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.35], nice=False)),
-        y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelFontSize=15, labelColor=theme.TEXT, labelLimit=130, labelPadding=8, domain=False, ticks=False)),
-        tooltip=[alt.Tooltip("label:N", title="class"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
-    )  # fmt: skip
+        x=alt.X(
+            "chance:Q",
+            title=None,
+            axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False),
+            scale=alt.Scale(domain=[0, 1.35], nice=False),
+        ),
+        y=alt.Y(
+            "label:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(
+                labelFontSize=15,
+                labelColor=theme.TEXT,
+                labelLimit=130,
+                labelPadding=8,
+                domain=False,
+                ticks=False,
+            ),
+        ),
+        tooltip=[
+            alt.Tooltip("label:N", title="class"),
+            alt.Tooltip("chance:Q", title="probability", format=".2%"),
+        ],
+    )
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
-    return alt.layer(bars, said).properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND).configure_view(stroke="transparent")
+    return (
+        alt.layer(bars, said)
+        .properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND)
+        .configure_view(stroke="transparent")
+    )
 
 
 @kept
@@ -67,14 +133,43 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
     >>> [row["said"] for row in terms(["h1", "b"], [1.5, -0.5], title="added").to_dict()["data"]["values"]]
     ['+1.500', '−0.500']
     """
-    rows = [{"place": place, "name": name, "value": float(value), "said": f"{value:+.3f}".replace("-", "−"), "up": bool(value >= 0)} for place, (name, value) in enumerate(zip(names, values, strict=True))]
+    rows = [
+        {
+            "place": place,
+            "name": name,
+            "value": float(value),
+            "said": f"{value:+.3f}".replace("-", "−"),
+            "up": bool(value >= 0),
+        }
+        for place, (name, value) in enumerate(zip(names, values, strict=True))
+    ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.25 * ((most - least) or 1.0)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("value:Q", title=title, scale=alt.Scale(domain=[least - 0.2 * room * (least < 0), most + room], nice=False), axis=alt.Axis(tickCount=5)),
-        y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=14, labelLimit=170, domain=False, ticks=False)),
+        x=alt.X(
+            "value:Q",
+            title=title,
+            scale=alt.Scale(domain=[least - 0.2 * room * (least < 0), most + room], nice=False),
+            axis=alt.Axis(tickCount=5),
+        ),
+        y=alt.Y(
+            "name:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelFontSize=14, labelLimit=170, domain=False, ticks=False),
+        ),
         tooltip=[alt.Tooltip("name:N", title="term"), alt.Tooltip("value:Q", title="added", format="+.4f")],
-    )  # fmt: skip
-    bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1])))
-    told = base.transform_calculate(end="max(datum.value, 0)").mark_text(fontSize=13, align="left", dx=6, color=theme.TEXT).encode(text="said:N", x="end:Q")
-    return alt.layer(bars, told).properties(width="container", height=height or 30 * len(names), padding=AROUND).configure_view(stroke="transparent")
+    )
+    bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(
+        color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1]))
+    )
+    told = (
+        base.transform_calculate(end="max(datum.value, 0)")
+        .mark_text(fontSize=13, align="left", dx=6, color=theme.TEXT)
+        .encode(text="said:N", x="end:Q")
+    )
+    return (
+        alt.layer(bars, told)
+        .properties(width="container", height=height or 30 * len(names), padding=AROUND)
+        .configure_view(stroke="transparent")
+    )

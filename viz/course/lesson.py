@@ -121,7 +121,9 @@ class Lesson(Generic[P, D]):
             return self.compute(params)
         names = params._fields() if self.of is None else self.of
         cost = self.cost(params) if callable(self.cost) else self.cost
-        return engine.submit((self.slug, *(getattr(params, name) for name in names)), lambda: self.compute(params), cost)
+        return engine.submit(
+            (self.slug, *(getattr(params, name) for name in names)), lambda: self.compute(params), cost
+        )
 
     def page(self) -> None:
         """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
@@ -136,7 +138,10 @@ class Lesson(Generic[P, D]):
                 self.tells(params, data)
             folds = step.draw(params, data)
         own = step.controls(params) if callable(step.controls) else step.controls
-        if shown := [*own, *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting())]:
+        if shown := [
+            *own,
+            *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting()),
+        ]:
             with st.container(key=f"{self.slug}-controls"):
                 params.show(self.slug, *shown)
         with errors.guard():
@@ -175,7 +180,11 @@ class Lesson(Generic[P, D]):
                     folds.aside()
         parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
-        parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
+        parts.take_away(
+            lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {},
+            folds.code,
+            key=slug,
+        )
 
     def _sources(self, errata: Sequence[str], known: bool) -> None:
         """What is ours and what the documents', and their errata."""

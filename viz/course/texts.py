@@ -17,8 +17,14 @@ class Chapter(Enum):
 
     WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
     LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
-    SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
-    TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
+    SELF_ATTENTION = (
+        "Self-attention",
+        "A sentence looks at itself: queries, keys and values from the same words.",
+    )
+    TRANSFORMER = (
+        "The Transformer",
+        "Attention, positions and a little arithmetic, stacked: no recurrence is left.",
+    )
     BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
     GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
 
@@ -52,7 +58,9 @@ class Cite:
 
     def __post_init__(self) -> None:
         if self.document not in SOURCES:
-            raise PageError(f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}")
+            raise PageError(
+                f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}"
+            )
 
     @property
     def source(self) -> Source:
@@ -107,16 +115,26 @@ def read(file: Path) -> Text:
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata, sources = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())], about.pop("sources", "")
+    errata, sources = (
+        [each if isinstance(each, list) else [each] for each in about.pop("errata", ())],
+        about.pop("sources", ""),
+    )
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
-    everywhere, *steps = re.split(r"^## ", body, flags=re.MULTILINE)  # ### Look and ### Try before the first step hold for those without
+    everywhere, *steps = re.split(
+        r"^## ", body, flags=re.MULTILINE
+    )  # ### Look and ### Try before the first step hold for those without
     _, shared = _sections(file, everywhere)
     shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
     said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
     if not steps:
         said = (Said("", "", shared.get("Look", ""), shared.get("Try", ""), tuple(id for id, *_ in errata)),)
-    return Text(Exhibit(chapter=chapter, cites=cites, **about), tuple(dict.fromkeys(id for id, *_ in errata)), said, sources)
+    return Text(
+        Exhibit(chapter=chapter, cites=cites, **about),
+        tuple(dict.fromkeys(id for id, *_ in errata)),
+        said,
+        sources,
+    )
 
 
 def _parts(file: Path) -> list[str]:

@@ -32,14 +32,25 @@ class Door:
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/health") and start.REPORT.problem:
             await PlainTextResponse(start.REPORT.problem, 503)(scope, receive, send)
         elif scope["type"] == "http" and _opens(scope) and (why := limits.full(NEWCOMER)):
-            await HTMLResponse(PAGE.format(why=why), 503, {"Retry-After": "60", "Cache-Control": "no-store"})(scope, receive, send)
+            await HTMLResponse(PAGE.format(why=why), 503, {"Retry-After": "60", "Cache-Control": "no-store"})(
+                scope, receive, send
+            )
         else:
             await self.app(scope, receive, send)
 
 
 def _new(scope: Scope) -> bool:
     """Whether a connection names no session of before (it stands third in this header)."""
-    return len([name for name in Headers(scope=scope).get("sec-websocket-protocol", "").split(",") if name.strip()]) < 3
+    return (
+        len(
+            [
+                name
+                for name in Headers(scope=scope).get("sec-websocket-protocol", "").split(",")
+                if name.strip()
+            ]
+        )
+        < 3
+    )
 
 
 def _opens(scope: Scope) -> bool:

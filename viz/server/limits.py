@@ -61,7 +61,9 @@ def most_memory() -> int:
         return 0
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMG]?)B?", said, re.IGNORECASE)
     if found is None:
-        raise ValueError(f"{VARIABLE}={said!r} is no size. It must be a number of bytes, such as 2G or 1500M. Say it so, or leave it out for no cap.")
+        raise ValueError(
+            f"{VARIABLE}={said!r} is no size. It must be a number of bytes, such as 2G or 1500M. Say it so, or leave it out for no cap."
+        )
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 

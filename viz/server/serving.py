@@ -53,7 +53,9 @@ class Visit:
             asked = message.rerun_script
             if asked.fragment_id:
                 return bool(self.page) and asked.page_script_hash != self.page
-            self.page = asked.page_script_hash  # nothing where the browser does not know yet which page an address opens
+            self.page = (
+                asked.page_script_hash
+            )  # nothing where the browser does not know yet which page an address opens
         return message.WhichOneof("type") == "clear_cache"
 
 
@@ -68,7 +70,11 @@ class Remembered:
         self.known: dict[str, tuple[Message, bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET" or any(name in self.ASKS for name, _ in scope["headers"]):
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or any(name in self.ASKS for name, _ in scope["headers"])
+        ):
             await self.app(scope, receive, send)
         elif scope["path"] in self.known:
             start, body = self.known[scope["path"]]
@@ -103,11 +109,15 @@ class NameAhead:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def named(message: Message) -> None:
             headers = message.get("headers", ())
-            if message["type"] == "http.response.start" and any(name == b"content-type" and value.startswith(b"text/html") for name, value in headers):
+            if message["type"] == "http.response.start" and any(
+                name == b"content-type" and value.startswith(b"text/html") for name, value in headers
+            ):
                 message = {**message, "headers": [*headers, (b"link", self.link)]}
             await send(message)
 
-        await self.app(scope, receive, named if scope["type"] == "http" and _page(scope["path"]) in self.pages else send)
+        await self.app(
+            scope, receive, named if scope["type"] == "http" and _page(scope["path"]) in self.pages else send
+        )
 
 
 def drawn_by_plotly() -> None:
@@ -136,5 +146,6 @@ def _page(path: str) -> str:
 
 def _lasts(start: Message) -> bool:
     """Whether an answer begins that is the same for everybody and for good."""
-    return start.get("status") == 200 and any(name == b"cache-control" and b"public, immutable" in value for name, value in start["headers"])
-
+    return start.get("status") == 200 and any(
+        name == b"cache-control" and b"public, immutable" in value for name, value in start["headers"]
+    )

@@ -72,8 +72,11 @@ def _listed(fill: Any) -> Any:
 def _copied(self: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
     """A copy with its parents, each copied once."""
     found = DeltaGenerator(
-        root_container=self._root_container, cursor=copy.deepcopy(self._cursor, memo),
-        parent=copy.deepcopy(self._parent, memo), block_type=self._block_type)  # fmt: skip
+        root_container=self._root_container,
+        cursor=copy.deepcopy(self._cursor, memo),
+        parent=copy.deepcopy(self._parent, memo),
+        block_type=self._block_type,
+    )
     found._form_data = copy.deepcopy(self._form_data, memo)
     found._creating_fragment_id = self._creating_fragment_id
     return found
@@ -91,9 +94,15 @@ def _forgetting(remove: Any) -> Any:
     def removed(self: Any, active: frozenset[str], fragments: list[str] | None) -> None:
         remove(self, active, fragments)
         found = self.widget_metadata
-        stale = frozenset(key for key, metadata in found.items() if session_state._is_stale_widget(metadata, active, fragments))
+        stale = frozenset(
+            key
+            for key, metadata in found.items()
+            if session_state._is_stale_widget(metadata, active, fragments)
+        )
         before = found.stale if isinstance(found, _Drawn) else frozenset()
-        self.widget_metadata = _Drawn({key: metadata for key, metadata in found.items() if key not in stale & before})
+        self.widget_metadata = _Drawn(
+            {key: metadata for key, metadata in found.items() if key not in stale & before}
+        )
         self.widget_metadata.stale = stale
 
     return removed
@@ -106,7 +115,12 @@ def _named(wrap: Any) -> Any:
         kinds = self.name_to_channel.get(encoding, {})
         if isinstance(obj, str) and "field" in kinds:
             return kinds["field"](obj)
-        if isinstance(obj, dict) and list(obj) == ["value"] and type(obj["value"]) in PLAIN and "value" in kinds:
+        if (
+            isinstance(obj, dict)
+            and list(obj) == ["value"]
+            and type(obj["value"]) in PLAIN
+            and "value" in kinds
+        ):
             return kinds["value"](obj["value"])
         return wrap(self, obj, encoding)
 

@@ -49,7 +49,9 @@ async def first_screen() -> None:
         log.exception("the first screen")
         drawn, how = False, type(error).__name__
     if not drawn or errors.seen() > before:
-        REPORT.problem = f"The first screen cannot be drawn ({how if not drawn else 'error'}): see the server's log."
+        REPORT.problem = (
+            f"The first screen cannot be drawn ({how if not drawn else 'error'}): see the server's log."
+        )
         log.critical("%s", REPORT.problem)
     else:
         log.info("the first screen took %.1f s", time.perf_counter() - begun)

@@ -47,7 +47,9 @@ class Pace:
         """Seconds to wait before his next run."""
         with self._lock:
             begun, ended = self._last.get(visitor, (now, now))
-            others = next((end for other, (_, end) in reversed(self._last.items()) if other != visitor), float("-inf"))
+            others = next(
+                (end for other, (_, end) in reversed(self._last.items()) if other != visitor), float("-inf")
+            )
         if now - others > self.RECENT:
             return 0.0
         return max(0.0, ended + min(self.SHARE * (ended - begun), self.MOST) - now)

@@ -34,7 +34,13 @@ def _wait(loop: asyncio.AbstractEventLoop, slug: str) -> None:
 async def _drawn(slug: str) -> None:
     """A visit of one page by nobody, made as the server makes its own of the first screen (`Runtime.does_script_run_without_error`)."""
     server = runtime.get_instance()
-    visit = AppSession(ScriptData(server._main_script_path, is_hello=False), server._uploaded_file_mgr, server._script_cache, lambda: None, {})
+    visit = AppSession(
+        ScriptData(server._main_script_path, is_hello=False),
+        server._uploaded_file_mgr,
+        server._script_cache,
+        lambda: None,
+        {},
+    )
     try:
         visit.request_rerun(ClientState(page_name=slug))
         while visit._scriptrunner is not None:

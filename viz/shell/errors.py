@@ -68,7 +68,10 @@ def show(error: BaseException) -> bool:
     else:
         number = secrets.token_hex(3)
         _LOG.error("error %s", number, exc_info=error)
-        notices.box("Something went wrong on our side; nothing you typed is lost.",
-                    f"It is in the server's log as error {number}.",
-                    "Press R to start over, or change the text and try again.", icon=":material/error:")
+        notices.box(
+            "Something went wrong on our side; nothing you typed is lost.",
+            f"It is in the server's log as error {number}.",
+            "Press R to start over, or change the text and try again.",
+            icon=":material/error:",
+        )
     return True

@@ -79,7 +79,11 @@ class Entry:
         if not isinstance(self.info, Exhibit):
             return ()
         words = self.file.with_name("text.md")
-        return tuple(step.name for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ())) if step.name) or (self.info.title,)
+        return tuple(
+            step.name
+            for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ()))
+            if step.name
+        ) or (self.info.title,)
 
     @property
     def whole(self) -> bool:
@@ -94,8 +98,14 @@ def discover() -> tuple[Entry, ...]:
     Raises:
         PageError: a file without `PAGE` or `EXHIBIT`, or with one that is not made of constants; a slug or an order used twice.
     """
-    entries = [entry for package in ("viz.workspace", "viz.course.pages") for entry in _found(package, "PAGE", Page)]
-    entries += [entry for chapter in Chapter for entry in _found(f"viz.course.{chapter.name.lower()}", "EXHIBIT", Exhibit)]
+    entries = [
+        entry for package in ("viz.workspace", "viz.course.pages") for entry in _found(package, "PAGE", Page)
+    ]
+    entries += [
+        entry
+        for chapter in Chapter
+        for entry in _found(f"viz.course.{chapter.name.lower()}", "EXHIBIT", Exhibit)
+    ]
     _refuse_twins(entries, lambda entry: entry.slug, "slug")
     _refuse_twins(entries, _rank, "order")
     return tuple(sorted(entries, key=_rank))
@@ -117,8 +127,11 @@ def workspace() -> tuple[Entry, ...]:
 
 def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     """The exhibits, all or of one chapter."""
-    return tuple(entry for entry in discover()
-                 if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
+    return tuple(
+        entry
+        for entry in discover()
+        if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter)
+    )
 
 
 def whole(slug: str) -> bool:
@@ -154,14 +167,22 @@ def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit])
                 fields = _fields(node)
             case ast.ImportFrom(module=str(home), names=names) if any(one.name == "Params" for one in names):
                 beside = file.with_name(home.rpartition(".")[2] + ".py")
-                fields = next(_fields(made) for made in ast.parse(beside.read_text("utf-8"), str(beside)).body if isinstance(made, ast.ClassDef) and made.name == "Params")
+                fields = next(
+                    _fields(made)
+                    for made in ast.parse(beside.read_text("utf-8"), str(beside)).body
+                    if isinstance(made, ast.ClassDef) and made.name == "Params"
+                )
     if not isinstance(info, kind):
         raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
     return Entry(file.parent.name, info, frozenset(fields), package, file)
 
 
 def _fields(params: ast.ClassDef) -> set[str]:
-    return {part.target.id for part in params.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+    return {
+        part.target.id
+        for part in params.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    }
 
 
 _WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}
@@ -176,19 +197,28 @@ def _value(node: ast.expr, file: Path) -> Any:
         case ast.Attribute(value=ast.Name(id="Chapter")):
             return Chapter[node.attr]
         case ast.Call(func=ast.Name(id=name)) if name in _WORDS:
-            return _WORDS[name](*(_value(part, file) for part in node.args), **{part.arg: _value(part.value, file) for part in node.keywords if part.arg})
-    raise PageError(f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)}, Chapter and constants, "
-                    f"not {ast.unparse(node)}")
+            return _WORDS[name](
+                *(_value(part, file) for part in node.args),
+                **{part.arg: _value(part.value, file) for part in node.keywords if part.arg},
+            )
+    raise PageError(
+        f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)}, Chapter and constants, "
+        f"not {ast.unparse(node)}"
+    )
 
 
 def _check(module: ModuleType) -> ModuleType:
     """The module, if it has what a page has."""
     file, params = module.__file__, getattr(module, "Params", None)
-    if not (dataclasses.is_dataclass(params) and isinstance(params, type)
-            and params.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+    if not (
+        dataclasses.is_dataclass(params) and isinstance(params, type) and params.__dataclass_params__.frozen
+    ):  # type: ignore[attr-defined]
         raise PageError(f"{file}: has no frozen dataclass Params")
-    missing = [f.name for f in dataclasses.fields(params)
-               if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    missing = [
+        f.name
+        for f in dataclasses.fields(params)
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
     if missing:
         raise PageError(f"{file}: Params has no default for {', '.join(missing)}")
     for where, function in ((module, "compute"), (getattr(module, "LESSON", module), "page")):

@@ -22,7 +22,13 @@ _button = v2.component(
 
 def restore() -> None:
     """The buttons: one shows the page to a room, one (or the R key) brings it back to its opening state, one opens the list of keys."""
-    _button(key="restore", on_restore_change=_restore, on_present_change=_present, width="content", height="content")
+    _button(
+        key="restore",
+        on_restore_change=_restore,
+        on_present_change=_present,
+        width="content",
+        height="content",
+    )
 
 
 def _restore() -> None:

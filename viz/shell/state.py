@@ -65,8 +65,11 @@ def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
         value = default if nearest is _DEFAULT else cast("T", nearest)
         if raw != remembered:  # the visitor's own nonsense, not a value that another page or model left
             rule = getattr(error, "rule", "It must be a value that this page offers.")
-            notices.tell(f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.", rule,
-                         f"Shown instead: {visible(shorten(_text(value), 40))}. Choose another with the controls.")
+            notices.tell(
+                f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.",
+                rule,
+                f"Shown instead: {visible(shorten(_text(value), 40))}. Choose another with the controls.",
+            )
         raw = _text(value)
     chosen[name] = raw
     _link({name: raw})
@@ -138,7 +141,13 @@ def begin(slug: str, whole: bool = True) -> None:
     elif st.session_state.get(_PAGE) != slug:
         if _PAGE in st.session_state:
             _arrive(whole)
-        _link({name: raw for name, raw in chosen.items() if _belongs(name, slug) and name not in st.query_params})
+        _link(
+            {
+                name: raw
+                for name, raw in chosen.items()
+                if _belongs(name, slug) and name not in st.query_params
+            }
+        )
     st.session_state[_PAGE] = slug
 
 
@@ -176,7 +185,13 @@ def restore(slug: str | None = None) -> None:
     """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
     slug = slug or page()
     subject.forget()
-    write(**{name: None for name in {*_chosen(), *st.query_params} - {"present", "convention"} if _belongs(name, slug)})
+    write(
+        **{
+            name: None
+            for name in {*_chosen(), *st.query_params} - {"present", "convention"}
+            if _belongs(name, slug)
+        }
+    )
 
 
 def query() -> str:
@@ -193,7 +208,11 @@ def travelling(whole: bool, values: Mapping[str, str]) -> dict[str, str]:
     now, own = subject.shown(), {"text": own_text()}
     if whole and values.get("model", now.get("model")) != now.get("model"):
         values = own | dict(values)
-    along = subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES}) if whole else own
+    along = (
+        subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES})
+        if whole
+        else own
+    )
     others = {name: raw for name, raw in _chosen().items() if name in TRAVEL and name not in subject.NAMES}
     return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits(raw)}
 
@@ -281,10 +300,16 @@ def _linked(name: str) -> str | None:
 
 def _link(values: dict[str, str | None]) -> None:
     """Put values in the link, or take out what is None or too long; one message, and none when nothing changes."""
-    if all(raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()):
+    if all(
+        raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()
+    ):
         return
     now = st.query_params.to_dict()
-    wanted = {name: raw for name, raw in (now | values).items() if raw is not None and (name not in values or fits(raw))}
+    wanted = {
+        name: raw
+        for name, raw in (now | values).items()
+        if raw is not None and (name not in values or fits(raw))
+    }
     if wanted != now:
         st.query_params.from_dict(wanted)
 

@@ -38,5 +38,14 @@ def replaced(before: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, 
     ({'model': 'b', 'text': 'x'}, {'model': 'a', 'text': 'z'})
     """
     new = {name: "" if value is None else str(value) for name, value in values.items()}
-    lost = {name for owner, names in _OWNED.items() if owner in new and new[owner] != before.get(owner) for name in names}
-    return {name: value for name, value in ({name: value for name, value in before.items() if name not in lost} | new).items() if value}
+    lost = {
+        name
+        for owner, names in _OWNED.items()
+        if owner in new and new[owner] != before.get(owner)
+        for name in names
+    }
+    return {
+        name: value
+        for name, value in ({name: value for name, value in before.items() if name not in lost} | new).items()
+        if value
+    }

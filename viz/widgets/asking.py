@@ -23,7 +23,9 @@ TIE = 0.02
 """Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
 
 
-def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float], answer: str, why: Why) -> bool:
+def predict(
+    key: str, question: str, options: Sequence[str] | Mapping[str, float], answer: str, why: Why
+) -> bool:
     """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
 
     Where numbers of the run decide, `options` gives each answer its number: one that ties with the answer's is right as well.
@@ -40,16 +42,33 @@ def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float
     guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
     guess = state.held(widget, guess if guess in choices else None)
     with _frame(key, question):
-        st.pills(spoken(question), choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
-                 disabled=guess is not None, label_visibility="collapsed")
+        st.pills(
+            spoken(question),
+            choices,
+            format_func=literal,
+            key=widget,
+            default=guess,
+            on_change=_commit,
+            args=(slot, widget),
+            disabled=guess is not None,
+            label_visibility="collapsed",
+        )
         if guess is not None:
             level = isinstance(options, Mapping) and tied(options[guess], options[answer])
-            said = "Right." if guess == answer else f"As good as right: “{guess}” and “{answer}” are level." if level else f"You said “{guess}”. It is “{answer}”."
+            said = (
+                "Right."
+                if guess == answer
+                else f"As good as right: “{guess}” and “{answer}” are level."
+                if level
+                else f"You said “{guess}”. It is “{answer}”."
+            )
             _verdict(key, guess == answer or level, said, why)
     return guess is not None
 
 
-def predict_number(key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = "") -> bool:
+def predict_number(
+    key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = ""
+) -> bool:
     """A question whose answer is a number from lo to hi; a guess within `near` of it is right. True once revealed.
 
     With the unit "%" and hi <= 1 all four numbers are shares, shown in percent.
@@ -61,19 +80,43 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
     low, high, step = _notches(lo * scale, hi * scale)
     if guess is not None:
         st.session_state[widget] = guess
-    elif (fresh and slot in st.session_state and widget in st.session_state) or widget not in st.session_state:
+    elif (
+        fresh and slot in st.session_state and widget in st.session_state
+    ) or widget not in st.session_state:
         st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
     with _frame(key, question):
-        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
-        left.slider(spoken(question), low, high, step=step, key=widget, disabled=guess is not None,
-                    format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
-        right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
-                     disabled=guess is not None, type="primary")
+        left, right = st.columns(
+            [2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium"
+        )
+        left.slider(
+            spoken(question),
+            low,
+            high,
+            step=step,
+            key=widget,
+            disabled=guess is not None,
+            format=f"%g {unit.replace('%', '%%')}".strip(),
+            label_visibility="collapsed",
+        )
+        right.button(
+            "That is my guess",
+            key=f"{widget}:commit",
+            on_click=_commit,
+            args=(slot, widget),
+            disabled=guess is not None,
+            type="primary",
+        )
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
             said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
-            _verdict(key, close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
-                     else f"You said {said}. It is {told}.", why)
+            _verdict(
+                key,
+                close,
+                f"{'Exactly' if said == told else 'Close enough'}: it is {told}."
+                if close
+                else f"You said {said}. It is {told}.",
+                why,
+            )
     return guess is not None
 
 
@@ -85,12 +128,28 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
     slot = _slot(key)
     guess = _ask(slot, (question, answer), None)
     with _frame(key, question):
-        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium")
+        left, right = st.columns(
+            [2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium"
+        )
         now = held if guess is None else guess
-        left.markdown(f"You marked: “{literal(now)}”." if now else "Nothing is marked yet.")  # before a room a text is a verdict, and hides what is done with
-        right.button("That is my guess", key=f"predict:{key}:commit", on_click=_keep, args=(slot, held), disabled=guess is not None or not held, type="primary")
+        left.markdown(
+            f"You marked: “{literal(now)}”." if now else "Nothing is marked yet."
+        )  # before a room a text is a verdict, and hides what is done with
+        right.button(
+            "That is my guess",
+            key=f"predict:{key}:commit",
+            on_click=_keep,
+            args=(slot, held),
+            disabled=guess is not None or not held,
+            type="primary",
+        )
         if guess is not None:
-            _verdict(key, guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+            _verdict(
+                key,
+                guess == answer,
+                "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.",
+                why,
+            )
     return guess is not None
 
 
@@ -138,7 +197,9 @@ def _plain(key: str) -> str:
 def _verdict(key: str, right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     st.markdown(f":{colour}[{icon}] **{literal(told)}**")
-    with st.container(key=f"verdict-{_plain(key)}"):  # before a room an answered question hides its options (present.css)
+    with st.container(
+        key=f"verdict-{_plain(key)}"
+    ):  # before a room an answered question hides its options (present.css)
         parts.numbers(why() if callable(why) else why)
 
 

@@ -53,7 +53,9 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
 
         def ask(key: Hashable, fn: Callable[[], T], cost: float) -> T:
             if session():
-                st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
+                st.session_state.get(
+                    _NOTHING
+                )  # Streamlit ends a script where it touches the page or the session
             return core.serving.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
 
         yield ask
@@ -75,7 +77,9 @@ def _queue() -> Iterator[Callable[[int], None]]:
     def tell(place: int) -> None:
         nonlocal told
         told = True
-        spot.caption("Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept.")
+        spot.caption(
+            "Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept."
+        )
 
     try:
         yield tell

@@ -22,48 +22,111 @@ AWAY = "none"
 SAME = "The seed of what is drawn at random: the same number draws the same again."
 
 
-def pills(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
-          quiet: bool = False) -> T:
+def pills(
+    label: str,
+    options: Iterable[T],
+    name: str,
+    default: T,
+    format: Callable[[T], str] = str,
+    *,
+    quiet: bool = False,
+) -> T:
     """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
     options = list(options)
     key, now = _bind("pills", name, default, state.one_of(options, default))
-    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key, default=_lit(now, options),
-             on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=True)
+    st.pills(
+        label,
+        options,
+        required=True,
+        format_func=lambda option: literal(format(option)),
+        key=key,
+        default=_lit(now, options),
+        on_change=_store,
+        args=(key, name),
+        label_visibility="collapsed" if quiet else "visible",
+        wrap=True,
+    )
     return now
 
 
-def segmented(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
-              quiet: bool = False, wrap: bool = True) -> T:
+def segmented(
+    label: str,
+    options: Iterable[T],
+    name: str,
+    default: T,
+    format: Callable[[T], str] = str,
+    *,
+    quiet: bool = False,
+    wrap: bool = True,
+) -> T:
     """Choose one of two to five that belong together, as one bar, in several rows where it is too long; without `wrap` one row, which scrolls."""
     options = list(options)
     key, now = _bind("segmented", name, default, state.one_of(options, default))
-    st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
-                         default=_lit(now, options), on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
+    st.segmented_control(
+        label,
+        options,
+        required=True,
+        format_func=lambda option: literal(format(option)),
+        key=key,
+        default=_lit(now, options),
+        on_change=_store,
+        args=(key, name),
+        label_visibility="collapsed" if quiet else "visible",
+        wrap=wrap,
+    )
     return now
 
 
 def offered(label: str, options: Sequence[str], name: str, default: str, format: Callable[[str], str]) -> str:
     """Pictures that stand ready, of which one at a time is drawn; the lit one touched again is put away (`AWAY`)."""
     key, now = _bind("offered", name, default, state.one_of((AWAY, *options), default))
-    st.pills(label, options, format_func=lambda option: literal(format(option)), key=key, default=_lit(now, options), on_change=_take, args=(key, name), wrap=True)
+    st.pills(
+        label,
+        options,
+        format_func=lambda option: literal(format(option)),
+        key=key,
+        default=_lit(now, options),
+        on_change=_take,
+        args=(key, name),
+        wrap=True,
+    )
     return now
 
 
-def select(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
-           quiet: bool = False) -> T:
+def select(
+    label: str,
+    options: Iterable[T],
+    name: str,
+    default: T,
+    format: Callable[[T], str] = str,
+    *,
+    quiet: bool = False,
+) -> T:
     """Choose one of many, from a list."""
     options = list(options)
     key, now = _bind("select", name, default, state.one_of(options, default))
-    st.selectbox(label, options, options.index(now), format_func=format, key=key, on_change=_store, args=(key, name),
-                 label_visibility="collapsed" if quiet else "visible")
+    st.selectbox(
+        label,
+        options,
+        options.index(now),
+        format_func=format,
+        key=key,
+        on_change=_store,
+        args=(key, name),
+        label_visibility="collapsed" if quiet else "visible",
+    )
     return now
 
 
-def slider(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
+def slider(
+    label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
+):
     """A quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("slider", name, kind(default), parse)
-    st.slider(label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    st.slider(
+        label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help
+    )
     return now
 
 
@@ -75,16 +138,29 @@ def stops(label: str, options: Sequence[T], name: str, default: T, format: Calla
     return now
 
 
-def number(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
+def number(
+    label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
+):
     """A quantity that one types."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("number", name, kind(default), parse)
-    st.number_input(label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    st.number_input(
+        label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help
+    )
     return now
 
 
-def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label: str = "Draw", again: str = "Draw again",
-         strong: bool = False, drops: Sequence[str] = ()) -> int:
+def draw(
+    name: str,
+    default: int = 0,
+    most: int = 9999,
+    *,
+    first: int = 0,
+    label: str = "Draw",
+    again: str = "Draw again",
+    strong: bool = False,
+    drops: Sequence[str] = (),
+) -> int:
     """The number of a draw, the seed of everything that the page draws at random, and a button that takes the next one.
 
     Every exhibit that draws shows this one control, as "SLUG.draw": the same number draws the same again, here and for
@@ -92,10 +168,20 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
     """
     key, now = _bind("draw", name, default, state.whole(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
-        with st.container(width=(270 if len(label) < 9 else 350) if state.presenting() else 130):  # before a room the name stands beside the box
-            st.number_input(label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME)
-        st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
-                  type="primary" if strong else "secondary", icon=":material/casino:")
+        with st.container(
+            width=(270 if len(label) < 9 else 350) if state.presenting() else 130
+        ):  # before a room the name stands beside the box
+            st.number_input(
+                label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME
+            )
+        st.button(
+            again,
+            key=f"{name}.again",
+            on_click=_next,
+            args=(key, name, first, most, drops),
+            type="primary" if strong else "secondary",
+            icon=":material/casino:",
+        )
     return now
 
 
@@ -106,8 +192,17 @@ def toggle(label: str, name: str, default: bool, help: str | None = None) -> boo
     return now
 
 
-def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
-         drops: Sequence[str] = (), of: str = "", most: str = "") -> str:
+def text(
+    label: str,
+    name: str,
+    default: str,
+    *,
+    quiet: bool = False,
+    placeholder: str | None = None,
+    drops: Sequence[str] = (),
+    of: str = "",
+    most: str = "",
+) -> str:
     """The sentence box. Of a text over 20,000 letters the first are read; over 2,000 it is not put in the link: a line below says so.
 
     Another text takes back the choices named in `drops`: a translation belongs to its sentence. `of`: the model that reads it,
@@ -115,18 +210,32 @@ def text(label: str, name: str, default: str, *, quiet: bool = False, placeholde
     """
     key, given = _bind("text", name, default, str)
     now = typed(given)
-    st.text_input(label, given, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
-                  label_visibility="collapsed" if quiet else "visible")
+    st.text_input(
+        label,
+        given,
+        key=key,
+        on_change=_store,
+        args=(key, name, drops),
+        placeholder=placeholder,
+        label_visibility="collapsed" if quiet else "visible",
+    )
     if len(given) > LONGEST:
         st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
     if not state.fits(now):
-        st.caption(f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
-                   "whoever opens the link sees the opening text instead.")
+        st.caption(
+            f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
+            "whoever opens the link sees the opening text instead."
+        )
     if of and not state.presenting():
         reads.show(reads.line(of, most))
     if of and now not in ("", default):
         with notices.place():
-            reads.told(of, now, lambda small: state.write(**{name: small}, **dict.fromkeys(drops)), key=f"reads.{name}")
+            reads.told(
+                of,
+                now,
+                lambda small: state.write(**{name: small}, **dict.fromkeys(drops)),
+                key=f"reads.{name}",
+            )
     return now
 
 
@@ -135,14 +244,34 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
     lit = state.held(key, now if now in sentences else None)
-    st.pills(label, sentences, format_func=literal, key=key, default=lit, on_change=_store, args=(key, name),
-             label_visibility="collapsed", wrap=True)
+    st.pills(
+        label,
+        sentences,
+        format_func=literal,
+        key=key,
+        default=lit,
+        on_change=_store,
+        args=(key, name),
+        label_visibility="collapsed",
+        wrap=True,
+    )
 
 
 def ready(examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any]) -> None:
     """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
-    lit = state.held(key, next((name for name, values in examples.items() if now.items() <= values.items()), None))
-    st.pills("Examples", list(examples), format_func=literal, key=key, default=lit, on_change=_make_ready, args=(key, examples), label_visibility="collapsed")
+    lit = state.held(
+        key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
+    )
+    st.pills(
+        "Examples",
+        list(examples),
+        format_func=literal,
+        key=key,
+        default=lit,
+        on_change=_make_ready,
+        args=(key, examples),
+        label_visibility="collapsed",
+    )
 
 
 def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:

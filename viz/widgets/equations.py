@@ -36,7 +36,9 @@ def convention() -> str:
     return state.read("convention", COLUMNS, state.one_of((COLUMNS, ROWS)))
 
 
-def show(key: str, slug: str, values: Mapping[str, Value] | None = None, marks: Mapping[str, str] | None = None) -> None:
+def show(
+    key: str, slug: str, values: Mapping[str, Value] | None = None, marks: Mapping[str, str] | None = None
+) -> None:
     """Draw the equation `key` on the page `slug`.
 
     `values`: this run's numbers by symbol, written in a second line of the same form; a sequence is a vector.
@@ -61,15 +63,32 @@ def told(equation: Equation, values: Mapping[str, Value], marks: Mapping[str, st
     """What the browser gets: both trees, the symbols, the numbers."""
     unknown = [name for name in (*values, *marks) if name not in equation.signs]
     if unknown:
-        raise KeyError(f"{equation.key} has no symbol {', '.join(unknown)}; it has {', '.join(equation.signs)}")
+        raise KeyError(
+            f"{equation.key} has no symbol {', '.join(unknown)}; it has {', '.join(equation.signs)}"
+        )
     signs = {
-        name: {"glyph": glyph(name), "word": sign.word, "columns": sign.columns, "rows": sign.rows, "origin": sign.origin,
-               "sentence": sign.sentence, "leaf": sign.leaf, "mark": marks.get(name, ""),
-               "value": [value] if isinstance(value := values.get(name, []), str) else list(value)}
+        name: {
+            "glyph": glyph(name),
+            "word": sign.word,
+            "columns": sign.columns,
+            "rows": sign.rows,
+            "origin": sign.origin,
+            "sentence": sign.sentence,
+            "leaf": sign.leaf,
+            "mark": marks.get(name, ""),
+            "value": [value] if isinstance(value := values.get(name, []), str) else list(value),
+        }
         for name, sign in equation.signs.items()
-    }  # fmt: skip
-    return {"title": equation.title, "where": place(equation), "note": equation.note, "signs": signs,
-            "columns": _tree(equation.columns), "rows": _tree(equation.rows), "numbers": bool(values)}  # fmt: skip
+    }
+    return {
+        "title": equation.title,
+        "where": place(equation),
+        "note": equation.note,
+        "signs": signs,
+        "columns": _tree(equation.columns),
+        "rows": _tree(equation.rows),
+        "numbers": bool(values),
+    }
 
 
 def place(equation: Equation) -> str:

@@ -48,7 +48,9 @@ def places(found: Erratum) -> tuple[str, ...]:
 def _pictures(id: str, evidence: Evidence) -> None:
     for start in range(0, len(evidence.panels), 2):
         pair = evidence.panels[start : start + 2]
-        for place, (column, panel) in enumerate(zip(st.columns(2, gap="medium"), pair, strict=False), start=start):
+        for place, (column, panel) in enumerate(
+            zip(st.columns(2, gap="medium"), pair, strict=False), start=start
+        ):
             with column:
                 _panel(f"erratum.{id}.{place}", panel)
 
@@ -56,11 +58,19 @@ def _pictures(id: str, evidence: Evidence) -> None:
 def _panel(key: str, panel: Panel) -> None:
     if panel.form == "table":
         st.markdown(f"**{formulas(panel.title)}**")
-        cells = [["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values]
-        st.table(pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal")
+        cells = [
+            ["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values
+        ]
+        st.table(
+            pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal"
+        )
         return
     draw = pictures.weights if panel.form == "weights" else pictures.bars
     places = min(panel.places, 2) if panel.form == "weights" else panel.places
-    told = "; ".join(f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
-                     for name, row in zip(panel.rows, panel.values, strict=True))  # fmt: skip
-    parts.show(draw(panel.values, panel.rows, panel.columns, panel.title, places), key, f"{panel.title}. {told}")
+    told = "; ".join(
+        f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
+        for name, row in zip(panel.rows, panel.values, strict=True)
+    )
+    parts.show(
+        draw(panel.values, panel.rows, panel.columns, panel.title, places), key, f"{panel.title}. {told}"
+    )

@@ -47,7 +47,9 @@ def csv(arrays: Mapping[str, np.ndarray]) -> str:
     >>> csv({"w": np.array([[0.25, 0.75]], dtype=np.float32), "keys": np.array(["a", "b"])})
     'array,i0,i1,value\r\nw,0,0,0.25\r\nw,0,1,0.75\r\n'
     """
-    numbers = {name: np.asarray(value) for name, value in arrays.items() if np.asarray(value).dtype.kind in "biuf"}
+    numbers = {
+        name: np.asarray(value) for name, value in arrays.items() if np.asarray(value).dtype.kind in "biuf"
+    }
     ready = {name: value.astype(int) if value.dtype == bool else value for name, value in numbers.items()}
     depth = max((value.ndim for value in ready.values()), default=0)
     rows = [",".join(["array", *(f"i{axis}" for axis in range(depth)), "value"])]

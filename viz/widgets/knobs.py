@@ -58,9 +58,14 @@ class Knobs:
     @classmethod
     def read(cls, slug: str) -> Self:
         """What is chosen. Nonsense in the link is told, and the nearest value stands in."""
-        return cls(**{
-            name: state.read(cls.link(slug, name), field.default, field.metadata["control"].rule(field.default)) for name, field in cls._fields().items()
-        })  # fmt: skip
+        return cls(
+            **{
+                name: state.read(
+                    cls.link(slug, name), field.default, field.metadata["control"].rule(field.default)
+                )
+                for name, field in cls._fields().items()
+            }
+        )
 
     def show(self, slug: str, *names: str) -> None:
         """The controls of these fields: narrow ones side by side, the others below each other."""
@@ -85,7 +90,12 @@ class Knobs:
 
     def _draw(self, slug: str, name: str) -> None:
         field = self._fields()[name]
-        field.metadata["control"].draw(self.link(slug, name), field.default, self, lambda other: self.link(slug, other) if other in self._fields() else f"{slug}.{other}")
+        field.metadata["control"].draw(
+            self.link(slug, name),
+            field.default,
+            self,
+            lambda other: self.link(slug, other) if other in self._fields() else f"{slug}.{other}",
+        )
 
     @classmethod
     def _fields(cls) -> dict[str, dataclasses.Field[Any]]:
@@ -105,51 +115,128 @@ def _among(options: Of) -> Callable[[Any], Callable[[str], Any]]:
     return (lambda opening: type(opening)) if callable(options) else _one_of(options)
 
 
-def pills(label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, width: Width = 0) -> Control:
+def pills(
+    label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, width: Width = 0
+) -> Control:
     """One of a few, as pills."""
-    return Control(lambda name, opening, p, _: controls.pills(_of(label, p), _of(options, p), name, opening, format, quiet=quiet), _among(options), width)
+    return Control(
+        lambda name, opening, p, _: controls.pills(
+            _of(label, p), _of(options, p), name, opening, format, quiet=quiet
+        ),
+        _among(options),
+        width,
+    )
 
 
-def segmented(label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, wrap: bool = True, width: Width = 0) -> Control:
+def segmented(
+    label: Of,
+    options: Of,
+    format: Callable[[Any], str] = str,
+    *,
+    quiet: bool = False,
+    wrap: bool = True,
+    width: Width = 0,
+) -> Control:
     """One of two to five that belong together, as one bar."""
-    return Control(lambda name, opening, p, _: controls.segmented(_of(label, p), _of(options, p), name, opening, format, quiet=quiet, wrap=wrap), _among(options), width)
+    return Control(
+        lambda name, opening, p, _: controls.segmented(
+            _of(label, p), _of(options, p), name, opening, format, quiet=quiet, wrap=wrap
+        ),
+        _among(options),
+        width,
+    )
 
 
-def select(label: Of, options: Of, format: Callable[[Any], str] = str, *, width: Width = 0, **more: Any) -> Control:
+def select(
+    label: Of, options: Of, format: Callable[[Any], str] = str, *, width: Width = 0, **more: Any
+) -> Control:
     """One of many, from a list."""
-    return Control(lambda name, opening, p, _: controls.select(_of(label, p), _of(options, p), name, opening, format, **more), _among(options), width)
+    return Control(
+        lambda name, opening, p, _: controls.select(
+            _of(label, p), _of(options, p), name, opening, format, **more
+        ),
+        _among(options),
+        width,
+    )
 
 
-def stops(label: Of, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560) -> Control:
+def stops(
+    label: Of, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560
+) -> Control:
     """A quantity that grows by factors: a slider with named stops."""
-    return Control(lambda name, opening, p, _: controls.stops(_of(label, p), options, name, opening, format), _one_of(options), width)
+    return Control(
+        lambda name, opening, p, _: controls.stops(_of(label, p), options, name, opening, format),
+        _one_of(options),
+        width,
+    )
 
 
-def slider(label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0) -> Control:
+def slider(
+    label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0
+) -> Control:
     """A quantity."""
-    return Control(lambda name, opening, p, _: controls.slider(_of(label, p), lo, hi, name, opening, step, help), lambda opening: controls.between(lo, hi, opening, step), width)
+    return Control(
+        lambda name, opening, p, _: controls.slider(_of(label, p), lo, hi, name, opening, step, help),
+        lambda opening: controls.between(lo, hi, opening, step),
+        width,
+    )
 
 
-def number(label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160) -> Control:
+def number(
+    label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160
+) -> Control:
     """A quantity that one types."""
-    return Control(lambda name, opening, p, _: controls.number(_of(label, p), lo, hi, name, opening, step, help), lambda opening: controls.between(lo, hi, opening, step), width)
+    return Control(
+        lambda name, opening, p, _: controls.number(_of(label, p), lo, hi, name, opening, step, help),
+        lambda opening: controls.between(lo, hi, opening, step),
+        width,
+    )
 
 
 def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more: Any) -> Control:
     """The number of a draw, and the button that takes the next; another draw takes back the fields named in `drops`."""
-    return Control(lambda name, opening, _, names: controls.draw(name, opening, most, first=first, drops=tuple(map(names, drops)), **more), lambda opening: state.whole(first, most), 1)
+    return Control(
+        lambda name, opening, _, names: controls.draw(
+            name, opening, most, first=first, drops=tuple(map(names, drops)), **more
+        ),
+        lambda opening: state.whole(first, most),
+        1,
+    )
 
 
 def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
     """Yes or no."""
-    return Control(lambda name, opening, p, _: controls.toggle(_of(label, p), name, opening, help), lambda opening: state.flag, width)
+    return Control(
+        lambda name, opening, p, _: controls.toggle(_of(label, p), name, opening, help),
+        lambda opening: state.flag,
+        width,
+    )
 
 
-def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops: Sequence[str] = (), placeholder: Of = "Type a sentence", quiet: Of = False, width: Width = 0) -> Control:
+def sentence(
+    label: Of,
+    examples: Of = (),
+    *,
+    of: Of = "",
+    most: str = "",
+    drops: Sequence[str] = (),
+    placeholder: Of = "Type a sentence",
+    quiet: Of = False,
+    width: Width = 0,
+) -> Control:
     """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
 
     def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
-        controls.text(_of(label, params), name, opening, quiet=_of(quiet, params), placeholder=_of(placeholder, params), drops=tuple(map(names, drops)), of=_of(of, params), most=most)
+        controls.text(
+            _of(label, params),
+            name,
+            opening,
+            quiet=_of(quiet, params),
+            placeholder=_of(placeholder, params),
+            drops=tuple(map(names, drops)),
+            of=_of(of, params),
+            most=most,
+        )
         if offered := _of(examples, params):
             controls.preset_row(offered, name, opening)
 
@@ -165,7 +252,9 @@ def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
     """One of these trained models, as one bar; one that is not here is not offered."""
 
     def here() -> tuple[str, ...]:
-        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(names[:1])
+        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(
+            names[:1]
+        )
 
     return ruled(segmented(label, lambda params: here(), width=width), lambda raw: state.one_of(here())(raw))
 

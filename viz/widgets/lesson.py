@@ -22,7 +22,16 @@ from viz.shell.state import presenting
 from viz.widgets import controls
 from viz.widgets.asking import predict, predict_number, predict_touched
 
-__all__ = ["Step", "equation", "errata", "predict", "predict_number", "predict_touched", "presenting", "steps"]
+__all__ = [
+    "Step",
+    "equation",
+    "errata",
+    "predict",
+    "predict_number",
+    "predict_touched",
+    "presenting",
+    "steps",
+]
 
 
 @dataclass(frozen=True)
@@ -40,13 +49,22 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     """
     with room.head(), st.container(key="lesson-steps"):
         numbers = range(1, len(STEPS) + 1)
-        at = controls.pills("Step", numbers, f"{slug}step", 1, lambda number: f"{number}  {STEPS[number - 1].name}", quiet=True)
+        at = controls.pills(
+            "Step",
+            numbers,
+            f"{slug}step",
+            1,
+            lambda number: f"{number}  {STEPS[number - 1].name}",
+            quiet=True,
+        )
     with room.head(), st.container(key="lesson-says"):
         st.markdown(formulas(STEPS[at - 1].says))
     return at - 1
 
 
-def equation(key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None) -> None:
+def equation(
+    key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None
+) -> None:
     """An equation of `viz.course.equations.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
     from viz.widgets import equations
 

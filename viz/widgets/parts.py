@@ -32,20 +32,43 @@ from viz.shell.restoring import restore
 from viz.widgets import export, told
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
-    "The equation with these numbers", "What am I looking at", "Sources", "As a table", "Export")
+    "The equation with these numbers",
+    "What am I looking at",
+    "Sources",
+    "As a table",
+    "Export",
+)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
 _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
-__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "show_large", "take_away", "title"]
+__all__ = [
+    "Fold",
+    "as_table",
+    "card",
+    "dataframe",
+    "documents",
+    "equation",
+    "fold",
+    "line",
+    "numbers",
+    "picked",
+    "restore",
+    "show",
+    "show_large",
+    "take_away",
+    "title",
+]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
     origin.begin(info.title)
     with room.head():
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
+        ):
             st.title(info.title, width="content", anchor=False)
             if not still:
                 restore()
@@ -54,27 +77,53 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
     notices.make_place()
 
 
-def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None) -> None:
+def show(
+    figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None
+) -> None:
     """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
-    alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))  # the lines go above a saved picture, see pictures.js
+    alt = "\n".join(
+        (" ".join(alt.split()), *origin.now().heading())
+    )  # the lines go above a saved picture, see pictures.js
     looks = (_dark(), state.presenting())
-    shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
+    shown = _shown(
+        figure,
+        looks,
+        lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
+    )
     if isinstance(shown, _Read):
         serving.drawn_by_plotly()
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
-        st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
+        st.plotly_chart(
+            shown,
+            key=key,
+            theme=None,
+            config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}},
+            alt=alt,
+            **chosen,
+        )
     else:
-        st.vega_lite_chart(shown | {"usermeta": origin.now().known()}, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+        st.vega_lite_chart(
+            shown | {"usermeta": origin.now().known()},
+            key=key,
+            theme=None,
+            width="stretch",
+            alt=alt,
+            on_select=on_pick or "ignore",
+        )
 
 
 def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: int) -> None:
     """The same; before a room the figure is `room` pixels high, so that question, picture and sentence stand on one screen."""
     if state.presenting():
-        figure = go.Figure(figure).update_layout(height=room) if isinstance(figure, go.Figure) else figure.properties(height=room)
+        figure = (
+            go.Figure(figure).update_layout(height=room)
+            if isinstance(figure, go.Figure)
+            else figure.properties(height=room)
+        )
     show(figure, key, alt)
 
 
@@ -156,7 +205,15 @@ def fold(name: str, key: str) -> Iterator[Fold]:
     line, named = _line(key), f"fold:{key}"
     line.names.append(named)
     opened = bool(st.session_state.get(named))
-    line.words.button(name, key=f"word:{named}", type="tertiary", icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:", icon_position="right", on_click=_turn, args=(named, line.names))
+    line.words.button(
+        name,
+        key=f"word:{named}",
+        type="tertiary",
+        icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:",
+        icon_position="right",
+        on_click=_turn,
+        args=(named, line.names),
+    )
     with line.below.container(border=True) if opened else line.below:
         yield Fold(opened)
 
@@ -188,7 +245,9 @@ def numbers(text: str, *terms: str) -> None:
     What it speaks of, and `terms` by their names in the glossary, is told there behind a question mark.
     """
     help = meanings(text, *terms)
-    st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if indexed(text) else st.text(text, help=help)
+    st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if indexed(text) else st.text(
+        text, help=help
+    )
 
 
 def meanings(text: str, *terms: str) -> str | None:
@@ -218,7 +277,11 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
 
 def dataframe(frame: pd.DataFrame, **more: Any) -> None:
     """A table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
-    digits = {str(name): st.column_config.NumberColumn(format=_digits(column)) for name, column in frame.items() if column.dtype.kind == "f"}
+    digits = {
+        str(name): st.column_config.NumberColumn(format=_digits(column))
+        for name, column in frame.items()
+        if column.dtype.kind == "f"
+    }
     st.dataframe(frame, column_config=digits | more.pop("column_config", {}), **more)
 
 
@@ -241,8 +304,9 @@ def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
             dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
 
 
-def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
-              key: str = "take") -> None:
+def take_away(
+    data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None, key: str = "take"
+) -> None:
     """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
@@ -259,13 +323,31 @@ def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Ma
             if state.unlinked():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
-                st.download_button("Data, NPZ", export.npz({**origin.now().named(), **arrays}), f"{key}.npz", "application/octet-stream",
-                                   on_click="ignore", key=f"{key}.npz")
-                st.download_button("Data, CSV", export.csv(arrays), f"{key}.csv", "text/csv", on_click="ignore",
-                                   key=f"{key}.csv")
+                st.download_button(
+                    "Data, NPZ",
+                    export.npz({**origin.now().named(), **arrays}),
+                    f"{key}.npz",
+                    "application/octet-stream",
+                    on_click="ignore",
+                    key=f"{key}.npz",
+                )
+                st.download_button(
+                    "Data, CSV",
+                    export.csv(arrays),
+                    f"{key}.csv",
+                    "text/csv",
+                    on_click="ignore",
+                    key=f"{key}.csv",
+                )
                 if png is not None:
-                    st.download_button("Picture, PNG", png() if callable(png) else png, f"{key}.png", "image/png",
-                                       on_click="ignore", key=f"{key}.png")
+                    st.download_button(
+                        "Picture, PNG",
+                        png() if callable(png) else png,
+                        f"{key}.png",
+                        "image/png",
+                        on_click="ignore",
+                        key=f"{key}.png",
+                    )
         st.code(code, language="python")
 
 
@@ -284,7 +366,12 @@ def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
     """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(entry.slug, f"**{entry.info.title}**" + (f", step {step}" if step else ""), icon=":material/arrow_forward:", **step_of(entry.slug, step))
+            links.to(
+                entry.slug,
+                f"**{entry.info.title}**" + (f", step {step}" if step else ""),
+                icon=":material/arrow_forward:",
+                **step_of(entry.slug, step),
+            )
             if aside:
                 st.markdown(f":gray[:small[{aside}]]", width="content")
         with st.container(horizontal=True, gap=None, wrap=False):

@@ -57,7 +57,16 @@ class View:
 
     def to_text(self) -> str:
         """Compact and fit for a link; `from_text` is the way back."""
-        parts = [self.model, self.kind, f"{self.layer}.{self.head}", self.text, self.target, self.pair, self.edits, self.strategy]
+        parts = [
+            self.model,
+            self.kind,
+            f"{self.layer}.{self.head}",
+            self.text,
+            self.target,
+            self.pair,
+            self.edits,
+            self.strategy,
+        ]
         while not parts[-1] and len(parts) > 3:
             parts.pop()
         return "~".join(re.sub(r"([\\~|])", r"\\\1", part) for part in parts)
@@ -67,7 +76,12 @@ class View:
         """Raises InputError for anything that `to_text` does not write."""
         parts = [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in _split(raw, "~")]
         place = _PLACE.fullmatch(parts[2]) if len(parts) > 2 else None
-        if place is None or not parts[0] or not _NAME.fullmatch(parts[1]) or len(parts) > len(fields(cls)) - 1:
+        if (
+            place is None
+            or not parts[0]
+            or not _NAME.fullmatch(parts[1])
+            or len(parts) > len(fields(cls)) - 1
+        ):
             raise InputError("A pinned view cannot be read.", _FORM, _AGAIN)
         head = int(place[2]) if place[2].isdecimal() else place[2]
         return cls(parts[0], parts[3] if len(parts) > 3 else "", parts[1], int(place[1]), head, *parts[4:])
@@ -106,10 +120,16 @@ def pin_button(view: View, key: str = "pin") -> None:
     here = view in now
     left = tuple(other for other in now if other != view)
     st.button(
-        "Pinned" if here else "Pin", key=key, icon=":material/keep_off:" if here else ":material/keep:", type="tertiary",
-        help="Take it out again" if here else "Keep this view to put it beside another one, on this page or any other",
-        on_click=_keep, args=(left if here else (*now, view)[-MOST:],),
-    )  # fmt: skip
+        "Pinned" if here else "Pin",
+        key=key,
+        icon=":material/keep_off:" if here else ":material/keep:",
+        type="tertiary",
+        help="Take it out again"
+        if here
+        else "Keep this view to put it beside another one, on this page or any other",
+        on_click=_keep,
+        args=(left if here else (*now, view)[-MOST:],),
+    )
     if now:
         to_compare(f"Pinned: {len(now)}, compare {'them' if len(now) > 1 else 'it'}", now)
 
@@ -124,7 +144,9 @@ def panes(views: tuple[View, ...]) -> dict[str, str]:
     first = views[0]
     if not state.fits(first.text):
         return {PANES: written(views), "model": first.model}
-    follow = [replace(view, text="") if view.text == first.text and not view.target else view for view in views]
+    follow = [
+        replace(view, text="") if view.text == first.text and not view.target else view for view in views
+    ]
     return {PANES: written(follow), "model": first.model, "text": first.text}
 
 

@@ -39,7 +39,9 @@ def line(model: str, most: str = "") -> str:
     found, most = learnt(model), most or f"up to {bounds.most(default().open(model)):,} tokens"
     if found is None:
         return f"Reads {most}."
-    return f"Reads {found.language}: {found.kind}, {most}." + (f" Writes {found.writes}." if found.writes else "")
+    return f"Reads {found.language}: {found.kind}, {most}." + (
+        f" Writes {found.writes}." if found.writes else ""
+    )
 
 
 def show(said: str) -> None:
@@ -55,7 +57,13 @@ class Note:
     capitals: bool = False
 
 
-def told(model: str, text: str, small: Callable[[str], object], others: Callable[[], object] = lambda: None, key: str = "reads.told") -> None:
+def told(
+    model: str,
+    text: str,
+    small: Callable[[str], object],
+    others: Callable[[], object] = lambda: None,
+    key: str = "reads.told",
+) -> None:
     """A calm note where the text is in another language, in capitals, or has characters without a token.
 
     Its button hands the text in small letters to `small`; `others` draws what else one may do.
@@ -67,7 +75,14 @@ def told(model: str, text: str, small: Callable[[str], object], others: Callable
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small", key=key):
         st.text(note.says, width="stretch")
         if note.capitals:
-            st.button("Write it in small letters", key=f"{key}.small", type="tertiary", icon=":material/text_fields:", on_click=small, args=(in_small_letters(text),))
+            st.button(
+                "Write it in small letters",
+                key=f"{key}.small",
+                type="tertiary",
+                icon=":material/text_fields:",
+                on_click=small,
+                args=(in_small_letters(text),),
+            )
         else:
             others()
 
@@ -77,9 +92,16 @@ def judge(model: str, text: str) -> Note | None:
     reads, of = default().open(model).tokenizer, learnt(model)
     if of and (counted := shouted(text, reads)):
         loud, few = counted
-        return Note(f"{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.", capitals=True)
+        return Note(
+            f"{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.",
+            capitals=True,
+        )
     if missing := unknown(text, reads):
-        return Note(f"{model} has no token for “{visible(shorten(missing, 20))}”. What follows is the same unknown sign wherever such a character stands.")
+        return Note(
+            f"{model} has no token for “{visible(shorten(missing, 20))}”. What follows is the same unknown sign wherever such a character stands."
+        )
     if of and of.language == "English" and not is_english(text):
-        return Note(f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens.")
+        return Note(
+            f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens."
+        )
     return None

@@ -22,12 +22,19 @@ Row = dict[str, Any]
 
 def with_table(tree: dict[str, Any]) -> dict[str, Any]:
     """The same chart with its table as the first of its named data; a layer that draws nothing asks for it, or Vega would drop it."""
-    silent = {"data": {"name": TABLE}, "transform": [{"filter": "false"}], "mark": {"type": "line"}, "encoding": {}}
+    silent = {
+        "data": {"name": TABLE},
+        "transform": [{"filter": "false"}],
+        "mark": {"type": "line"},
+        "encoding": {},
+    }
     named = {TABLE: table(tree)} | tree.get("datasets", {})
     shared = tree.get("data", {})
     if "values" in shared:
         named[ROWS], shared = pd.DataFrame(shared["values"]), {"name": ROWS}
-    return tree | {"layer": [*tree["layer"], silent], "datasets": named} | ({"data": shared} if shared else {})
+    return (
+        tree | {"layer": [*tree["layer"], silent], "datasets": named} | ({"data": shared} if shared else {})
+    )
 
 
 def table(tree: dict[str, Any]) -> pd.DataFrame:
@@ -41,8 +48,14 @@ def table(tree: dict[str, Any]) -> pd.DataFrame:
     for tell in (_pointed, _along, _written):
         found, seen = [], set[str]()
         for layer, rows in layers:
-            mine = [row for row in tell(layer, rows) if any(value not in ("", " ", None) for value in row.values())]
-            found += [row for row in mine if repr(row) not in seen]  # a second layer of the same rows says them once
+            mine = [
+                row
+                for row in tell(layer, rows)
+                if any(value not in ("", " ", None) for value in row.values())
+            ]
+            found += [
+                row for row in mine if repr(row) not in seen
+            ]  # a second layer of the same rows says them once
             seen |= {repr(row) for row in mine}
         if found:
             return pd.DataFrame(found)
@@ -61,14 +74,25 @@ def _rows(layer: dict[str, Any], tree: dict[str, Any]) -> list[Row]:
 
 def _pointed(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     told = layer.get("encoding", {}).get("tooltip") or []
-    fields = {each["field"]: (each.get("title") or "").strip() or each["field"] for each in (told if isinstance(told, list) else [told]) if "field" in each}
+    fields = {
+        each["field"]: (each.get("title") or "").strip() or each["field"]
+        for each in (told if isinstance(told, list) else [told])
+        if "field" in each
+    }
     for row in rows:
         yield {title: row[field] for field, title in fields.items() if field in row}
 
 
 def _along(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     """Places on two axes with a title and the marks of plain numbers."""
-    axes = [channel for name, channel in layer.get("encoding", {}).items() if name in ("x", "y") and "field" in channel and channel.get("title") and "labelExpr" not in (channel.get("axis") or {})]
+    axes = [
+        channel
+        for name, channel in layer.get("encoding", {}).items()
+        if name in ("x", "y")
+        and "field" in channel
+        and channel.get("title")
+        and "labelExpr" not in (channel.get("axis") or {})
+    ]
     for row in rows if len(axes) == 2 and _mark(layer)["type"] != "text" else []:
         yield {channel["title"]: row[channel["field"]] for channel in axes}
 
@@ -77,7 +101,9 @@ def _written(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     encoding, mark = layer.get("encoding", {}), _mark(layer)
     text = encoding.get("text", {"value": mark.get("text")})
     for row in rows if mark["type"] == "text" else []:
-        yield _names(encoding, row) | {"written": row.get(text["field"]) if "field" in text else text.get("value")}
+        yield _names(encoding, row) | {
+            "written": row.get(text["field"]) if "field" in text else text.get("value")
+        }
 
 
 def _mark(layer: dict[str, Any]) -> dict[str, Any]:

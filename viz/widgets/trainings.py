@@ -48,7 +48,11 @@ def standing(training: Training, steps: int, counted: str) -> str:
     'Waiting: 2 trainings before yours. One runs at a time, so that nobody is slowed down.'
     """
     if training.state == "waiting":
-        before = f"{training.place} training{'s' * (training.place > 1)} before yours" if training.place else "yours is next"
+        before = (
+            f"{training.place} training{'s' * (training.place > 1)} before yours"
+            if training.place
+            else "yours is next"
+        )
         return f"Waiting: {before}. One runs at a time, so that nobody is slowed down."
     if not training.reports:
         return training.said or "Yours: it begins."
@@ -56,4 +60,8 @@ def standing(training: Training, steps: int, counted: str) -> str:
     so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {percent(report.right)} of the {counted} right"
     if training.state == "running":
         return f"Yours is learning: {so_far}."
-    return f"Yours, done: {so_far}." if training.state == "done" else f"Yours ended early: {so_far}. {training.said}"
+    return (
+        f"Yours, done: {so_far}."
+        if training.state == "done"
+        else f"Yours ended early: {so_far}. {training.said}"
+    )

@@ -10,7 +10,15 @@ import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, Lines, adds, puts
-from core.analysis.arithmetic.scores import SCORED, SLIDES, SURVEY, Pair, gaussian_lines, scaled_lines, window_lines
+from core.analysis.arithmetic.scores import (
+    SCORED,
+    SLIDES,
+    SURVEY,
+    Pair,
+    gaussian_lines,
+    scaled_lines,
+    window_lines,
+)
 from core.analysis.arithmetic.weighted_sum import (
     CONTEXT,
     MIXED,
@@ -22,9 +30,20 @@ from core.analysis.arithmetic.weighted_sum import (
 from core.errors import InputError
 from core.run import Run, Side
 
-EQUATION_8: tuple[Citation, ...] = ((SURVEY, "2.4.2", "Eq. (8)"), (SLIDES, "query-retrieval modeling", "Eq. (8)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
-EQUATION_5: tuple[Citation, ...] = ((SURVEY, "2.3", "Eq. (5)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"), ("bahdanau2015", "3.1", "Eq. (6)"))
-MASK: tuple[Citation, ...] = ((SURVEY, "3.3.1", "Eqs. (28), (29)"), (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"))
+EQUATION_8: tuple[Citation, ...] = (
+    (SURVEY, "2.4.2", "Eq. (8)"),
+    (SLIDES, "query-retrieval modeling", "Eq. (8)"),
+    ("vaswani2017", "3.2.1", "Eq. (1)"),
+)
+EQUATION_5: tuple[Citation, ...] = (
+    (SURVEY, "2.3", "Eq. (5)"),
+    (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"),
+    ("bahdanau2015", "3.1", "Eq. (6)"),
+)
+MASK: tuple[Citation, ...] = (
+    (SURVEY, "3.3.1", "Eqs. (28), (29)"),
+    (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +99,20 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     gaussian = row["gaussian"][query].astype(np.float64) if "gaussian" in row else None
     weights = (exps / total if total else exps) * (1.0 if gaussian is None else gaussian)
     residue = float(max(np.abs(weights - row["pattern"][query]).max(), np.abs(own - recorded).max()))
-    return Row(queries.tokens[query], keys.tokens, run.model.config.d_head, dots, own, may, exps, total, gaussian, weights, residue)
+    return Row(
+        queries.tokens[query],
+        keys.tokens,
+        run.model.config.d_head,
+        dots,
+        own,
+        may,
+        exps,
+        total,
+        gaussian,
+        weights,
+        residue,
+    )
+
 
 def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     """The paths that `lines_of` reads, for `keep`."""
@@ -89,11 +121,15 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     if found.layered:
         return (*(found.path(layer, leaf) for leaf in (*leaves, "out")), *_stream_paths(run, kind, layer))
     local = config.attention.startswith("luong-local")
-    leaves += (["centre"] if local else []) + (["align", "gaussian"] if config.attention == "luong-local-p" else [])
+    leaves += (["centre"] if local else []) + (
+        ["align", "gaussian"] if config.attention == "luong-local-p" else []
+    )
     return (*(found.path(layer, leaf) for leaf in leaves), *_written_paths(run, kind).values())
 
 
-def lines_of(run: Run, kind: str, layer: int, head: int, query: int, key: int, *, element: int | None = None) -> Lines:
+def lines_of(
+    run: Run, kind: str, layer: int, head: int, query: int, key: int, *, element: int | None = None
+) -> Lines:
     """How the weight of one cell is computed and where it goes, line by line; needs the paths of `needed_lines`.
 
     `query` and `key` count tokens; `element` is the number of the head's output to follow, None for the largest.
@@ -104,7 +140,11 @@ def lines_of(run: Run, kind: str, layer: int, head: int, query: int, key: int, *
     pattern = run.trace[found.path(layer, "pattern")]
     for name, index, size in zip(("head", "query", "key"), (head, query, key), pattern.shape, strict=True):
         if not 0 <= index < size:
-            raise InputError(f"There is no {name} {index} in {kind}.", f"It has {size}, counted from 0.", f"Choose 0 to {size - 1}.")
+            raise InputError(
+                f"There is no {name} {index} in {kind}.",
+                f"It has {size}, counted from 0.",
+                f"Choose 0 to {size - 1}.",
+            )
 
     def paths(leaf: str) -> str:
         return found.path(layer, leaf)
@@ -112,19 +152,35 @@ def lines_of(run: Run, kind: str, layer: int, head: int, query: int, key: int, *
     def part(leaf: str) -> Array:
         return run.trace[paths(leaf)][head]
 
-    cell = _Cell(query, key, keys.tokens, part, paths, float(part("scores")[query, key]), part("allowed")[query])
+    cell = _Cell(
+        query, key, keys.tokens, part, paths, float(part("scores")[query, key]), part("allowed")[query]
+    )
     q_at, k = part("q")[query], part("k")[key]
     pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
     if found.layered:
         lines = [*scaled_lines(pair), _mask_line(cell), *_softmax_lines(cell, "pattern", EQUATION_8)]
         heads = run.trace[paths("heads")][:, query]
-        lines += mixing_lines(pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z"))
+        lines += mixing_lines(
+            pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
+        )
         before, after = _stream_paths(run, kind, layer)
         stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
-        lines += projection_lines(found.module(run.model.network, layer), head, heads, run.trace[paths("out")][query], stream, paths)
+        lines += projection_lines(
+            found.module(run.model.network, layer), head, heads, run.trace[paths("out")][query], stream, paths
+        )
     else:
         lines = _recurrent(run, cell, pair, element)
-    return Lines(kind, layer, head, query, key, queries.tokens[query], keys.tokens[key], float(pattern[head, query, key]), tuple(lines))
+    return Lines(
+        kind,
+        layer,
+        head,
+        query,
+        key,
+        queries.tokens[query],
+        keys.tokens[key],
+        float(pattern[head, query, key]),
+        tuple(lines),
+    )
 
 
 @dataclass(frozen=True)
@@ -143,36 +199,109 @@ class _Cell:
 def _mask_line(cell: _Cell) -> Line:
     may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
     open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
-    words = f"The mask lets {{query}} attend to {{key}}; {open_keys}." if may else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
-    return puts("mask", "the mask", words, "s_{ij} + M_{ij}", MASK, form="{} + 0" if may else "{} − ∞", formula=lambda s: s if may else -math.inf,
-                values=[cell.score], reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
+    words = (
+        f"The mask lets {{query}} attend to {{key}}; {open_keys}."
+        if may
+        else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
+    )
+    return puts(
+        "mask",
+        "the mask",
+        words,
+        "s_{ij} + M_{ij}",
+        MASK,
+        form="{} + 0" if may else "{} − ∞",
+        formula=lambda s: s if may else -math.inf,
+        values=[cell.score],
+        reads=[cell.paths("scores"), cell.paths("allowed")],
+    )
 
 
 def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
     """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
     open_keys = np.flatnonzero(cell.allowed)
     recorded = float(cell.part(leaf)[cell.query, cell.key])
-    equation, ends = "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}", {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]}
+    equation, ends = (
+        "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}",
+        {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]},
+    )
     if not len(open_keys):
         words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
-        return [puts("weight", "the weight", words, equation, cites, form="{}", formula=lambda x: x, values=[0.0], recorded=recorded, **ends)]
+        return [
+            puts(
+                "weight",
+                "the weight",
+                words,
+                equation,
+                cites,
+                form="{}",
+                formula=lambda x: x,
+                values=[0.0],
+                recorded=recorded,
+                **ends,
+            )
+        ]
     scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
     largest = int(np.argmax(scores))
     top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
     off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
     lines = []
     if len(place):
-        lines.append(puts("numerator", "e to the score", off, "e^{s_{ij} − max_{k} s_{ik}}", (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
-                          form="e^({} − {})", formula=lambda s, m: math.exp(s - m), values=[cell.score, float(top[0])], reads=[cell.paths("scores")]))  # fmt: skip
+        lines.append(
+            puts(
+                "numerator",
+                "e to the score",
+                off,
+                "e^{s_{ij} − max_{k} s_{ik}}",
+                (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
+                form="e^({} − {})",
+                formula=lambda s, m: math.exp(s - m),
+                values=[cell.score, float(top[0])],
+                reads=[cell.paths("scores")],
+            )
+        )
     shut = len(cell.allowed) - len(open_keys)
-    words = "The same for every unmasked key of the row, added" + (f"; the {shut} masked ones add exactly 0." if shut else ".")
+    words = "The same for every unmasked key of the row, added" + (
+        f"; the {shut} masked ones add exactly 0." if shut else "."
+    )
     chosen = int(place[0]) if len(place) else None
-    below = adds("denominator", "the sum over the row", words, "Σ_{k} e^{s_{ik} − max}", cites, columns={"s": scores, "max": top}, form="e^({} − {})", axis="key",
-                 labels=cell.keys, at=open_keys, chosen=chosen, shared=True, reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
-    share = "The share of {key} in the row: its weight." if len(place) else "Masked: its weight in the row is exactly 0."
+    below = adds(
+        "denominator",
+        "the sum over the row",
+        words,
+        "Σ_{k} e^{s_{ik} − max}",
+        cites,
+        columns={"s": scores, "max": top},
+        form="e^({} − {})",
+        axis="key",
+        labels=cell.keys,
+        at=open_keys,
+        chosen=chosen,
+        shared=True,
+        reads=[cell.paths("scores"), cell.paths("allowed")],
+    )
+    share = (
+        "The share of {key} in the row: its weight."
+        if len(place)
+        else "Masked: its weight in the row is exactly 0."
+    )
     over = lines[0].value if lines else 0.0
-    return [*lines, below, puts("weight", "the weight", share, equation, cites, form="{} / {}", formula=lambda a, b: a / b, values=[over, below.value],
-                                recorded=recorded, **ends)]  # fmt: skip
+    return [
+        *lines,
+        below,
+        puts(
+            "weight",
+            "the weight",
+            share,
+            equation,
+            cites,
+            form="{} / {}",
+            formula=lambda a, b: a / b,
+            values=[over, below.value],
+            recorded=recorded,
+            **ends,
+        ),
+    ]
 
 
 def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[Line]:
@@ -183,17 +312,25 @@ def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[L
     weights, paths = cell.part("pattern")[cell.query], cell.paths
     n_real = (run.source or run.side).n_real
     centre = float(cell.part("centre")[cell.query]) if local else 0.0
-    lines += window_lines(attend, pair.q, cell.query, cell.key, n_real, centre, paths) if local else [_mask_line(cell)]
+    lines += (
+        window_lines(attend, pair.q, cell.query, cell.key, n_real, centre, paths)
+        if local
+        else [_mask_line(cell)]
+    )
     predicted = local and attend.to_centre is not None
     lines += _softmax_lines(cell, "align" if predicted else "pattern", EQUATION_5)
     if predicted:
         align, factor = (float(cell.part(leaf)[cell.query, cell.key]) for leaf in ("align", "gaussian"))
         lines += gaussian_lines(attend, cell.key, centre, align, factor, float(weights[cell.key]), paths)
     context = cell.part("heads")[cell.query]
-    lines += mixing_lines(weights, cell.part("v"), context, cell.key, cell.keys, element, paths, CONTEXT, ("h", "c"))
+    lines += mixing_lines(
+        weights, cell.part("v"), context, cell.key, cell.keys, element, paths, CONTEXT, ("h", "c")
+    )
     beside = _written_paths(run, "alignment")
     state, mixed = (run.trace[path][cell.query] for path in beside.values())
-    return lines + attentional_lines(run.model.network.decoder.mix, context, state, mixed, {**beside, "heads": paths("heads")})
+    return lines + attentional_lines(
+        run.model.network.decoder.mix, context, state, mixed, {**beside, "heads": paths("heads")}
+    )
 
 
 def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, str]:

@@ -102,11 +102,17 @@ class Figures(Sequence[str]):
         with np.errstate(all="ignore"):
             scaled = values * 10.0**decimals
             plain = np.abs(scaled) < EXACT
-        odd = {} if plain.all() else {i: shown(float(values[i]), decimals) for i in np.flatnonzero(~plain).tolist()}
+        odd = (
+            {}
+            if plain.all()
+            else {i: shown(float(values[i]), decimals) for i in np.flatnonzero(~plain).tolist()}
+        )
         scaled = np.where(plain, scaled, 0.0) if odd else scaled
         size, units = np.abs(scaled), np.rint(scaled)
         for i in np.flatnonzero(np.abs(size - np.floor(size) - 0.5) <= size * 2.0**-51).tolist():
-            units[i] = whole(shown(float(values[i]), decimals))  # so near to a half that the product's own rounding could decide
+            units[i] = whole(
+                shown(float(values[i]), decimals)
+            )  # so near to a half that the product's own rounding could decide
         return cls(units.astype(np.int64), decimals, odd)
 
     def __len__(self) -> int:
@@ -149,7 +155,9 @@ class Figures(Sequence[str]):
         if not self.odd:
             return np.argsort(-np.abs(self.units), kind="stable")
         values = self.values()
-        return np.lexsort((-np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)), ~np.isnan(values)))
+        return np.lexsort(
+            (-np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)), ~np.isnan(values))
+        )
 
 
 def places(value: float) -> int:
@@ -207,7 +215,9 @@ def _agrees(told: Sum, scale: int) -> bool:
     return added == NOT_A_NUMBER or 2 * abs(whole(added) - whole(told.result) * scale) < scale
 
 
-def put_in(formula: Callable[..., float], values: Sequence[float], result: float) -> tuple[tuple[str, ...], str]:
+def put_in(
+    formula: Callable[..., float], values: Sequence[float], result: float
+) -> tuple[tuple[str, ...], str]:
     """The numbers put into a formula and what comes out, as texts that agree.
 
     >>> put_in(lambda a, b: a / b, [17.67216, 5.656854], 3.124027)

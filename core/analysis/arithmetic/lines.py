@@ -74,7 +74,9 @@ class Line:
             return ()
         count = range(len(self.values)) if self.at is None else self.at.tolist()
         names = (self.labels[i] if self.labels else str(i) for i in count)
-        return tuple(Term(*each) for each in zip(names, zip(*self.factors, strict=True), self.values, strict=True))
+        return tuple(
+            Term(*each) for each in zip(names, zip(*self.factors, strict=True), self.values, strict=True)
+        )
 
     def written(self, term: Term) -> str:
         """A term as it is calculated: its factors in the line's form."""
@@ -165,9 +167,24 @@ def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def adds(name: str, title: str, words: str, equation: str, cites: Sequence[Citation], *, columns: dict[str, Array],
-         labels: Sequence[str] = (), at: Array | None = None, form: str = "{} · {}", recorded: float | None = None,
-         axis: str = "element", chosen: int | None = None, path: str = "", reads: Sequence[str] = (), shared: bool = False) -> Line:  # fmt: skip
+def adds(
+    name: str,
+    title: str,
+    words: str,
+    equation: str,
+    cites: Sequence[Citation],
+    *,
+    columns: dict[str, Array],
+    labels: Sequence[str] = (),
+    at: Array | None = None,
+    form: str = "{} · {}",
+    recorded: float | None = None,
+    axis: str = "element",
+    chosen: int | None = None,
+    path: str = "",
+    reads: Sequence[str] = (),
+    shared: bool = False,
+) -> Line:
     """A line whose result is the sum of its terms; `recorded` is the run's own number for it, where it has one."""
     values = [np.asarray(column, dtype=np.float64) for column in columns.values()]
     with np.errstate(all="ignore"):
@@ -175,9 +192,28 @@ def adds(name: str, title: str, words: str, equation: str, cites: Sequence[Citat
         own, size = float(terms.sum()), float(np.abs(terms).sum())
     result, residue, used = _settled(own, recorded, size)
     text = digits.added(values, FORMS[form], result)
-    return Line(name, title, words, equation, tuple(cites), text.result, result, form=form, axis=axis, columns=tuple(columns),
-                factors=text.factors, values=text.terms, labels=tuple(labels), at=at, shared=shared, chosen=chosen,
-                path=path, reads=tuple(reads), residue=residue, used=used)  # fmt: skip
+    return Line(
+        name,
+        title,
+        words,
+        equation,
+        tuple(cites),
+        text.result,
+        result,
+        form=form,
+        axis=axis,
+        columns=tuple(columns),
+        factors=text.factors,
+        values=text.terms,
+        labels=tuple(labels),
+        at=at,
+        shared=shared,
+        chosen=chosen,
+        path=path,
+        reads=tuple(reads),
+        residue=residue,
+        used=used,
+    )
 
 
 def beside(line: Line) -> Line:
@@ -185,8 +221,21 @@ def beside(line: Line) -> Line:
     return replace(line, result="", value=0.0, residue=0.0, used="")
 
 
-def puts(name: str, title: str, words: str, equation: str, cites: Sequence[Citation], *, form: str, formula: Callable[..., float],
-         values: Sequence[float], recorded: float | None = None, size: float = 0.0, path: str = "", reads: Sequence[str] = ()) -> Line:  # fmt: skip
+def puts(
+    name: str,
+    title: str,
+    words: str,
+    equation: str,
+    cites: Sequence[Citation],
+    *,
+    form: str,
+    formula: Callable[..., float],
+    values: Sequence[float],
+    recorded: float | None = None,
+    size: float = 0.0,
+    path: str = "",
+    reads: Sequence[str] = (),
+) -> Line:
     """A line with one expression: `form` with the values in it, what `formula` makes of them.
 
     `size` is that of the terms behind the values: the run's rounding goes by it, however small their sum is.
@@ -197,8 +246,20 @@ def puts(name: str, title: str, words: str, equation: str, cites: Sequence[Citat
         own = float("nan")
     result, residue, used = _settled(own, recorded, max(size, abs(own)))
     texts, answer = digits.put_in(formula, values, result)
-    return Line(name, title, words, equation, tuple(cites), answer, result, "".join(cells(form, texts)), path=path, reads=tuple(reads),
-                residue=residue, used=used)  # fmt: skip
+    return Line(
+        name,
+        title,
+        words,
+        equation,
+        tuple(cites),
+        answer,
+        result,
+        "".join(cells(form, texts)),
+        path=path,
+        reads=tuple(reads),
+        residue=residue,
+        used=used,
+    )
 
 
 def _settled(own: float, recorded: float | None, size: float) -> tuple[float, float, str]:

@@ -20,8 +20,14 @@ from core.layers import scores
 
 SURVEY, SLIDES, TABLE = "ghojogh2020", "ghojogh2023", ("beigy2021", "table of alignment score functions")
 LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
-LOCAL: tuple[Citation, ...] = (("beigy2021", "Global vs Local Attention", "p_t"), ("luong2015", "3.2", "Eq. (9)"))
-GAUSSIAN: tuple[Citation, ...] = (("beigy2021", "Global vs Local Attention", "a_st"), ("luong2015", "3.2", "Eq. (10)"))
+LOCAL: tuple[Citation, ...] = (
+    ("beigy2021", "Global vs Local Attention", "p_t"),
+    ("luong2015", "3.2", "Eq. (9)"),
+)
+GAUSSIAN: tuple[Citation, ...] = (
+    ("beigy2021", "Global vs Local Attention", "a_st"),
+    ("luong2015", "3.2", "Eq. (10)"),
+)
 
 
 def listed(equation: str) -> tuple[Citation, ...]:
@@ -63,24 +69,45 @@ def dot_lines(pair: Pair, score: Any) -> list[Line]:
 
 def scaled_lines(pair: Pair, score: Any = None) -> list[Line]:
     """q · k, then divided by sqrt(d_head): the Transformer's score too."""
-    cites = (*listed("Eq. (10)"), ("vaswani2017", "3.2.1", "Eq. (1)"), ("lifei2022", "practical considerations", "s = q·k / √d"))
+    cites = (
+        *listed("Eq. (10)"),
+        ("vaswani2017", "3.2.1", "Eq. (1)"),
+        ("lifei2022", "practical considerations", "s = q·k / √d"),
+    )
     first = product(pair, cites=listed("Eq. (9)"))
     width = len(pair.q)
-    return [first, puts(
-        "scale", f"divided by √{width}",
-        f"Divided by the square root of the head's width, √{width}, so that wide heads do not get larger scores. This is the score.",
-        "s_{ij} = q_{i} · k_{j} / √d", cites, form="{} / √" + str(width), formula=lambda x: x / math.sqrt(width),
-        values=[first.value], size=pair.size / math.sqrt(width),
-        reads=[pair.q_path, pair.k_path], **pair.scored,
-    )]  # fmt: skip
+    return [
+        first,
+        puts(
+            "scale",
+            f"divided by √{width}",
+            f"Divided by the square root of the head's width, √{width}, so that wide heads do not get larger scores. This is the score.",
+            "s_{ij} = q_{i} · k_{j} / √d",
+            cites,
+            form="{} / √" + str(width),
+            formula=lambda x: x / math.sqrt(width),
+            values=[first.value],
+            size=pair.size / math.sqrt(width),
+            reads=[pair.q_path, pair.k_path],
+            **pair.scored,
+        ),
+    ]
 
 
-def product(pair: Pair, *, cites: tuple[Citation, ...], recorded: float | None = None, path: str = "") -> Line:
+def product(
+    pair: Pair, *, cites: tuple[Citation, ...], recorded: float | None = None, path: str = ""
+) -> Line:
     return adds(
-        "product", "query · key", "Each number of {query}'s query times the number of {key}'s key at the same index; all products added.",
-        "q_{i} · k_{j} = Σ_{e} q_{ie} k_{je}", cites, columns={"q": pair.q, "k": pair.k}, recorded=recorded, path=path,
+        "product",
+        "query · key",
+        "Each number of {query}'s query times the number of {key}'s key at the same index; all products added.",
+        "q_{i} · k_{j} = Σ_{e} q_{ie} k_{je}",
+        cites,
+        columns={"q": pair.q, "k": pair.k},
+        recorded=recorded,
+        path=path,
         reads=[pair.q_path, pair.k_path],
-    )  # fmt: skip
+    )
 
 
 def general_lines(pair: Pair, score: Any) -> list[Line]:
@@ -89,43 +116,121 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
     most = int(np.argmax(np.abs(mapped * pair.q)))
     cites = (*listed("Eq. (11)"), (*TABLE, "general"), LUONG_SCORE)
     return [
-        adds("mapped", f"W · key, element {most}",
-             f"A matrix W of the network turns {{key}}'s state first. Its element {most}, the one that weighs most in the next line:",
-             f"(W k_{{j}})_{{{most}}} = Σ_{{e}} W_{{{most},e}} k_{{je}}", cites, columns={"W": weight[most], "k": pair.k}, reads=[pair.k_path]),
-        adds("product", "query · W key", "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score.",
-             "s_{ij} = q_{i} · W k_{j}", cites, columns={"q": pair.q, "W k": mapped}, reads=[pair.q_path, pair.k_path], **pair.scored),
-    ]  # fmt: skip
+        adds(
+            "mapped",
+            f"W · key, element {most}",
+            f"A matrix W of the network turns {{key}}'s state first. Its element {most}, the one that weighs most in the next line:",
+            f"(W k_{{j}})_{{{most}}} = Σ_{{e}} W_{{{most},e}} k_{{je}}",
+            cites,
+            columns={"W": weight[most], "k": pair.k},
+            reads=[pair.k_path],
+        ),
+        adds(
+            "product",
+            "query · W key",
+            "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score.",
+            "s_{ij} = q_{i} · W k_{j}",
+            cites,
+            columns={"q": pair.q, "W k": mapped},
+            reads=[pair.q_path, pair.k_path],
+            **pair.scored,
+        ),
+    ]
 
 
 def linear_lines(pair: Pair, score: Any) -> list[Line]:
     cites = listed("Eq. (12)")
     asked, answer = (
-        adds(name, f"{word}'s part", words, f"w_{{{letter}}} · {letter}_{{{index}}}", cites, columns={f"w_{letter}": plain(weight), letter: side}, reads=[path])
-        for name, word, words, letter, index, weight, side, path in (
-            ("from_query", "the query", "A vector of weights times {query}'s state: the same number for every key, so it cancels in the softmax.", "q", "i", score.query, pair.q, pair.q_path),
-            ("from_key", "the key", "Another vector of weights times {key}'s state.", "k", "j", score.key, pair.k, pair.k_path),
+        adds(
+            name,
+            f"{word}'s part",
+            words,
+            f"w_{{{letter}}} · {letter}_{{{index}}}",
+            cites,
+            columns={f"w_{letter}": plain(weight), letter: side},
+            reads=[path],
         )
-    )  # fmt: skip
-    return [asked, answer, puts("score", "the two added", "The score of this pair.", "s_{ij} = w_{q} · q_{i} + w_{k} · k_{j}", cites,
-                                form="{} + {}", formula=lambda a, b: a + b, values=[asked.value, answer.value],
-                                size=float(np.abs(plain(score.query) * pair.q).sum() + np.abs(plain(score.key) * pair.k).sum()), **pair.scored)]  # fmt: skip
+        for name, word, words, letter, index, weight, side, path in (
+            (
+                "from_query",
+                "the query",
+                "A vector of weights times {query}'s state: the same number for every key, so it cancels in the softmax.",
+                "q",
+                "i",
+                score.query,
+                pair.q,
+                pair.q_path,
+            ),
+            (
+                "from_key",
+                "the key",
+                "Another vector of weights times {key}'s state.",
+                "k",
+                "j",
+                score.key,
+                pair.k,
+                pair.k_path,
+            ),
+        )
+    )
+    return [
+        asked,
+        answer,
+        puts(
+            "score",
+            "the two added",
+            "The score of this pair.",
+            "s_{ij} = w_{q} · q_{i} + w_{k} · k_{j}",
+            cites,
+            form="{} + {}",
+            formula=lambda a, b: a + b,
+            values=[asked.value, answer.value],
+            size=float(np.abs(plain(score.query) * pair.q).sum() + np.abs(plain(score.key) * pair.k).sum()),
+            **pair.scored,
+        ),
+    ]
 
 
 def additive_lines(pair: Pair, score: Any) -> list[Line]:
-    from_query, from_key = plain(score.from_query.weight).astype(np.float64), plain(score.from_key.weight).astype(np.float64)
+    from_query, from_key = (
+        plain(score.from_query.weight).astype(np.float64),
+        plain(score.from_key.weight).astype(np.float64),
+    )
     asked, answer, v = from_query @ pair.q, from_key @ pair.k, plain(score.v)
     unit = int(np.argmax(np.abs(v * np.tanh(asked + answer))))
     cites = (("bahdanau2015", "A.1.2", "v tanh(W s + U h)"), (*TABLE, "additive"), LUONG_SCORE)
     return [
-        adds("from_query", f"W₁ · query, unit {unit}",
-             f"A small network compares. In its hidden unit {unit}, the one that weighs most, {{query}}'s state is worth:",
-             f"(W_{{1}} q_{{i}})_{{{unit}}}", cites, columns={"W₁": from_query[unit], "q": pair.q}, reads=[pair.q_path]),
-        adds("from_key", f"W₂ · key, unit {unit}", "In the same unit, {key}'s state is worth:", f"(W_{{2}} k_{{j}})_{{{unit}}}", cites,
-             columns={"W₂": from_key[unit], "k": pair.k}, reads=[pair.k_path]),
-        adds("score", "v · tanh of the sums", "In every unit the two are added and squashed by tanh; each unit has its weight v. All units together are the score.",
-             "s_{ij} = v · tanh(W_{1} q_{i} + W_{2} k_{j})", cites, columns={"v": v, "W₁ q": asked, "W₂ k": answer}, axis="unit",
-             form="{} · tanh({} + {})", reads=[pair.q_path, pair.k_path], **pair.scored),
-    ]  # fmt: skip
+        adds(
+            "from_query",
+            f"W₁ · query, unit {unit}",
+            f"A small network compares. In its hidden unit {unit}, the one that weighs most, {{query}}'s state is worth:",
+            f"(W_{{1}} q_{{i}})_{{{unit}}}",
+            cites,
+            columns={"W₁": from_query[unit], "q": pair.q},
+            reads=[pair.q_path],
+        ),
+        adds(
+            "from_key",
+            f"W₂ · key, unit {unit}",
+            "In the same unit, {key}'s state is worth:",
+            f"(W_{{2}} k_{{j}})_{{{unit}}}",
+            cites,
+            columns={"W₂": from_key[unit], "k": pair.k},
+            reads=[pair.k_path],
+        ),
+        adds(
+            "score",
+            "v · tanh of the sums",
+            "In every unit the two are added and squashed by tanh; each unit has its weight v. All units together are the score.",
+            "s_{ij} = v · tanh(W_{1} q_{i} + W_{2} k_{j})",
+            cites,
+            columns={"v": v, "W₁ q": asked, "W₂ k": answer},
+            axis="unit",
+            form="{} · tanh({} + {})",
+            reads=[pair.q_path, pair.k_path],
+            **pair.scored,
+        ),
+    ]
 
 
 def cosine_lines(pair: Pair, score: Any) -> list[Line]:
@@ -135,26 +240,87 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
     lengths = [
         adds(name, title, words, equation, cites, columns={letter: side}, form="{}²", reads=[path])
         for name, title, words, equation, letter, side, path in (
-            ("query_length", "length of the query, squared", "The squares of {query}'s numbers, added.", "|q_{i}|^{2} = Σ_{e} q_{ie}^{2}", "q", pair.q, pair.q_path),
-            ("key_length", "length of the key, squared", "The squares of {key}'s numbers, added.", "|k_{j}|^{2} = Σ_{e} k_{je}^{2}", "k", pair.k, pair.k_path),
+            (
+                "query_length",
+                "length of the query, squared",
+                "The squares of {query}'s numbers, added.",
+                "|q_{i}|^{2} = Σ_{e} q_{ie}^{2}",
+                "q",
+                pair.q,
+                pair.q_path,
+            ),
+            (
+                "key_length",
+                "length of the key, squared",
+                "The squares of {key}'s numbers, added.",
+                "|k_{j}|^{2} = Σ_{e} k_{je}^{2}",
+                "k",
+                pair.k,
+                pair.k_path,
+            ),
         )
-    ]  # fmt: skip
-    words, equation = "Divided by both lengths: the cosine of the angle between the two, from −1 to 1. This is the score.", "s_{ij} = q_{i} · k_{j} / (|q_{i}| |k_{j}|)"
+    ]
+    words, equation = (
+        "Divided by both lengths: the cosine of the angle between the two, from −1 to 1. This is the score.",
+        "s_{ij} = q_{i} · k_{j} / (|q_{i}| |k_{j}|)",
+    )
     form, values = "{} / (√({}) · √({}))", [first.value, *(line.value for line in lengths)]
     if beta != 1:
-        form, words, equation = form + f" · {beta:g}", words + f" It is made sharper by {beta:g}.", "β · " + equation
+        form, words, equation = (
+            form + f" · {beta:g}",
+            words + f" It is made sharper by {beta:g}.",
+            "β · " + equation,
+        )
     if 0 in values[1:]:
         form, words = "{}", "A vector without length has no direction: the score is 0."
-        return [first, *lengths, puts("score", "divided by both lengths", words, equation, cites, form=form, formula=lambda x: x, values=[0.0], **pair.scored)]
-    return [first, *lengths, puts("score", "divided by both lengths", words, equation, cites, form=form,
-                                  formula=lambda x, a, b: x / (math.sqrt(a) * math.sqrt(b)) * beta, values=values, size=beta, **pair.scored)]  # fmt: skip
+        return [
+            first,
+            *lengths,
+            puts(
+                "score",
+                "divided by both lengths",
+                words,
+                equation,
+                cites,
+                form=form,
+                formula=lambda x: x,
+                values=[0.0],
+                **pair.scored,
+            ),
+        ]
+    return [
+        first,
+        *lengths,
+        puts(
+            "score",
+            "divided by both lengths",
+            words,
+            equation,
+            cites,
+            form=form,
+            formula=lambda x, a, b: x / (math.sqrt(a) * math.sqrt(b)) * beta,
+            values=values,
+            size=beta,
+            **pair.scored,
+        ),
+    ]
 
 
 def location_lines(pair: Pair, score: Any) -> list[Line]:
     weight = plain(score.to_position.weight)[pair.at]
     cites = ((*TABLE, "location-base"), LUONG_SCORE)
-    return [adds("score", f"row {pair.at} of W · query", f"Position {pair.at} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
-                 "s_{ij} = W_{j} · q_{i}", cites, columns={f"W[{pair.at}]": weight, "q": pair.q}, reads=[pair.q_path], **pair.scored)]  # fmt: skip
+    return [
+        adds(
+            "score",
+            f"row {pair.at} of W · query",
+            f"Position {pair.at} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
+            "s_{ij} = W_{j} · q_{i}",
+            cites,
+            columns={f"W[{pair.at}]": weight, "q": pair.q},
+            reads=[pair.q_path],
+            **pair.scored,
+        )
+    ]
 
 
 SCORED: dict[type, Callable[[Pair, Any], list[Line]]] = {
@@ -169,33 +335,112 @@ SCORED: dict[type, Callable[[Pair, Any], list[Line]]] = {
 """Every score function and its lines; a test holds this against `core.layers.scores.SCORES`."""
 
 
-def window_lines(attend: Any, q: Array, query: int, key: int, n: int, centre: float, paths: Callable[[str], str]) -> list[Line]:
+def window_lines(
+    attend: Any, q: Array, query: int, key: int, n: int, centre: float, paths: Callable[[str], str]
+) -> list[Line]:
     """Local attention: where the window's middle p_t is, and how far the key lies from it."""
     read, window = paths("q"), attend.window
     if attend.to_hidden is None:
-        made = [puts("centre", "the middle of the window", "Word after word: the window stands at the position that is being written.", "p_{t} = t", LOCAL,
-                     form="{}", formula=lambda t: t, values=[float(query)], recorded=centre, path=paths("centre"))]  # fmt: skip
+        made = [
+            puts(
+                "centre",
+                "the middle of the window",
+                "Word after word: the window stands at the position that is being written.",
+                "p_{t} = t",
+                LOCAL,
+                form="{}",
+                formula=lambda t: t,
+                values=[float(query)],
+                recorded=centre,
+                path=paths("centre"),
+            )
+        ]
     else:
         hidden, v = plain(attend.to_hidden.weight).astype(np.float64) @ q, plain(attend.to_centre.weight)[0]
-        place = adds("place", "where to look", "A small network reads {query}'s state and says where in the source to look.", "x_{t} = v_{p} · tanh(W_{p} q_{t})", LOCAL,
-                     columns={"v": v, "W q": hidden}, form="{} · tanh({})", axis="unit", shared=True, reads=[read])  # fmt: skip
-        made = [place, puts("centre", "the middle of the window", f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
-                            "p_{t} = n · σ(x_{t})", LOCAL, form=f"{n} · σ({{}})", formula=lambda x: n / (1 + math.exp(-x)), values=[place.value],
-                            size=n, recorded=centre, path=paths("centre"))]  # fmt: skip
+        place = adds(
+            "place",
+            "where to look",
+            "A small network reads {query}'s state and says where in the source to look.",
+            "x_{t} = v_{p} · tanh(W_{p} q_{t})",
+            LOCAL,
+            columns={"v": v, "W q": hidden},
+            form="{} · tanh({})",
+            axis="unit",
+            shared=True,
+            reads=[read],
+        )
+        made = [
+            place,
+            puts(
+                "centre",
+                "the middle of the window",
+                f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
+                "p_{t} = n · σ(x_{t})",
+                LOCAL,
+                form=f"{n} · σ({{}})",
+                formula=lambda x: n / (1 + math.exp(-x)),
+                values=[place.value],
+                size=n,
+                recorded=centre,
+                path=paths("centre"),
+            ),
+        ]
     inside = abs(key - centre) <= window
-    words = f"{{key}} stands at position {key}. The window reaches {window} places to each side: " + ("it is inside." if inside else "it is outside, and its weight is exactly 0.")
-    return [*made, puts("window", "how far the key is from the middle", words, f"|j − p_{{t}}| ≤ {window}", LOCAL, form=f"|{key} − {{}}|",
-                        formula=lambda p: abs(key - p), values=[centre], reads=[paths("centre"), paths("allowed")])]  # fmt: skip
+    words = f"{{key}} stands at position {key}. The window reaches {window} places to each side: " + (
+        "it is inside." if inside else "it is outside, and its weight is exactly 0."
+    )
+    return [
+        *made,
+        puts(
+            "window",
+            "how far the key is from the middle",
+            words,
+            f"|j − p_{{t}}| ≤ {window}",
+            LOCAL,
+            form=f"|{key} − {{}}|",
+            formula=lambda p: abs(key - p),
+            values=[centre],
+            reads=[paths("centre"), paths("allowed")],
+        ),
+    ]
 
 
-def gaussian_lines(attend: Any, key: int, centre: float, align: float, factor: float, weight: float, paths: Callable[[str], str]) -> list[Line]:
+def gaussian_lines(
+    attend: Any,
+    key: int,
+    centre: float,
+    align: float,
+    factor: float,
+    weight: float,
+    paths: Callable[[str], str],
+) -> list[Line]:
     """The Gaussian around the predicted place, and the weight: what the softmax gave, times it."""
     sigma = attend.window / 2
     return [
-        puts("gaussian", "the Gaussian", f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
-             "g_{j} = e^{−(j − p_{t})^{2} / 2σ^{2}}", GAUSSIAN, form=f"e^(−({key} − {{}})² / (2 · {sigma:g}²))",
-             formula=lambda p: math.exp(-((key - p) ** 2) / (2 * sigma**2)), values=[centre], recorded=factor, path=paths("gaussian"), reads=[paths("centre")]),
-        puts("weighted", "softmax times Gaussian", "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",
-             "a_{ij} = align_{ij} · g_{j}", GAUSSIAN, form="{} · {}", formula=lambda a, b: a * b, values=[align, factor], recorded=weight, path=paths("pattern"),
-             reads=[paths("align"), paths("gaussian")]),
-    ]  # fmt: skip
+        puts(
+            "gaussian",
+            "the Gaussian",
+            f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
+            "g_{j} = e^{−(j − p_{t})^{2} / 2σ^{2}}",
+            GAUSSIAN,
+            form=f"e^(−({key} − {{}})² / (2 · {sigma:g}²))",
+            formula=lambda p: math.exp(-((key - p) ** 2) / (2 * sigma**2)),
+            values=[centre],
+            recorded=factor,
+            path=paths("gaussian"),
+            reads=[paths("centre")],
+        ),
+        puts(
+            "weighted",
+            "softmax times Gaussian",
+            "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",
+            "a_{ij} = align_{ij} · g_{j}",
+            GAUSSIAN,
+            form="{} · {}",
+            formula=lambda a, b: a * b,
+            values=[align, factor],
+            recorded=weight,
+            path=paths("pattern"),
+            reads=[paths("align"), paths("gaussian")],
+        ),
+    ]

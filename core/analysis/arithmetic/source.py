@@ -82,11 +82,24 @@ def tensor_card(run: Run, path: str, first: int = 8) -> TensorCard:
     value, term = run.trace[path], glossary(path)
     flat = value.ravel()
     finite = flat[np.isfinite(flat)].astype(np.float64)
-    smallest, largest, mean = (float(end) for end in (finite.min(), finite.max(), finite.mean())) if finite.size else (float("nan"),) * 3
+    smallest, largest, mean = (
+        (float(end) for end in (finite.min(), finite.max(), finite.mean()))
+        if finite.size
+        else (float("nan"),) * 3
+    )
     return TensorCard(
-        path, term.word if term else path.rpartition(".")[2], term.sentence if term else "", run.trace.axes(path), value.shape,
-        str(value.dtype), smallest, largest, mean, tuple(float(x) for x in flat[:first]), int(flat.size - finite.size),
-    )  # fmt: skip
+        path,
+        term.word if term else path.rpartition(".")[2],
+        term.sentence if term else "",
+        run.trace.axes(path),
+        value.shape,
+        str(value.dtype),
+        smallest,
+        largest,
+        mean,
+        tuple(float(x) for x in flat[:first]),
+        int(flat.size - finite.size),
+    )
 
 
 def source_of(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tuple[SourceLine, ...]:
@@ -95,17 +108,30 @@ def source_of(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tu
     scope, sizes = found.path(layer, ""), _sizes(run, found.queries, found.keys)
     tapped = {path: place for path, place in seen.places.items() if path.startswith(scope)}
     lines: list[SourceLine] = []
-    for file, numbers in _shown(run.model, found, layer, seen.called, tuple(place.code for place in tapped.values())):
+    for file, numbers in _shown(
+        run.model, found, layer, seen.called, tuple(place.code for place in tapped.values())
+    ):
         before = 0
         for number in numbers:
             leaf, last = _taps(file).get(number, (None, number))
-            path = next((path for path, at in tapped.items() if at.file == file and number <= at.line <= last), None)
+            path = next(
+                (path for path, at in tapped.items() if at.file == file and number <= at.line <= last), None
+            )
             axes = () if path is None else tuple(word for word in tapped[path].axes if word != "batch")
             touched = tuple(repr(edit) for edit in edits if path is not None and matches(path, edit.where))
-            lines.append(SourceLine(
-                Path(file).relative_to(ROOT).as_posix(), number, _coloured(file)[number - 1], leaf, path, axes,
-                tuple(sizes[word] for word in axes), touched, before != 0 and number > before + 1,
-            ))  # fmt: skip
+            lines.append(
+                SourceLine(
+                    Path(file).relative_to(ROOT).as_posix(),
+                    number,
+                    _coloured(file)[number - 1],
+                    leaf,
+                    path,
+                    axes,
+                    tuple(sizes[word] for word in axes),
+                    touched,
+                    before != 0 and number > before + 1,
+                )
+            )
             before = number
     return tuple(lines)
 
@@ -118,18 +144,38 @@ def needed_source(run: Run, kind: str, layer: int) -> tuple[str, ...]:
 def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
     """How long each axis is in this run."""
     config = run.model.config
-    sides = {name: len((run.side if name == "target" or run.source is None else run.source).ids) for name in ("source", "target")}
-    return {"head": config.n_heads, "query": sides[queries], "key": sides[keys], "pos": sides[queries], "d_head": config.d_head, "d_model": config.d_model}
+    sides = {
+        name: len((run.side if name == "target" or run.source is None else run.source).ids)
+        for name in ("source", "target")
+    }
+    return {
+        "head": config.n_heads,
+        "query": sides[queries],
+        "key": sides[keys],
+        "pos": sides[queries],
+        "d_head": config.d_head,
+        "d_model": config.d_model,
+    }
 
 
 # ------------------------------------------------------------------------------------------------ what is shown
 
 
-def _shown(model: Model, kind: Kind, layer: int, called: set[Code], tapping: tuple[Code, ...]) -> Iterator[tuple[str, list[int]]]:
+def _shown(
+    model: Model, kind: Kind, layer: int, called: set[Code], tapping: tuple[Code, ...]
+) -> Iterator[tuple[str, list[int]]]:
     """Files and the lines of them to show: functions that tap, those they call, the score function; file by file."""
     module = kind.module(model.network, layer) if kind.layered else model.network.decoder.attend
-    methods = [getattr(type(module.score), name) for name in ("prepare", "compare")] if hasattr(module, "score") else []
-    codes = [*tapping, *(code_of(method.__code__) for method in methods), *(code for each in tapping for code in _helpers(*each) if code in called)]
+    methods = (
+        [getattr(type(module.score), name) for name in ("prepare", "compare")]
+        if hasattr(module, "score")
+        else []
+    )
+    codes = [
+        *tapping,
+        *(code_of(method.__code__) for method in methods),
+        *(code for each in tapping for code in _helpers(*each) if code in called),
+    ]
     for file in dict.fromkeys(file for file, _ in codes):
         yield file, sorted({number for name, line in codes if name == file for number in _lines(file, line)})
 
@@ -138,24 +184,41 @@ def _shown(model: Model, kind: Kind, layer: int, called: set[Code], tapping: tup
 def _helpers(file: str, line: int) -> tuple[Code, ...]:
     """The functions of core/layers that a function calls by name."""
     module = import_module(".".join(Path(file).relative_to(ROOT).with_suffix("").parts))
-    named = {node.func.id for node in ast.walk(_function(file, line)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    named = {
+        node.func.id
+        for node in ast.walk(_function(file, line))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     values = [getattr(module, name, None) for name in sorted(named)]
-    return tuple(code_of(value.__code__) for value in values if inspect.isfunction(value) and value.__module__.startswith("core.layers."))
+    return tuple(
+        code_of(value.__code__)
+        for value in values
+        if inspect.isfunction(value) and value.__module__.startswith("core.layers.")
+    )
 
 
 @cache
 def _lines(file: str, line: int) -> tuple[int, ...]:
     """The numbers of a function's lines without its docstring, and of the `class` line above it."""
     function = _function(file, line)
-    owner = [node.lineno for node in ast.walk(_tree(file)) if isinstance(node, ast.ClassDef) and function in node.body]
+    owner = [
+        node.lineno
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.ClassDef) and function in node.body
+    ]
     told = function.body[0] if ast.get_docstring(function) is not None else None
     left_out = range(told.lineno, (told.end_lineno or told.lineno) + 1) if told else ()
-    return (*owner, *(number for number in range(line, (function.end_lineno or line) + 1) if number not in left_out))
+    return (
+        *owner,
+        *(number for number in range(line, (function.end_lineno or line) + 1) if number not in left_out),
+    )
 
 
 @cache
 def _function(file: str, line: int) -> ast.FunctionDef:
-    return next(node for node in ast.walk(_tree(file)) if isinstance(node, ast.FunctionDef) and _begins(node) == line)
+    return next(
+        node for node in ast.walk(_tree(file)) if isinstance(node, ast.FunctionDef) and _begins(node) == line
+    )
 
 
 def _begins(node: ast.FunctionDef) -> int:
@@ -176,7 +239,9 @@ def _tree(file: str) -> ast.Module:
 def _taps(file: str) -> dict[int, tuple[str, int]]:
     """Of each line that begins a `tap("leaf", ...)`: the leaf, and the last line of the call."""
     calls = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.Call) and _is_tap(node))
-    return {node.lineno: (str(ast.literal_eval(node.args[0])), node.end_lineno or node.lineno) for node in calls}
+    return {
+        node.lineno: (str(ast.literal_eval(node.args[0])), node.end_lineno or node.lineno) for node in calls
+    }
 
 
 def _is_tap(node: ast.Call) -> bool:
@@ -205,7 +270,9 @@ def _coloured(file: str) -> tuple[tuple[Span, ...], ...]:
 def _kind(token: tokenize.TokenInfo) -> str:
     if token.type == tokenize.NAME:
         return "tap" if token.string == "tap" else "keyword" if keyword.iskeyword(token.string) else ""
-    return {tokenize.STRING: "string", tokenize.NUMBER: "number", tokenize.COMMENT: "comment"}.get(token.type, "")
+    return {tokenize.STRING: "string", tokenize.NUMBER: "number", tokenize.COMMENT: "comment"}.get(
+        token.type, ""
+    )
 
 
 def _pieces(line: str, marks: list[tuple[int, int, str]]) -> Iterator[Span]:

@@ -73,7 +73,9 @@ class _Watcher(Recorder):
         while frame is not None and frame.f_code.co_filename in PASSED_ON:
             frame = frame.f_back
         if frame is not None:
-            place = TapLine(frame.f_code.co_filename, frame.f_lineno, code_of(frame.f_code), tuple(axes.split()))
+            place = TapLine(
+                frame.f_code.co_filename, frame.f_lineno, code_of(frame.f_code), tuple(axes.split())
+            )
             self.places[self._prefix + name] = place
 
 
@@ -91,7 +93,11 @@ def watched(model: Model) -> Watched:
         torch.get_num_threads()  # as in core.run.lazy_logits: a thread takes over the process's number only when asked
         ids = torch.zeros(1, 2, dtype=torch.long)
         real = torch.ones_like(ids, dtype=torch.bool)
-        batch = Batch(ids=ids, real=real, source=ids, source_real=real) if model.spec.has_source else Batch(ids=ids, real=real)
+        batch = (
+            Batch(ids=ids, real=real, source=ids, source_real=real)
+            if model.spec.has_source
+            else Batch(ids=ids, real=real)
+        )
         found, watcher, before = Watched({}, set()), _Watcher(), sys.getprofile()
 
         def note(frame: FrameType, event: str, _: Any) -> None:

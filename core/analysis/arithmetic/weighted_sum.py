@@ -13,10 +13,26 @@ from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, adds, beside, puts
 from core.analysis.arithmetic.scores import SLIDES, SURVEY, plain
 
-MIXED: tuple[Citation, ...] = ((SURVEY, "2.4.2", "Eq. (6)"), (SLIDES, "query-retrieval modeling", "Eq. (6)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
-CONTEXT: tuple[Citation, ...] = ((SURVEY, "2.3", "Eq. (3)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (3)"), ("bahdanau2015", "3.1", "Eq. (5)"))
-PROJECTED: tuple[Citation, ...] = ((SURVEY, "3.2.2", "Eq. (22)"), (SLIDES, "multihead attention with self-attention", "Eq. (22)"), ("vaswani2017", "3.2.2", "MultiHead(Q, K, V)"))
-RESIDUAL: tuple[Citation, ...] = ((SURVEY, "3.2.3", "Eq. (23)"), (SLIDES, "layer normalization", "Eq. (23)"), ("he2016", "3.1", "Eq. (1)"))
+MIXED: tuple[Citation, ...] = (
+    (SURVEY, "2.4.2", "Eq. (6)"),
+    (SLIDES, "query-retrieval modeling", "Eq. (6)"),
+    ("vaswani2017", "3.2.1", "Eq. (1)"),
+)
+CONTEXT: tuple[Citation, ...] = (
+    (SURVEY, "2.3", "Eq. (3)"),
+    (SLIDES, "sequence-to-sequence model with attention", "Eq. (3)"),
+    ("bahdanau2015", "3.1", "Eq. (5)"),
+)
+PROJECTED: tuple[Citation, ...] = (
+    (SURVEY, "3.2.2", "Eq. (22)"),
+    (SLIDES, "multihead attention with self-attention", "Eq. (22)"),
+    ("vaswani2017", "3.2.2", "MultiHead(Q, K, V)"),
+)
+RESIDUAL: tuple[Citation, ...] = (
+    (SURVEY, "3.2.3", "Eq. (23)"),
+    (SLIDES, "layer normalization", "Eq. (23)"),
+    ("he2016", "3.1", "Eq. (1)"),
+)
 ATTENTIONAL: tuple[Citation, ...] = (("luong2015", "3", "Eq. (5)"),)
 
 
@@ -30,8 +46,17 @@ class Stream:
     after_path: str
 
 
-def mixing_lines(weights: Array, values: Array, heads: Array, key: int, keys: Sequence[str], element: int | None,
-                 paths: Callable[[str], str], cites: tuple[Citation, ...], names: tuple[str, str]) -> list[Line]:  # fmt: skip
+def mixing_lines(
+    weights: Array,
+    values: Array,
+    heads: Array,
+    key: int,
+    keys: Sequence[str],
+    element: int | None,
+    paths: Callable[[str], str],
+    cites: tuple[Citation, ...],
+    names: tuple[str, str],
+) -> list[Line]:
     """Weight times value vector, and one element of the sum over all keys: weights (key), values (key d), heads (d).
 
     `element` is the one shown, None for the largest. `names` are the letters of a value and of the mixture.
@@ -39,16 +64,39 @@ def mixing_lines(weights: Array, values: Array, heads: Array, key: int, keys: Se
     value, mixture = names
     shown = int(np.argmax(np.abs(heads))) if element is None else element
     scale = np.full(values.shape[1], weights[key])
-    part = adds("value", "weight times value", "What {query} takes from {key}: the weight times each number of {key}'s value vector.",
-                f"a_{{ij}} {value}_{{j}}", cites, columns={"a": scale, value: values[key]}, reads=[paths("pattern"), paths("v")])  # fmt: skip
-    which = f"its number {shown}" + (f", the largest of {len(heads)}" if element is None else f" of {len(heads)}")
-    whole = adds("output", f"the sum over all keys, number {shown}", f"All keys give their part; added up they are the output of this head for {{query}}. Here {which}.",
-                 f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}", cites, columns={"a": weights, value: values[:, shown]}, labels=keys, axis="key", chosen=key, shared=True,
-                 recorded=float(heads[shown]), path=paths("heads"), reads=[paths("pattern"), paths("v")])  # fmt: skip
+    part = adds(
+        "value",
+        "weight times value",
+        "What {query} takes from {key}: the weight times each number of {key}'s value vector.",
+        f"a_{{ij}} {value}_{{j}}",
+        cites,
+        columns={"a": scale, value: values[key]},
+        reads=[paths("pattern"), paths("v")],
+    )
+    which = f"its number {shown}" + (
+        f", the largest of {len(heads)}" if element is None else f" of {len(heads)}"
+    )
+    whole = adds(
+        "output",
+        f"the sum over all keys, number {shown}",
+        f"All keys give their part; added up they are the output of this head for {{query}}. Here {which}.",
+        f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}",
+        cites,
+        columns={"a": weights, value: values[:, shown]},
+        labels=keys,
+        axis="key",
+        chosen=key,
+        shared=True,
+        recorded=float(heads[shown]),
+        path=paths("heads"),
+        reads=[paths("pattern"), paths("v")],
+    )
     return [beside(part), whole]
 
 
-def projection_lines(module: Any, head: int, heads: Array, out: Array, stream: Stream, paths: Callable[[str], str]) -> list[Line]:
+def projection_lines(
+    module: Any, head: int, heads: Array, out: Array, stream: Stream, paths: Callable[[str], str]
+) -> list[Line]:
     """This head's slice of W_O, all heads together, the stream, the two shares. heads (head d_head), out (d_model)."""
     n_heads, width = heads.shape
     weight = plain(module.to_out.weight)
@@ -60,31 +108,112 @@ def projection_lines(module: Any, head: int, heads: Array, out: Array, stream: S
     if module.to_out.bias is not None:
         shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, "bias"]
     return [
-        adds("projection", f"this head's slice of W_O, number {at}", f"The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
-             f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}", PROJECTED, columns={"W_O": row[head], "z": heads[head]}, shared=True, reads=[paths("heads")]),
-        adds("heads", "all heads together", f"Number {at} of all {n_heads} heads" + (" and the bias" if len(labels) > n_heads else "") + ", added: what the sublayer gives.",
-             "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})", PROJECTED, columns={"c": shares}, form="{}", labels=labels, axis="head", chosen=head, shared=True,
-             recorded=float(out[at]), path=paths("out"), reads=[paths("heads")]),
-        puts("stream", "into the residual stream", f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
-             "z'_{t} = z_{t} + x_{t}", RESIDUAL, form="{} + {}", formula=lambda x, z: x + z, values=[float(stream.before[at]), float(out[at])],
-             size=abs(float(stream.before[at])) + abs(float(out[at])), recorded=float(stream.after[at]), path=stream.after_path, reads=[stream.before_path, paths("out")]),
-        share("share", "this head's share of the sublayer", "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1.",
-              mine, out, "out", PROJECTED, paths("out")),
-        share("stream_share", "this head's share of the stream", "The same against the whole stream after the sublayer.", mine, stream.after, "x", RESIDUAL, stream.after_path),
-    ]  # fmt: skip
+        adds(
+            "projection",
+            f"this head's slice of W_O, number {at}",
+            f"The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
+            f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}",
+            PROJECTED,
+            columns={"W_O": row[head], "z": heads[head]},
+            shared=True,
+            reads=[paths("heads")],
+        ),
+        adds(
+            "heads",
+            "all heads together",
+            f"Number {at} of all {n_heads} heads"
+            + (" and the bias" if len(labels) > n_heads else "")
+            + ", added: what the sublayer gives.",
+            "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})",
+            PROJECTED,
+            columns={"c": shares},
+            form="{}",
+            labels=labels,
+            axis="head",
+            chosen=head,
+            shared=True,
+            recorded=float(out[at]),
+            path=paths("out"),
+            reads=[paths("heads")],
+        ),
+        puts(
+            "stream",
+            "into the residual stream",
+            f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
+            "z'_{t} = z_{t} + x_{t}",
+            RESIDUAL,
+            form="{} + {}",
+            formula=lambda x, z: x + z,
+            values=[float(stream.before[at]), float(out[at])],
+            size=abs(float(stream.before[at])) + abs(float(out[at])),
+            recorded=float(stream.after[at]),
+            path=stream.after_path,
+            reads=[stream.before_path, paths("out")],
+        ),
+        share(
+            "share",
+            "this head's share of the sublayer",
+            "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1.",
+            mine,
+            out,
+            "out",
+            PROJECTED,
+            paths("out"),
+        ),
+        share(
+            "stream_share",
+            "this head's share of the stream",
+            "The same against the whole stream after the sublayer.",
+            mine,
+            stream.after,
+            "x",
+            RESIDUAL,
+            stream.after_path,
+        ),
+    ]
 
 
-def share(name: str, title: str, words: str, part: Array, whole: Array, letter: str, cites: tuple[Citation, ...], path: str) -> Line:
+def share(
+    name: str,
+    title: str,
+    words: str,
+    part: Array,
+    whole: Array,
+    letter: str,
+    cites: tuple[Citation, ...],
+    path: str,
+) -> Line:
     """How much of the vector `whole` a part of it makes: c · x / |x|²."""
     whole = whole.astype(np.float64)
     squared = float(whole @ whole)
     if squared == 0:
-        return puts(name, title, words + " Here there is nothing to share: all of it is 0.", "", cites, form="{}", formula=lambda x: x, values=[0.0], reads=[path])
-    return puts(name, title, words, f"c · {letter} / |{letter}|^{{2}}", cites, form="{} / {}", formula=lambda a, b: a / b,
-                values=[float(part.astype(np.float64) @ whole), squared], reads=[path])  # fmt: skip
+        return puts(
+            name,
+            title,
+            words + " Here there is nothing to share: all of it is 0.",
+            "",
+            cites,
+            form="{}",
+            formula=lambda x: x,
+            values=[0.0],
+            reads=[path],
+        )
+    return puts(
+        name,
+        title,
+        words,
+        f"c · {letter} / |{letter}|^{{2}}",
+        cites,
+        form="{} / {}",
+        formula=lambda a, b: a / b,
+        values=[float(part.astype(np.float64) @ whole), squared],
+        reads=[path],
+    )
 
 
-def attentional_lines(mix: Any, context: Array, state: Array, mixed: Array, paths: dict[str, str]) -> list[Line]:
+def attentional_lines(
+    mix: Any, context: Array, state: Array, mixed: Array, paths: dict[str, str]
+) -> list[Line]:
     """tanh(W [c; s] + b): the context's part of what the output layer reads. context, state, mixed (d_model)."""
     width = len(context)
     weight = plain(mix.weight)
@@ -92,11 +221,34 @@ def attentional_lines(mix: Any, context: Array, state: Array, mixed: Array, path
     at = int(np.argmax(np.abs(part)))
     bias = 0.0 if mix.bias is None else float(mix.bias[at])
     own = float(weight[at, width:].astype(np.float64) @ state)
-    form, values = ("{} + {} + {}", [float(part[at]), own, bias]) if mix.bias is not None else ("{} + {}", [float(part[at]), own])
+    form, values = (
+        ("{} + {} + {}", [float(part[at]), own, bias])
+        if mix.bias is not None
+        else ("{} + {}", [float(part[at]), own])
+    )
     return [
-        adds("projection", f"the context's part, number {at}", f"A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {at} of {width}, its largest:",
-             f"(W_{{c}} c_{{t}})_{{{at}}}", ATTENTIONAL, columns={"W_c": weight[at, :width], "c": context}, shared=True, reads=[paths["heads"]]),
-        puts("mixed", "with the decoder's state", "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads.",
-             "h̃_{t} = tanh(W [c_{t}; s_{t}])", ATTENTIONAL, form=f"tanh({form})", formula=lambda *x: math.tanh(sum(x)), values=values,
-             size=sum(map(abs, values)), recorded=float(mixed[at]), path=paths["mixed"], reads=[paths["heads"], paths["state"]]),
-    ]  # fmt: skip
+        adds(
+            "projection",
+            f"the context's part, number {at}",
+            f"A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {at} of {width}, its largest:",
+            f"(W_{{c}} c_{{t}})_{{{at}}}",
+            ATTENTIONAL,
+            columns={"W_c": weight[at, :width], "c": context},
+            shared=True,
+            reads=[paths["heads"]],
+        ),
+        puts(
+            "mixed",
+            "with the decoder's state",
+            "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads.",
+            "h̃_{t} = tanh(W [c_{t}; s_{t}])",
+            ATTENTIONAL,
+            form=f"tanh({form})",
+            formula=lambda *x: math.tanh(sum(x)),
+            values=values,
+            size=sum(map(abs, values)),
+            recorded=float(mixed[at]),
+            path=paths["mixed"],
+            reads=[paths["heads"], paths["state"]],
+        ),
+    ]

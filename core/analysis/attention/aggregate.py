@@ -24,7 +24,11 @@ def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: boo
     Raises InputError for rollout where queries and keys are different texts, or for a name that is none of these.
     """
     if how not in get_args(How):
-        raise InputError(f"how={how!r} is unknown.", f"Heads are joined by {', '.join(get_args(How))}.", "Choose one of them.")
+        raise InputError(
+            f"how={how!r} is unknown.",
+            f"Heads are joined by {', '.join(get_args(How))}.",
+            "Choose one of them.",
+        )
     found = run.model.spec.kind(kind)
     if how != "rollout":
         attention = run.attention(kind, by=by, writing=writing)
@@ -32,9 +36,17 @@ def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: boo
         joined = np.asarray(join(attention.weights, axis=1, keepdims=True), dtype=np.float32)
         return replace(attention, weights=joined, allowed=attention.allowed.any(axis=1, keepdims=True))
     if found.queries != found.keys:
-        raise InputError(f"Rollout is not defined for {kind} attention.", "It follows a text through its own layers.", "Choose attention inside one text.")
+        raise InputError(
+            f"Rollout is not defined for {kind} attention.",
+            "It follows a text through its own layers.",
+            "Choose attention inside one text.",
+        )
     attention = run.attention(kind)
-    rolled = replace(attention, weights=rollout(attention.weights)[:, None], allowed=attention.allowed.any(axis=1, keepdims=True))
+    rolled = replace(
+        attention,
+        weights=rollout(attention.weights)[:, None],
+        allowed=attention.allowed.any(axis=1, keepdims=True),
+    )
     if by == "token":
         return rolled
     run.attention(kind, by=by)  # refuses an unknown `by`

@@ -19,7 +19,9 @@ SAME, ALMOST, OTHER, GAP = 2.0, 1.5, -0.5, -1.0
 """Scores of two words that stand opposite each other (equal, equal but for capitals, different) and of one that stands alone."""
 
 
-def by_spans(text: str, a: Sequence[Span], b: Sequence[Span], a_names: Sequence[str], b_names: Sequence[str]) -> tuple[Slot, ...]:
+def by_spans(
+    text: str, a: Sequence[Span], b: Sequence[Span], a_names: Sequence[str], b_names: Sequence[str]
+) -> tuple[Slot, ...]:
     """Two tokenizers over one text: tokens that share a letter share a slot, white space aside.
 
     A token without letters of the text (START, [CLS], a space) stands opposite one of the same name at the same place,
@@ -114,12 +116,20 @@ def aligned(patterns: Sequence[Array], rows: Sequence[Slot], columns: Sequence[S
     >>> (a - b).any().item()
     False
     """
-    return tuple(onto(pattern, [slot[k] for slot in rows], [slot[k] for slot in columns]) for k, pattern in enumerate(patterns))
+    return tuple(
+        onto(pattern, [slot[k] for slot in rows], [slot[k] for slot in columns])
+        for k, pattern in enumerate(patterns)
+    )
 
 
 def _overlapping(text: str, a: Sequence[Span], b: Sequence[Span]) -> list[tuple[range, range]]:
     """Runs of positions of both that cover the same letters, in the order of the text; what only one covers is left out."""
-    held = sorted((*span, side, place) for side, spans in enumerate((a, b)) for place, span in enumerate(_inked(text, spans)) if span)
+    held = sorted(
+        (*span, side, place)
+        for side, spans in enumerate((a, b))
+        for place, span in enumerate(_inked(text, spans))
+        if span
+    )
     blocks: list[tuple[list[int], list[int]]] = []
     end = -1
     for start, stop, side, place in held:
@@ -127,7 +137,11 @@ def _overlapping(text: str, a: Sequence[Span], b: Sequence[Span]) -> list[tuple[
             blocks.append(([], []))
         blocks[-1][side].append(place)
         end = max(end, stop)
-    return [(range(min(mine), max(mine) + 1), range(min(yours), max(yours) + 1)) for mine, yours in blocks if mine and yours]
+    return [
+        (range(min(mine), max(mine) + 1), range(min(yours), max(yours) + 1))
+        for mine, yours in blocks
+        if mine and yours
+    ]
 
 
 def _inked(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -152,7 +166,9 @@ def _needleman(a: Sequence[str], b: Sequence[str], *, exact: bool) -> list[Slot]
     best[:, 0], best[0, :] = GAP * np.arange(len(a) + 1), GAP * np.arange(len(b) + 1)
     for i, one in enumerate(a, 1):
         for j, other in enumerate(b, 1):
-            best[i, j] = max(best[i - 1, j - 1] + _score(one, other, exact), best[i - 1, j] + GAP, best[i, j - 1] + GAP)
+            best[i, j] = max(
+                best[i - 1, j - 1] + _score(one, other, exact), best[i - 1, j] + GAP, best[i, j - 1] + GAP
+            )
     slots: list[Slot] = []
     i, j = len(a), len(b)
     while i or j:

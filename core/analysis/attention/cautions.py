@@ -26,7 +26,9 @@ class Caution:
     share: float
 
 
-def cautions(weights: Array, allowed: Array, keys: Sequence[str], row: int, special: Sequence[str] = ()) -> tuple[Caution, ...]:
+def cautions(
+    weights: Array, allowed: Array, keys: Sequence[str], row: int, special: Sequence[str] = ()
+) -> tuple[Caution, ...]:
     """The reasons for care with this head's pattern and its row `row`; weights and allowed (query, key) of one head.
 
     - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.

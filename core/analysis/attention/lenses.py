@@ -20,7 +20,9 @@ def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False)
 def _sides(run: Run, kind: str) -> tuple[Side, Side]:
     """The tokens that look and those that are looked at."""
     found = run.model.spec.kind(kind)
-    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    queries, keys = (
+        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
+    )
     return queries, keys
 
 
@@ -33,7 +35,9 @@ def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list
     return [word.pieces[0] for word in words[0]], [word.pieces[0] for word in words[1]]
 
 
-def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> tuple[Array | None, Array | None]:
+def lenses(
+    run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
+) -> tuple[Array | None, Array | None]:
     """The scores before mask and softmax (query, key), and ||v_j W_O||, the size of what each key brings (key,).
 
     The second times a weight is how long the vector is that the key adds to the residual stream (Kobayashi et al. 2020,
@@ -43,14 +47,22 @@ def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, wri
     if not has_lenses(run, kind, by, writing=writing):
         return None, None
     found, (rows, columns) = run.model.spec.kind(kind), _cells(run, kind, by, writing)
-    scores, values = (run.trace[path][head] if path in run.trace else None for path in (found.path(layer, leaf) for leaf in ("scores", "v")))
+    scores, values = (
+        run.trace[path][head] if path in run.trace else None
+        for path in (found.path(layer, leaf) for leaf in ("scores", "v"))
+    )
     if values is not None:
-        to_out, width = found.module(run.model.network, layer).to_out.weight.detach().cpu().numpy(), values.shape[1]
+        to_out, width = (
+            found.module(run.model.network, layer).to_out.weight.detach().cpu().numpy(),
+            values.shape[1],
+        )
         values = np.linalg.norm(values @ to_out[:, head * width : (head + 1) * width].T, axis=1)[columns]
     return None if scores is None else scores[np.ix_(rows, columns)], values
 
 
-def log_sums(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> Array | None:
+def log_sums(
+    run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
+) -> Array | None:
     """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
 
     From queries and keys, which are small where scores are not: q k^T / sqrt(d_head), as the layer calculates them. None
@@ -61,7 +73,10 @@ def log_sums(run: Run, kind: str, layer: int, head: int, by: str = "token", *, w
     q, k, patterns = (found.path(layer, leaf) for leaf in ("q", "k", "pattern"))
     if q not in run.trace or k not in run.trace or not has_lenses(run, kind, by, writing=writing):
         return None
-    scores, pattern = run.trace[q][head] @ run.trace[k][head].T / np.sqrt(np.float32(run.model.config.d_head)), run.trace[patterns][head]
+    scores, pattern = (
+        run.trace[q][head] @ run.trace[k][head].T / np.sqrt(np.float32(run.model.config.d_head)),
+        run.trace[patterns][head],
+    )
     looked = np.where(pattern > 0, scores, -np.inf)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))

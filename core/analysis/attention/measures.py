@@ -65,7 +65,9 @@ def alignment(weights: Array, links: Links) -> Array:
 
     `links` are (source word, written word), set by hand.
     """
-    return np.mean([weights[..., written, sources].sum(-1) for written, sources in _sources(links).items()], axis=0)
+    return np.mean(
+        [weights[..., written, sources].sum(-1) for written, sources in _sources(links).items()], axis=0
+    )
 
 
 def elsewhere(weights: Array, allowed: Array, links: Links) -> Array:
@@ -114,7 +116,11 @@ def earlier(tokens: Sequence[object]) -> Array:
 def _on_earlier(weights: Array, wanted: Array) -> Array:
     wanted = np.tril(wanted, k=-1)
     rows = wanted.any(1)
-    return (weights * wanted)[..., rows, :].sum(-1).mean(-1) if rows.any() else np.full(weights.shape[:-2], np.nan)
+    return (
+        (weights * wanted)[..., rows, :].sum(-1).mean(-1)
+        if rows.any()
+        else np.full(weights.shape[:-2], np.nan)
+    )
 
 
 def distance(weights: Array) -> Array:

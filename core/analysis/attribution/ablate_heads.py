@@ -35,7 +35,14 @@ class _OneEach:
 
 
 def each_head(
-    model: Model, text: str, kind: str, read: Callable[[Run], Array], *, target: str | None = None, leaf: str = "heads", change: Change = torch.zeros_like
+    model: Model,
+    text: str,
+    kind: str,
+    read: Callable[[Run], Array],
+    *,
+    target: str | None = None,
+    leaf: str = "heads",
+    change: Change = torch.zeros_like,
 ) -> Array:
     """What `read` says of the run in which one head alone is changed: (layer, head, ..). As it stands the head is off.
 
@@ -43,16 +50,29 @@ def each_head(
     rounding, not to the bit.
     """
     shape = model.spec.kind(kind).n_layers(model.config), model.config.n_heads
-    found = some_heads(model, text, kind, read, list(np.ndindex(shape)), target=target, leaf=leaf, change=change)
+    found = some_heads(
+        model, text, kind, read, list(np.ndindex(shape)), target=target, leaf=leaf, change=change
+    )
     return found.reshape(*shape, *found.shape[1:])
 
 
 def some_heads(
-    model: Model, text: str, kind: str, read: Callable[[Run], Array], heads: Sequence[Head], *, target: str | None = None, leaf: str = "heads",
+    model: Model,
+    text: str,
+    kind: str,
+    read: Callable[[Run], Array],
+    heads: Sequence[Head],
+    *,
+    target: str | None = None,
+    leaf: str = "heads",
     change: Change = torch.zeros_like,
-) -> Array:  # fmt: skip
+) -> Array:
     """The same for these heads: (head, ..)."""
     layers = {layer: {row: head for row, (of, head) in enumerate(heads) if of == layer} for layer, _ in heads}
-    edits = [_OneEach(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()]
-    runs = model.run_many([text] * len(heads), targets=None if target is None else [target] * len(heads), keep=(), edits=edits)
+    edits = [
+        _OneEach(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()
+    ]
+    runs = model.run_many(
+        [text] * len(heads), targets=None if target is None else [target] * len(heads), keep=(), edits=edits
+    )
     return np.stack([read(run) for run in runs])

@@ -38,13 +38,19 @@ class Item:
 def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:
     """(layer, head) of every head of a kind."""
     found = model.spec.kind(kind)
-    return ((layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads))
+    return (
+        (layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads)
+    )
 
 
 def off(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
     """One head switched off: what it hands on becomes zero, or its average (layer, head, d_head): see `means.mean_outputs`."""
     where = model.spec.kind(kind).path(layer, "heads")
-    return ZeroHead(where, head) if average is None else MeanHead(where, head, tuple(average[layer, head].tolist()))
+    return (
+        ZeroHead(where, head)
+        if average is None
+        else MeanHead(where, head, tuple(average[layer, head].tolist()))
+    )
 
 
 def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
@@ -60,7 +66,9 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
     Raises InputError for a translator without a target.
     """
     if model.spec.has_source and item.target is None:
-        raise InputError("There is no target.", "Heads are compared on one and the same translation.", "Give target.")
+        raise InputError(
+            "There is no target.", "Heads are compared on one and the same translation.", "Give target."
+        )
     before = asked.value(item.run(model, keep=()).logits)
     found = np.zeros((model.spec.kind(kind).n_layers(model.config), model.config.n_heads))
     for layer, head in places(model, kind):
@@ -68,7 +76,9 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
     return found
 
 
-def estimate(model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None) -> Array:
+def estimate(
+    model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None
+) -> Array:
     """How `goal` of the logits (pos, vocab) changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
 
         delta_h = sum over positions of grad_h . (new - h)
@@ -101,11 +111,19 @@ def samples(model: Model, n: int) -> tuple[Sample, ...]:
 def _hidden(model: Model, text: str) -> Sample | None:
     """The text with its middle word of one token hidden; None where there is none."""
     mask, encoded = model.tokenizer.mask, model.tokenizer.encode(text)
-    single = [word.pieces[0] for word in words_of(text, encoded.tokens, encoded.spans) if len(word.pieces) == 1 and word.text.isalpha()]
+    single = [
+        word.pieces[0]
+        for word in words_of(text, encoded.tokens, encoded.spans)
+        if len(word.pieces) == 1 and word.text.isalpha()
+    ]
     if mask is None or not single:
         return None
     span = encoded.spans[single[len(single) // 2]]
-    return None if span is None else Sample(text[: span[0]] + model.tokenizer.token(mask) + text[span[1] :], text)
+    return (
+        None
+        if span is None
+        else Sample(text[: span[0]] + model.tokenizer.token(mask) + text[span[1] :], text)
+    )
 
 
 def agreement(one: Array, other: Array) -> float:

@@ -35,7 +35,9 @@ def loss(run: Run, truth: str | None = None) -> Array:
     """
     rows, wanted = _asked(run, truth)
     if not rows:
-        raise InputError("There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text.")
+        raise InputError(
+            "There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text."
+        )
     return -log_softmax(run.logits[rows].astype(np.float64))[np.arange(len(rows)), wanted]
 
 
@@ -46,9 +48,15 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
         tokenizer = run.model.tokenizer
         whole = (ids[0], *tokenizer.encode(truth or "").ids, *ids[ids.index(tokenizer.end) : n])
         places = [place for place, token in enumerate(ids[:n]) if token == tokenizer.mask]
-        if len(whole) != n or any(a != b for place, (a, b) in enumerate(zip(whole, ids, strict=False)) if place not in places):
+        if len(whole) != n or any(
+            a != b for place, (a, b) in enumerate(zip(whole, ids, strict=False)) if place not in places
+        ):
             wrong = "The truth is not the text with its blanks filled."
-            raise InputError(wrong, "Each blank stands for one token, all else is the same.", "Hide a word that is one token.")
+            raise InputError(
+                wrong,
+                "Each blank stands for one token, all else is the same.",
+                "Hide a word that is one token.",
+            )
         return places, [whole[place] for place in places]
     end = [run.model.tokenizer.end] if run.source is not None and run.model.tokenizer.end is not None else []
     wanted = [*ids[1:n], *end]
@@ -62,17 +70,24 @@ def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
     """
     found = model.spec.kind(kind)
     plain = mean_loss(model, samples, ())
-    return np.array([
-        [mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain for head in range(model.config.n_heads)]
-        for layer in range(found.n_layers(model.config))
-    ])  # fmt: skip
+    return np.array(
+        [
+            [
+                mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain
+                for head in range(model.config.n_heads)
+            ]
+            for layer in range(found.n_layers(model.config))
+        ]
+    )
 
 
 def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = ()) -> float:
     """`loss` over all tokens of the samples together, in nats per token."""
     targets = [sample.truth for sample in samples] if model.spec.has_source else None
     runs = model.run_many([sample.text for sample in samples], targets=targets, keep=(), edits=edits)
-    return float(np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean())
+    return float(
+        np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean()
+    )
 
 
 def brought(run: Run, kind: str) -> Array:

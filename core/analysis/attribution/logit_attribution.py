@@ -60,7 +60,11 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     model, network = run.model, run.model.network
     kinds, stack = _kinds(model)
     walk = _Walk(run, asked.row)
-    walk.output(network, run.trace[f"{stack}.{model.config.n_layers - 1}.resid_out"][asked.row].astype(np.float64), asked)
+    walk.output(
+        network,
+        run.trace[f"{stack}.{model.config.n_layers - 1}.resid_out"][asked.row].astype(np.float64),
+        asked,
+    )
     shape = (model.config.n_layers, model.config.n_heads)
     heads, biases = {k.name: np.zeros(shape) for k in kinds}, {k.name: np.zeros(shape[0]) for k in kinds}
     feed_forward = np.zeros(shape[0])
@@ -69,10 +73,21 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     prefix = stack.removesuffix("layer")
     if "norm" in network.embed:
         walk.norm(network.embed["norm"], run.trace[f"{prefix}embed.sum"][asked.row])
-    parts = {name: run.trace[f"{prefix}embed.{name}"][asked.row] for name in ("token", "position", "segment") if name in network.embed}
+    parts = {
+        name: run.trace[f"{prefix}embed.{name}"][asked.row]
+        for name in ("token", "position", "segment")
+        if name in network.embed
+    }
     row = run.logits[asked.row].astype(np.float64)
     logit = row[asked.token] - (0.0 if asked.against is None else row[asked.against])
-    return Attribution({name: walk.meets(part) for name, part in parts.items()}, heads, biases, feed_forward, walk.rest, float(logit))
+    return Attribution(
+        {name: walk.meets(part) for name, part in parts.items()},
+        heads,
+        biases,
+        feed_forward,
+        walk.rest,
+        float(logit),
+    )
 
 
 def _kinds(model: Model) -> tuple[list[Kind], str]:
@@ -80,7 +95,11 @@ def _kinds(model: Model) -> tuple[list[Kind], str]:
     stack = model.spec.stacks.get("decoder") or model.spec.stacks.get("encoder", "")
     kinds = [kind for kind in model.spec.kinds if kind.layered and kind.stack == stack]
     if not kinds:
-        raise InputError(f"The output of {model.name} is no sum over layers.", "Attribution takes a residual stream apart.", "Choose another model.")
+        raise InputError(
+            f"The output of {model.name} is no sum over layers.",
+            "Attribution takes a residual stream apart.",
+            "Choose another model.",
+        )
     return kinds, stack
 
 
@@ -123,16 +142,33 @@ class _Walk:
 
 
 def _layer(
-    walk: _Walk, kinds: list[Kind], stack: str, layer: int, heads: dict[str, Array], biases: dict[str, Array], feed_forward: Array
+    walk: _Walk,
+    kinds: list[Kind],
+    stack: str,
+    layer: int,
+    heads: dict[str, Array],
+    biases: dict[str, Array],
+    feed_forward: Array,
 ) -> None:
     """Back through the sub-layers of one block, filling in what each added."""
     trace, row, network = walk.run.trace, walk.row, walk.run.model.network
     modules = {kind: kind.module(network, layer) for kind in kinds}
-    block: nn.Module = network.get_submodule((stack.removesuffix(".layer") if "." in stack else f"{stack}s") + f".{layer}")
+    block: nn.Module = network.get_submodule(
+        (stack.removesuffix(".layer") if "." in stack else f"{stack}s") + f".{layer}"
+    )
     post = getattr(walk.run.model.config, "order", "post") == "post"
     steps: list[Kind | None] = [*kinds, *([None] if hasattr(block, "ffn") else [])]
-    outs = [trace[f"{stack}.{layer}.ffn.out" if kind is None else kind.path(layer, "out")][row] for kind in steps]
-    before = [trace[f"{stack}.{layer}.resid_in"], *(trace[f"{stack}.{layer}.norm{k}.out"] for k in range(1, len(steps)))] if post else []
+    outs = [
+        trace[f"{stack}.{layer}.ffn.out" if kind is None else kind.path(layer, "out")][row] for kind in steps
+    ]
+    before = (
+        [
+            trace[f"{stack}.{layer}.resid_in"],
+            *(trace[f"{stack}.{layer}.norm{k}.out"] for k in range(1, len(steps))),
+        ]
+        if post
+        else []
+    )
     for number in reversed(range(len(steps))):
         kind, out = steps[number], outs[number]
         if post:

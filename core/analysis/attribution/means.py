@@ -12,7 +12,9 @@ from core.model import Model
 Array = np.ndarray
 
 
-def mean_outputs(model: Model, texts: Sequence[str], kind: str, targets: Sequence[str | None] | None = None) -> Array:
+def mean_outputs(
+    model: Model, texts: Sequence[str], kind: str, targets: Sequence[str | None] | None = None
+) -> Array:
     """The mean of each head's output over all words of the texts: (layer, head, d_head).
 
     For `edits.MeanHead`: it knows nothing of the text in which it stands in (mean ablation, Wang et al. 2022). Padding does
@@ -23,6 +25,12 @@ def mean_outputs(model: Model, texts: Sequence[str], kind: str, targets: Sequenc
     found = model.spec.kind(kind)
     paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
     runs = model.run_many(texts, targets=targets, keep=paths)
-    real = [(run.source if found.queries == "source" and run.source is not None else run.side).n_real for run in runs]
-    sums = [np.stack([run.trace[path][:, :n].sum(1, dtype=np.float64) for path in paths]) for run, n in zip(runs, real, strict=True)]
+    real = [
+        (run.source if found.queries == "source" and run.source is not None else run.side).n_real
+        for run in runs
+    ]
+    sums = [
+        np.stack([run.trace[path][:, :n].sum(1, dtype=np.float64) for path in paths])
+        for run, n in zip(runs, real, strict=True)
+    ]
     return (np.sum(sums, axis=0) / sum(real)).astype(np.float32)

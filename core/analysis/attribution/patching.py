@@ -42,7 +42,9 @@ class PatchAt:
     def __call__(self, value: Tensor) -> Tensor:
         if value.shape[1:] != self.value.shape:
             wrong = f"'{self.where}' is {tuple(value.shape[1:])} here and {tuple(self.value.shape)} in the run it comes from."
-            raise InputError(wrong, "A patch goes between texts of equal length.", "Use two texts with as many tokens.")
+            raise InputError(
+                wrong, "A patch goes between texts of equal length.", "Use two texts with as many tokens."
+            )
         new = value.clone()
         new[:, self.index] = self.value[self.index].to(value.dtype)
         return new
@@ -82,19 +84,29 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     ids = [(run.source or run.side).ids for run in (clean, corrupted)]
     if len(ids[0]) != len(ids[1]) or clean.side.n_real != corrupted.side.n_real:
         raise InputError(
-            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.", "A patch goes between equal numbers of positions.",
+            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.",
+            "A patch goes between equal numbers of positions.",
             "Change a word into one with as many tokens.",
-        )  # fmt: skip
+        )
     tops = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
-    hidden = blanks(clean) or [place for place in rows(clean) if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed]
-    asked = [Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])]
+    hidden = blanks(clean) or [
+        place
+        for place in rows(clean)
+        if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed
+    ]
+    asked = [
+        Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])
+    ]
     parting = [found for found in asked if found.token != found.against]
     if not parting:
         raise InputError(
-            "Both sentences make the model expect the same words.", "What is restored is the difference between two words.",
+            "Both sentences make the model expect the same words.",
+            "What is restored is the difference between two words.",
             "Change a word on which a later one depends.",
-        )  # fmt: skip
-    return max((Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1])
+        )
+    return max(
+        (Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1]
+    )
 
 
 def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:

@@ -40,13 +40,19 @@ class Asked:
     def goal(self, logits: Tensor) -> Tensor:
         """The same in torch, for `Model.run(grad=...)`."""
         row = logits[self.row]
-        return row[self.token] - row[self.against] if self.against is not None else row.log_softmax(-1)[self.token]
+        return (
+            row[self.token] - row[self.against]
+            if self.against is not None
+            else row.log_softmax(-1)[self.token]
+        )
 
 
 def rows(run: Run) -> list[int]:
     """The rows of the logits that one may ask about: every position of a decoder, of a masked language model the words."""
     n = run.side.n_real
-    return [row for row in range(n) if run.spans[row] is not None] if run.model.spec.framed else list(range(n))
+    return (
+        [row for row in range(n) if run.spans[row] is not None] if run.model.spec.framed else list(range(n))
+    )
 
 
 def blanks(run: Run) -> list[int]:
@@ -73,7 +79,11 @@ def telling(run: Run) -> int:
     if hidden or run.model.spec.framed:
         found = hidden or rows(run)
         if not found:
-            raise InputError("There is no word in this text.", f"{run.model.name} is asked about a word, or about a blank.", "Type a word, or [MASK].")
+            raise InputError(
+                "There is no word in this text.",
+                f"{run.model.name} is asked about a word, or about a blank.",
+                "Type a word, or [MASK].",
+            )
         return found[0]
     begins = {word.pieces[0] for word in run.side.words if any(c.isalpha() for c in word.text)}
     known = [place - 1 for place in sorted(begins) if place > (2 if run.source is None else 0)]

@@ -43,7 +43,11 @@ def attention_gradient(model: Model, item: Item, asked: Asked, kind: str) -> Arr
     paths = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
     with torch.inference_mode(False):
         run = item.run(model, keep=paths, grad=asked.goal)
-    return _share(sum((np.maximum(run.trace[path] * run.trace.grad(path), 0).sum((0, 1)) for path in paths), np.zeros(1)))
+    return _share(
+        sum(
+            (np.maximum(run.trace[path] * run.trace.grad(path), 0).sum((0, 1)) for path in paths), np.zeros(1)
+        )
+    )
 
 
 def hidden_from(model: Model, kind: str, key: int) -> DropToken:

@@ -74,14 +74,24 @@ def stability(scores: Array) -> Stability:
     >>> stability(np.array([0.2, 0.4, 0.9]))
     Stability(least=0.2, median=0.4, most=0.9, deviation=0.294)
     """
-    return Stability(float(scores.min()), float(np.median(scores)), float(scores.max()), round(float(scores.std()), 3))
+    return Stability(
+        float(scores.min()), float(np.median(scores)), float(scores.max()), round(float(scores.std()), 3)
+    )
 
 
 def examples(name: str, own: Sequence[Example] = (), *, written: bool = False) -> tuple[Text, ...]:
     """The texts on which a measure is taken: those of its group, or a model's own; pairs where a text is `written`."""
     if own or written:
         return tuple(own) or texts("heads_en-es")
-    group = PLAIN if name in NEAR else REPEATED if name in ("induction", "duplicate") else name if name in LINKED else ""
+    group = (
+        PLAIN
+        if name in NEAR
+        else REPEATED
+        if name in ("induction", "duplicate")
+        else name
+        if name in LINKED
+        else ""
+    )
     rows = [row for row in texts("battery") if (row.group == group if group else row.group != SHUFFLED)]
     return tuple(rows if group else rows[::SOME])
 
@@ -131,10 +141,15 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
     elif name == "first":
         cells[2:, 0] = True
     elif name in ("punctuation", "separator"):
-        cells[:] = [key == SEPARATOR if name == "separator" else not any(c.isalnum() for c in key) for key in attention.keys]
+        cells[:] = [
+            key == SEPARATOR if name == "separator" else not any(c.isalnum() for c in key)
+            for key in attention.keys
+        ]
         return cells, np.ones(n_queries, dtype=bool)
     elif name in ("induction", "duplicate") and not isinstance(text, Sentence):
-        words = [word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)]
+        words = [
+            word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)
+        ]
         again = earlier(words)
         cells = np.tril(np.roll(again, 1, axis=1) if name == "induction" else again, k=-1)
     else:
@@ -147,7 +162,11 @@ def _links(attention: Attention, name: str, text: Text) -> Links:
     if not isinstance(text, Sentence):
         return text.links
     links = [(seen, looking) for seen, looking in text.links_in(attention.keys) if seen != looking]
-    return [(seen + 1, looking) for seen, looking in links if seen + 1 < looking] if name == "induction" else links
+    return (
+        [(seen + 1, looking) for seen, looking in links if seen + 1 < looking]
+        if name == "induction"
+        else links
+    )
 
 
 def by_place(heads: Heads, layer: int, head: int) -> bool | None:

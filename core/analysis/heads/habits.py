@@ -8,7 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from core.analysis.attention.measures import alignment, at_offset, duplicate, induction, on_first, on_keys, spread
+from core.analysis.attention.measures import (
+    alignment,
+    at_offset,
+    duplicate,
+    induction,
+    on_first,
+    on_keys,
+    spread,
+)
 from core.analysis.heads.occasions import occurs
 from core.data.texts import Links
 from core.run import Attention
@@ -58,7 +66,9 @@ def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
     if links:
         return {"aligner": alignment(w, links), **common}
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
-    words = [word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)]  # signs repeat anyway
+    words = [
+        word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)
+    ]  # signs repeat anyway
     near |= {"induction": induction(w, words), "duplicate": duplicate(w, words)}
     return {**near, **({"next": at_offset(w, 1)} if attention.kind == "self" else {}), **common}
 

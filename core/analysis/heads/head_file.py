@@ -42,11 +42,28 @@ class Surveyed:
         return File.of(folder / SINGLE).sha256 == self.weights
 
 
-def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[str, Heads], seed: int, *, own: bool = False) -> Surveyed:
+def write_heads(
+    folder: Path,
+    trained: Mapping[str, Heads],
+    untrained: Mapping[str, Heads],
+    seed: int,
+    *,
+    own: bool = False,
+) -> Surveyed:
     """Write what was measured of the weights in the folder, and of its untrained copy."""
-    kinds = {name: {"n": heads.n, "trained": _tables(heads), "untrained": _tables(untrained[name])} for name, heads in trained.items()}
-    held = {"weights": File.of(folder / SINGLE).sha256, "seed": seed, **({"own": True} if own else {}), "kinds": kinds}
-    (folder / FILE).write_text(json.dumps(held, separators=(",", ":")).replace('},"', '},\n"') + "\n", encoding="utf-8")
+    kinds = {
+        name: {"n": heads.n, "trained": _tables(heads), "untrained": _tables(untrained[name])}
+        for name, heads in trained.items()
+    }
+    held = {
+        "weights": File.of(folder / SINGLE).sha256,
+        "seed": seed,
+        **({"own": True} if own else {}),
+        "kinds": kinds,
+    }
+    (folder / FILE).write_text(
+        json.dumps(held, separators=(",", ":")).replace('},"', '},\n"') + "\n", encoding="utf-8"
+    )
     found = read_heads(folder)
     assert found is not None
     return found
@@ -54,7 +71,10 @@ def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[s
 
 def _tables(heads: Heads) -> dict[str, Any]:
     tables = {"scores": heads.scores, "controls": heads.controls}
-    return {part: {name: np.round(score.astype(float), DIGITS).tolist() for name, score in table.items()} for part, table in tables.items()}
+    return {
+        part: {name: np.round(score.astype(float), DIGITS).tolist() for name, score in table.items()}
+        for part, table in tables.items()
+    }
 
 
 def habits(model: str, kind: str) -> Heads | None:
@@ -71,12 +91,15 @@ def read_heads(folder: Path) -> Surveyed | None:
     held = strict_json(small_bytes(path, MB), FILE)
     try:
         trained, untrained = (_heads(held["kinds"], copy) for copy in ("trained", "untrained"))
-        return Surveyed(_text(held["weights"]), int(held["seed"]), trained, untrained, held.get("own") is True)
+        return Surveyed(
+            _text(held["weights"]), int(held["seed"]), trained, untrained, held.get("own") is True
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{FILE} of {folder.name} is not understood ({error}).", "It holds a table of numbers from 0 to 1 a measure, one a head.",
+            f"{FILE} of {folder.name} is not understood ({error}).",
+            "It holds a table of numbers from 0 to 1 a measure, one a head.",
             f"Measure again with python -m core.tools.survey {folder.name}.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _text(value: Any) -> str:
@@ -88,8 +111,14 @@ def _text(value: Any) -> str:
 def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, Heads]:
     found: dict[str, Heads] = {}
     for name, about in kinds.items():
-        scores, controls = ({measure: _table(rows) for measure, rows in about[copy][part].items()} for part in ("scores", "controls"))
-        if "spread" not in scores or len({table.shape for table in (*scores.values(), *controls.values())}) > 1:
+        scores, controls = (
+            {measure: _table(rows) for measure, rows in about[copy][part].items()}
+            for part in ("scores", "controls")
+        )
+        if (
+            "spread" not in scores
+            or len({table.shape for table in (*scores.values(), *controls.values())}) > 1
+        ):
             raise ValueError(f"the tables of {name} do not fit together")
         found[name] = Heads(scores, int(about["n"]), controls)
     return found

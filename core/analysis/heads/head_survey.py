@@ -44,14 +44,22 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     for example in texts("heads_en-es") if written else ():
         for name, scores in of_example(model, example, written).items():
             found[name].append((scores, {}))
-    return {name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows])) for name, rows in found.items()}
+    return {
+        name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
+        for name, rows in found.items()
+    }
 
 
 def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
     """What a text says about each head of these kinds; where two texts meet, with the links between them."""
     run = model.run(example.text, target=example.target, keep=KEEP)
     crossing = {kind.name: kind.queries != kind.keys for kind in kinds}
-    return {name: dict(measures(run.attention(name, by="word", writing=crosses), example.links if crosses else ())) for name, crosses in crossing.items()}
+    return {
+        name: dict(
+            measures(run.attention(name, by="word", writing=crosses), example.links if crosses else ())
+        )
+        for name, crosses in crossing.items()
+    }
 
 
 def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
@@ -60,7 +68,9 @@ def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Score
     near = {name: found[name] for name in NEAR if name in found}
     if sentence.group == SHUFFLED:
         return {}, near
-    scores = {name: found[name] for name in EVERYWHERE if name in found} | (near if sentence.group == PLAIN else {})
+    scores = {name: found[name] for name in EVERYWHERE if name in found} | (
+        near if sentence.group == PLAIN else {}
+    )
     linked = {name: links for name, links in _linked(sentence, attention.keys).items() if links}
     return (
         scores | {name: alignment(w, links) for name, links in linked.items()},
@@ -73,4 +83,7 @@ def _linked(sentence: Sentence, words: tuple[str, ...]) -> Mapping[str, Links]:
     links = [(seen, looking) for seen, looking in sentence.links_in(words) if seen != looking]
     if sentence.group != REPEATED:
         return {sentence.group: links}
-    return {"duplicate": links, "induction": [(seen + 1, looking) for seen, looking in links if seen + 1 < looking]}
+    return {
+        "duplicate": links,
+        "induction": [(seen + 1, looking) for seen, looking in links if seen + 1 < looking],
+    }

@@ -45,7 +45,9 @@ def likeness(a: Array, b: Array, allowed: Array | None = None) -> Likeness:
     """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if a.shape != b.shape:
-        raise ValueError(f"patterns of shapes {a.shape} and {b.shape}; align them first (core.analysis.attention.align)")
+        raise ValueError(
+            f"patterns of shapes {a.shape} and {b.shape}; align them first (core.analysis.attention.align)"
+        )
     cells = np.ones(a.shape, dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
     a, b = np.where(cells, a, 0.0), np.where(cells, b, 0.0)
     sums = [pattern.sum(-1) for pattern in (a, b)]

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 
-_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|who|which)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|who|which)\b", re.IGNORECASE
+)
 _LIST = re.compile(r",|\b(?:and|or|y|o)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[\"“”„«»]")
 _AGAIN = re.compile(r"\b(\w+)\b.*\b\1\b", re.IGNORECASE | re.DOTALL)
 _SIGN = re.compile(r"[^\w\s]")
-ASKS = {"quotes": _QUOTE, "questions": re.compile(r"[?¿]"), "lists": _LIST, "coreference": _PRONOUN, "induction": _AGAIN, "duplicate": _AGAIN, "punctuation": _SIGN}
+ASKS = {
+    "quotes": _QUOTE,
+    "questions": re.compile(r"[?¿]"),
+    "lists": _LIST,
+    "coreference": _PRONOUN,
+    "induction": _AGAIN,
+    "duplicate": _AGAIN,
+    "punctuation": _SIGN,
+}
 """What must be found in a text for a habit to show; the habits that are not here show in every text."""
 
 

@@ -66,16 +66,22 @@ class Rows:
 def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
     """How all heads of one kind, layer after layer, look at the text of a run; between two texts, rows by what they write."""
     found = run.model.spec.kind(kind)
-    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    queries, keys = (
+        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
+    )
     crosses = found.queries != found.keys
     attention = run.attention(kind, by=by, writing=crosses)
     rows, columns = (_begins(side, by) for side in (queries.written() if crosses else queries, keys))
     weights = attention.weights.reshape(-1, *attention.weights.shape[2:])
-    added, words = ([place for place, at in enumerate(columns) if (at is None) == mark] for mark in (True, False))
+    added, words = (
+        [place for place, at in enumerate(columns) if (at is None) == mark] for mark in (True, False)
+    )
     there = [place for place, at in enumerate(rows) if at is not None]
     weights = weights[:, there]
     joined = np.concatenate([weights[..., added].sum(-1, keepdims=True), weights[..., words]], axis=-1)
-    return TextPatterns(tuple(at for at in rows if at is not None), tuple(at for at in columns if at is not None), joined)
+    return TextPatterns(
+        tuple(at for at in rows if at is not None), tuple(at for at in columns if at is not None), joined
+    )
 
 
 def _begins(side: Side, by: str) -> list[int | None]:
@@ -92,7 +98,9 @@ def shared(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], tuple[int,
     >>> shared([one, other])
     ((0, 7), (0,))
     """
-    queries, keys = (set.intersection(*(set(getattr(one, axis)) for one in several)) for axis in ("queries", "keys"))
+    queries, keys = (
+        set.intersection(*(set(getattr(one, axis)) for one in several)) for axis in ("queries", "keys")
+    )
     return tuple(sorted(queries)), tuple(sorted(keys))
 
 

@@ -54,7 +54,11 @@ def likeness(drawn: Array, patterns: Array) -> Array:
     """
     asked = drawn.any(-1)
     if not asked.any():
-        raise InputError("Nothing is drawn.", "A drawing needs at least one cell.", "Click a cell, or take one of the drawings by name.")
+        raise InputError(
+            "Nothing is drawn.",
+            "A drawing needs at least one cell.",
+            "Click a cell, or take one of the drawings by name.",
+        )
     even = drawn[asked] / drawn[asked].sum(-1, keepdims=True)
     looked = patterns[:, asked]
     elsewhere = np.maximum(1 - looked.sum(-1, keepdims=True), 0)
@@ -73,4 +77,9 @@ def strokes(n: int = SIZE) -> dict[str, Array]:
     first = np.zeros((n, n), dtype=bool)
     first[:, 0] = True
     half = np.arange(n) * 2 // n
-    return {"the word before": before, "the word itself": np.eye(n, dtype=bool), "the first word": first, "blocks": half[:, None] == half}
+    return {
+        "the word before": before,
+        "the word itself": np.eye(n, dtype=bool),
+        "the first word": first,
+        "blocks": half[:, None] == half,
+    }

@@ -18,7 +18,12 @@ def looks_moved(before: Run, after: Run, kind: str) -> Array:
 
     Exactly 0 where the patterns are equal, as in all layers before a change.
     """
-    return np.stack([jensen_shannon(a, b).mean(-1) for a, b in zip(before.attention(kind).weights, after.attention(kind).weights, strict=True)])
+    return np.stack(
+        [
+            jensen_shannon(a, b).mean(-1)
+            for a, b in zip(before.attention(kind).weights, after.attention(kind).weights, strict=True)
+        ]
+    )
 
 
 def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:

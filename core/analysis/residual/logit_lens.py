@@ -54,7 +54,9 @@ def logit_lens(run: Run, n: int = 5) -> Lens:
     Raises InputError for a model without layers of heads, or without an output.
     """
     hidden = run.hidden(_side(run.model))[:, : run.side.n_real]
-    parts = [_read(run.model, hidden[:, first : first + ROWS], n) for first in range(0, hidden.shape[1], ROWS)]
+    parts = [
+        _read(run.model, hidden[:, first : first + ROWS], n) for first in range(0, hidden.shape[1], ROWS)
+    ]
     return Lens(*(np.concatenate(found, axis=1) for found in zip(*parts, strict=True)))
 
 
@@ -77,7 +79,9 @@ def _top(chances: Array, n: int) -> Array:
     large = chances >= np.partition(chances, -n, axis=-1)[:, -n, None]
     if (large.sum(-1) != n).any():  # equal ones, or what is no number
         return np.argsort(-chances, axis=-1, kind="stable")[:, :n]
-    places = np.nonzero(large)[1].reshape(len(chances), n)  # to sort a whole vocabulary takes ten times as long
+    places = np.nonzero(large)[1].reshape(
+        len(chances), n
+    )  # to sort a whole vocabulary takes ten times as long
     order = np.argsort(-np.take_along_axis(chances, places, axis=-1), axis=-1, kind="stable")
     return np.take_along_axis(places, order, axis=-1)
 
@@ -95,5 +99,9 @@ def read_out(model: Model, stream: Array) -> Array:
 def _side(model: Model) -> str:
     """The stack that the output layer reads."""
     if not any(kind.layered for kind in model.spec.kinds):
-        raise InputError(f"{model.name} has no layers that its output could be read after.", "The lens reads a residual stream.", "Choose another model.")
+        raise InputError(
+            f"{model.name} has no layers that its output could be read after.",
+            "The lens reads a residual stream.",
+            "Choose another model.",
+        )
     return "decoder" if "decoder" in model.spec.stacks else "encoder"

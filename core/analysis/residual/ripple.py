@@ -25,7 +25,10 @@ def neighbour(model: Model, text: str) -> str:
 
     The text itself where there is none.
     """
-    n, mask = len(model.tokenizer.encode(text).ids), "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]")
+    n, mask = (
+        len(model.tokenizer.encode(text).ids),
+        "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]"),
+    )
     words = [place for place in WORD.finditer(text) if place.group().isalnum() and place.group() != mask]
     for place in reversed([place for place in words if len(place.group()) > 2] or words):
         for other in OTHERS:
@@ -47,16 +50,19 @@ def ripple(before: Run, after: Run, side: str | None = None) -> Array:
     one, other = before.hidden(side), after.hidden(side)
     if one.shape != other.shape:
         raise InputError(
-            f"The first text has {one.shape[1]} tokens here, the second {other.shape[1]}.", "The comparison goes position by position.",
+            f"The first text has {one.shape[1]} tokens here, the second {other.shape[1]}.",
+            "The comparison goes position by position.",
             "Change a word into one with as many tokens.",
-        )  # fmt: skip
+        )
     moved = np.linalg.norm((other - one).astype(np.float64), axis=-1)
     return moved / np.maximum(np.linalg.norm(one.astype(np.float64), axis=-1), 1e-12)
 
 
 def changed(before: Run, after: Run, side: str | None = None) -> list[int]:
     """The positions at which the two runs were given different tokens."""
-    one, other = (run.source if side == "encoder" and run.source is not None else run.side for run in (before, after))
+    one, other = (
+        run.source if side == "encoder" and run.source is not None else run.side for run in (before, after)
+    )
     return [place for place, (a, b) in enumerate(zip(one.ids, other.ids, strict=True)) if a != b]
 
 
@@ -73,10 +79,18 @@ def reach(run: Run, of: str = "target") -> Array:
     spec, n = run.model.spec, run.side.n_real
     kinds = [kind for kind in spec.kinds if kind.layered]
     if not kinds or (of == "source" and run.source is None):
-        raise InputError(f"{run.model.name} has no {of} whose words could spread through layers.", "Masks of layers say who reaches whom.", "Choose another model.")
+        raise InputError(
+            f"{run.model.name} has no {of} whose words could spread through layers.",
+            "Masks of layers say who reaches whom.",
+            "Choose another model.",
+        )
     stack = spec.stacks.get("decoder") or spec.stacks["encoder"]
     inside = {kind.keys: kind for kind in kinds if kind.stack == stack}
-    found = np.eye(n, dtype=bool) if of == "target" else np.zeros((n, len(run.source.ids) if run.source else 0), dtype=bool)
+    found = (
+        np.eye(n, dtype=bool)
+        if of == "target"
+        else np.zeros((n, len(run.source.ids) if run.source else 0), dtype=bool)
+    )
     read = _through_encoder(run) if of == "source" else None
     for layer in range(run.model.config.n_layers):
         found = found | _joined(_mask(run, inside["target"].path(layer, "allowed")), found)

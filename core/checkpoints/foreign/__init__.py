@@ -81,7 +81,9 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
     config = form.config(fields, weights.entries.keys())
     takes, spec = form.takes(config), families()[form.family]
     if any(take.again and take.again not in weights.entries for take in takes):
-        fields.only("tie_word_embeddings", True, "Without an output layer of its own this model must be tied.")
+        fields.only(
+            "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
+        )
     unused = check_names(weights.entries, takes, passed=form.passed, heads=form.heads)
     ids = {} if spec.framed else _ids(fields, config.n_vocab)  # the marks of a frame are found by name
     return Plan(spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused), weights
@@ -110,4 +112,8 @@ def _format(values: Mapping[str, Any]) -> Format:
             if classes[0].startswith(form.architecture):
                 return form
     said = f"model_type is '{shown(str(given), 40)}'" if given is not None else "model_type is missing"
-    raise InputError(f"config.json: {said}.", f"Kinds read here: {', '.join(sorted(formats()))}.", "Open a model of one of these kinds.")
+    raise InputError(
+        f"config.json: {said}.",
+        f"Kinds read here: {', '.join(sorted(formats()))}.",
+        "Open a model of one of these kinds.",
+    )

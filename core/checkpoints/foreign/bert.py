@@ -27,9 +27,15 @@ WORDS, POOLER, NEXT = "cls.predictions.", "pooler.", "cls.seq_relationship."
 
 def config(fields: Fields, stored: Collection[str]) -> BERTConfig:
     """The shape, by BERT's names; which heads there are, by what is stored."""
-    fields.only("position_embedding_type", "absolute", "Only learned absolute positions are implemented for this kind.")
+    fields.only(
+        "position_embedding_type",
+        "absolute",
+        "Only learned absolute positions are implemented for this kind.",
+    )
     fields.only("is_decoder", False, "A BERT that sees only what came before is not implemented.")
-    masked_lm, pooler, next_sentence = (any(name.startswith(head) for name in stored) for head in (WORDS, POOLER, NEXT))
+    masked_lm, pooler, next_sentence = (
+        any(name.startswith(head) for name in stored) for head in (WORDS, POOLER, NEXT)
+    )
     return built(
         BERTConfig,
         {
@@ -65,7 +71,12 @@ def takes(cfg: BERTConfig) -> tuple[Take, ...]:
     """Every tensor of a BERT, the body's without the prefix `bert.`. Matrices are (out, in), as here."""
     d, words = cfg.d_model, (cfg.n_vocab, cfg.d_model)
     found = [
-        Take("embeddings.word_embeddings.weight", words, ("embed.token.weight",), again=f"{WORDS}decoder.weight" if cfg.masked_lm else ""),
+        Take(
+            "embeddings.word_embeddings.weight",
+            words,
+            ("embed.token.weight",),
+            again=f"{WORDS}decoder.weight" if cfg.masked_lm else "",
+        ),
         Take("embeddings.position_embeddings.weight", (cfg.n_ctx, d), ("embed.position.weight",)),
         Take("embeddings.token_type_embeddings.weight", (cfg.n_segments, d), ("embed.segment.weight",)),
         *norm(cfg, "embeddings.LayerNorm", "embed.norm"),
@@ -87,7 +98,11 @@ def block(cfg: BERTConfig, theirs: str, ours: str) -> list[Take]:
     d, ff = cfg.d_model, cfg.d_ff
     parts = {"query": "to_q", "key": "to_k", "value": "to_v"}
     return [
-        *(take for part, to in parts.items() for take in linear(f"{theirs}.attention.self.{part}", f"{ours}.self_attn.{to}", d, d)),
+        *(
+            take
+            for part, to in parts.items()
+            for take in linear(f"{theirs}.attention.self.{part}", f"{ours}.self_attn.{to}", d, d)
+        ),
         *linear(f"{theirs}.attention.output.dense", f"{ours}.self_attn.to_out", d, d),
         *norm(cfg, f"{theirs}.attention.output.LayerNorm", f"{ours}.norm1"),
         *linear(f"{theirs}.intermediate.dense", f"{ours}.ffn.to_hidden", d, ff),

@@ -17,7 +17,9 @@ ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
 
 
 def config(fields: Fields, stored: Collection[str] = ()) -> GPTConfig:
-    fields.absent("n_inner", "The feed-forward network of this kind is always four times as wide as the model.")
+    fields.absent(
+        "n_inner", "The feed-forward network of this kind is always four times as wide as the model."
+    )
     return sizes(fields, fields.one_of("afn", ACTIVATIONS, "gelu"), order="post")
 
 
@@ -31,7 +33,9 @@ def values(cfg: GPTConfig) -> Mapping[str, Any] | None:
 def takes(cfg: GPTConfig) -> tuple[Take, ...]:
     """Every tensor of a GPT-1, without the prefix `transformer.`."""
     return (
-        Take("tokens_embed.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again="lm_head.weight"),
+        Take(
+            "tokens_embed.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again="lm_head.weight"
+        ),
         Take("positions_embed.weight", (cfg.n_ctx, cfg.d_model), ("embed.position.weight",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
     )

@@ -34,9 +34,19 @@ SIZES: Mapping[str, tuple[str, ...]] = {
 def config(fields: Fields, stored: Collection[str] = ()) -> GPTConfig:
     """The shape, by GPT-2's names or their common aliases; arithmetic that is not implemented is refused by name."""
     fields.only("scale_attn_weights", True, "Scores are always divided by the root of the head's width here.")
-    fields.only("scale_attn_by_inverse_layer_idx", False, "Scores that shrink with the layer's number are not implemented.")
-    fields.only("reorder_and_upcast_attn", False, "Attention in another order and precision is not implemented.")
-    fields.only("position_embedding_type", "absolute", "Only learned absolute positions are implemented for this kind.")
+    fields.only(
+        "scale_attn_by_inverse_layer_idx",
+        False,
+        "Scores that shrink with the layer's number are not implemented.",
+    )
+    fields.only(
+        "reorder_and_upcast_attn", False, "Attention in another order and precision is not implemented."
+    )
+    fields.only(
+        "position_embedding_type",
+        "absolute",
+        "Only learned absolute positions are implemented for this kind.",
+    )
     return sizes(fields, fields.one_of("activation_function", ACTIVATIONS, "gelu_new"), order="pre")
 
 
@@ -58,7 +68,11 @@ def values(cfg: GPTConfig) -> Mapping[str, Any] | None:
 def common(cfg: GPTConfig) -> Mapping[str, Any]:
     """What GPT-1 and GPT-2 configs say alike."""
     drops = {"embd_pdrop": cfg.dropout, "resid_pdrop": cfg.dropout, "attn_pdrop": 0.0}
-    return {**{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()}, "layer_norm_epsilon": cfg.eps, **drops}
+    return {
+        **{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()},
+        "layer_norm_epsilon": cfg.eps,
+        **drops,
+    }
 
 
 def takes(cfg: GPTConfig) -> tuple[Take, ...]:

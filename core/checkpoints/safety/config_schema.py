@@ -53,12 +53,19 @@ class Fields:
         if not found:
             if default is not None:
                 return default
-            raise self._wrong(f"{names[0]} is missing", f"It must be a whole number from {least} to {largest:,}.")
+            raise self._wrong(
+                f"{names[0]} is missing", f"It must be a whole number from {least} to {largest:,}."
+            )
         for name, value in found.items():
             if type(value) is not int or not least <= value <= largest:
-                raise self._wrong(f"{name} is {self._said(value)}", f"It must be a whole number from {least} to {largest:,}.")
+                raise self._wrong(
+                    f"{name} is {self._said(value)}",
+                    f"It must be a whole number from {least} to {largest:,}.",
+                )
         if len(set(found.values())) > 1:
-            raise self._wrong(" and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size.")
+            raise self._wrong(
+                " and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size."
+            )
         return next(iter(found.values()))
 
     def sizes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
@@ -106,7 +113,9 @@ class Fields:
     def _said(self, value: Any) -> str:
         return f"'{shown(value, 40)}'" if isinstance(value, str) else shown(repr(value)[:60], 40)
 
-    def _wrong(self, what: str, rule: str, remedy: str = "Correct it, or download the model again.") -> InputError:
+    def _wrong(
+        self, what: str, rule: str, remedy: str = "Correct it, or download the model again."
+    ) -> InputError:
         return InputError(f"{self._where}: {what}.", rule, remedy)
 
 
@@ -126,4 +135,8 @@ def built(kind: type[Any], values: Mapping[str, Any]) -> Any:
     try:
         return kind(**values)
     except (ValueError, TypeError) as error:
-        raise InputError(f"config.json: {shown(str(error), 160)}.", "The sizes must fit together.", "Correct it, or download the model again.") from None
+        raise InputError(
+            f"config.json: {shown(str(error), 160)}.",
+            "The sizes must fit together.",
+            "Correct it, or download the model again.",
+        ) from None

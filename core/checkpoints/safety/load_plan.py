@@ -43,7 +43,9 @@ class Take:
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
-        return torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1).contiguous()
+        return torch.cat(
+            [state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1
+        ).contiguous()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,11 @@ def check_names(
                 "Download or export the model again.",
             )
         if not entry.is_float:
-            raise InputError(f"'{name}' is stored as {entry.dtype}.", "Weights are floating-point numbers.", "Export it as F32 or F16.")
+            raise InputError(
+                f"'{name}' is stored as {entry.dtype}.",
+                "Weights are floating-point numbers.",
+                "Export it as F32 or F16.",
+            )
     return unused
 
 
@@ -126,7 +132,9 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
             )
         state.update(take.into_parts(value))
     network = blank(plan.spec, plan.config)
-    if any(table.is_meta for table in network.buffers()):  # tables that are computed, not stored, need a real network
+    if any(
+        table.is_meta for table in network.buffers()
+    ):  # tables that are computed, not stored, need a real network
         with torch.random.fork_rng(devices=[]):
             network = plan.spec.network(plan.config)
     network.load_state_dict(state, strict=True, assign=True)

@@ -22,11 +22,31 @@ AGAIN = "Download or export the file again."
 
 LOOKS: tuple[tuple[bytes, str, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the weights", "Fetch the real file: git lfs pull."),
-    (b"PK\x03\x04", "a zip archive, perhaps PyTorch's own format", "Convert it to safetensors where you trust it."),
-    (b"\x80\x02", "a Python pickle", "Pickles can run code and are never read: convert it to safetensors where you trust it."),
-    (b"\x80\x03", "a Python pickle", "Pickles can run code and are never read: convert it to safetensors where you trust it."),
-    (b"\x80\x04", "a Python pickle", "Pickles can run code and are never read: convert it to safetensors where you trust it."),
-    (b"\x80\x05", "a Python pickle", "Pickles can run code and are never read: convert it to safetensors where you trust it."),
+    (
+        b"PK\x03\x04",
+        "a zip archive, perhaps PyTorch's own format",
+        "Convert it to safetensors where you trust it.",
+    ),
+    (
+        b"\x80\x02",
+        "a Python pickle",
+        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+    ),
+    (
+        b"\x80\x03",
+        "a Python pickle",
+        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+    ),
+    (
+        b"\x80\x04",
+        "a Python pickle",
+        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+    ),
+    (
+        b"\x80\x05",
+        "a Python pickle",
+        "Pickles can run code and are never read: convert it to safetensors where you trust it.",
+    ),
     (b"\x93NUMPY", "a NumPy array", "Convert it to safetensors."),
     (b"\x89HDF", "an HDF5 file", "Convert it to safetensors."),
     (b"GGUF", "a GGUF file", "Use the safetensors file of the same model."),
@@ -61,7 +81,9 @@ def read_header(path: Path) -> dict[str, Entry]:
         if size < 10 or length > size - 8 or length < 2 or first[8:9] != b"{":
             raise _not_one(path, first, size, length)
         if length > MAX_HEADER:
-            raise InputError(f"The header of {path.name} has {length:,} bytes.", f"At most {MAX_HEADER:,} are read.", AGAIN)
+            raise InputError(
+                f"The header of {path.name} has {length:,} bytes.", f"At most {MAX_HEADER:,} are read.", AGAIN
+            )
         file.seek(8)
         data = file.read(length)
     if data.count(b"{") > 3 * MAX_TENSORS or data.count(b"[") > 4 * MAX_TENSORS:
@@ -73,7 +95,9 @@ def read_header(path: Path) -> dict[str, Entry]:
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _bad(path, "its metadata is not text")
     if len(held) > MAX_TENSORS:
-        raise InputError(f"{path.name} lists {len(held):,} tensors.", f"At most {MAX_TENSORS:,} are read.", AGAIN)
+        raise InputError(
+            f"{path.name} lists {len(held):,} tensors.", f"At most {MAX_TENSORS:,} are read.", AGAIN
+        )
     entries: dict[str, Entry] = {}
     spans: list[tuple[int, int, str]] = []
     for name, about in held.items():
@@ -88,7 +112,9 @@ def _entry(path: Path, name: str, about: Any) -> tuple[Entry, tuple[int, int]]:
     said = shown(name)
     if not name or len(name) > MAX_NAME or not name.isprintable() or ".." in name or name[0] in "/\\":
         raise InputError(
-            f"{path.name} has a tensor named '{said}'.", f"Names are at most {MAX_NAME} printable characters, no paths.", AGAIN
+            f"{path.name} has a tensor named '{said}'.",
+            f"Names are at most {MAX_NAME} printable characters, no paths.",
+            AGAIN,
         )
     if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
         raise _bad(path, f"'{said}' is not described by dtype, shape and data_offsets")
@@ -130,7 +156,9 @@ def _not_one(path: Path, first: bytes, size: int, length: int) -> InputError:
         if first.startswith(magic):
             return InputError(f"{path.name} is {what}.", RULE, remedy)
     if first.lstrip()[:1] == b"<":
-        return InputError(f"{path.name} is a web page, not the weights.", RULE, "Use the download link of the file itself.")
+        return InputError(
+            f"{path.name} is a web page, not the weights.", RULE, "Use the download link of the file itself."
+        )
     if first[8:9] == b"{" and length > size - 8:
         return _bad(path, f"it is cut off: a header of {length:,} bytes does not fit into {size:,}")
     return InputError(f"{path.name} is not a safetensors file.", RULE, AGAIN)

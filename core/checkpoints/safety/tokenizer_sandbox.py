@@ -22,15 +22,41 @@ import sys
 MAX_ADDED = 10_000
 MAX_STEPS = 16
 NORMALIZERS = {
-    "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Prepend", "Replace", "Nmt",
-}  # fmt: skip
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    "Strip",
+    "StripAccents",
+    "BertNormalizer",
+    "Prepend",
+    "Replace",
+    "Nmt",
+}
 PRE_TOKENIZERS = {
-    "ByteLevel", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Metaspace", "Split",
-    "CharDelimiterSplit", "UnicodeScripts",
-}  # fmt: skip
+    "ByteLevel",
+    "BertPreTokenizer",
+    "Whitespace",
+    "WhitespaceSplit",
+    "Punctuation",
+    "Digits",
+    "Metaspace",
+    "Split",
+    "CharDelimiterSplit",
+    "UnicodeScripts",
+}
 DECODERS = {
-    "ByteLevel", "WordPiece", "BPEDecoder", "Metaspace", "ByteFallback", "Fuse", "Strip", "Replace", "CTC",
-}  # fmt: skip
+    "ByteLevel",
+    "WordPiece",
+    "BPEDecoder",
+    "Metaspace",
+    "ByteFallback",
+    "Fuse",
+    "Strip",
+    "Replace",
+    "CTC",
+}
 PROCESSORS = {"ByteLevel", "TemplateProcessing", "BertProcessing", "RobertaProcessing"}
 MODELS = {"BPE", "WordPiece", "WordLevel", "Unigram"}
 TEXTS = (
@@ -51,10 +77,22 @@ MAX_WORD = 1000
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d"
 REGEXES = {
     WORDS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
-    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # GPT-4, Llama 3
-    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # Qwen 2
-    r"\s", r"\s+", r"\d", r"\d+", r"\p{N}", r"\p{N}{1,3}", r"[0-9]", r"[0-9]+", " {2,}", r"\w+|[^\w\s]+", r"[\r\n]",
-}  # fmt: skip
+    rf"(?i:{WORDS})"
+    + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # GPT-4, Llama 3
+    rf"(?i:{WORDS})"
+    + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # Qwen 2
+    r"\s",
+    r"\s+",
+    r"\d",
+    r"\d+",
+    r"\p{N}",
+    r"\p{N}{1,3}",
+    r"[0-9]",
+    r"[0-9]+",
+    " {2,}",
+    r"\w+|[^\w\s]+",
+    r"[\r\n]",
+}
 """The regular expressions that are read, none of which tries a text in more ways than it has letters."""
 SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*\\S")
 """Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign."""
@@ -118,7 +156,9 @@ def check_parts(held: dict) -> None:
     longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
         raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
-    if any(len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")):
+    if any(
+        len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")
+    ):
         raise Refused("its model writes a long text at every piece")
     if model.get("dropout"):
         raise Refused("its model has dropout, so that every run cuts the text differently")
@@ -129,16 +169,26 @@ def check_regex(step: dict, key: str) -> None:
     pattern = step.get("pattern")
     regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
     if regex not in REGEXES and not SIGNS.fullmatch(regex):
-        raise Refused(f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones")
+        raise Refused(
+            f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones"
+        )
 
 
 def trim_spans(held: dict) -> None:
     """Byte-level spans without the space before a word, whatever the file says: it changes no token."""
-    before = next((step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"), None)
+    before = next(
+        (step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"),
+        None,
+    )
     after = held.get("post_processor")
     if before and (after is None or after["type"] == "ByteLevel"):
         prefix = before.get("add_prefix_space", True)
-        held["post_processor"] = {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True, "use_regex": True}
+        held["post_processor"] = {
+            "type": "ByteLevel",
+            "add_prefix_space": prefix,
+            "trim_offsets": True,
+            "use_regex": True,
+        }
 
 
 def check_growth(found: list[dict], key: str) -> None:
@@ -169,7 +219,13 @@ def check_added(held: dict) -> None:
 def check_ids(held: dict) -> None:
     """Ids as the file writes them: the library would silently renumber or merge odd ones."""
     vocab = held["model"].get("vocab")
-    ids = list(vocab.values()) if isinstance(vocab, dict) else list(range(len(vocab))) if isinstance(vocab, list) else None
+    ids = (
+        list(vocab.values())
+        if isinstance(vocab, dict)
+        else list(range(len(vocab)))
+        if isinstance(vocab, list)
+        else None
+    )
     if not ids:
         raise Refused("its model has no vocabulary")
     if not all(type(one) is int and one >= 0 for one in ids):
@@ -229,7 +285,9 @@ def from_words(vocab: str, rules: str) -> str:
     backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
-    backend.add_special_tokens([name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held])
+    backend.add_special_tokens(
+        [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held]
+    )
     return backend.to_str()
 
 
@@ -267,7 +325,9 @@ def main(argv: list[str]) -> None:
     except MemoryError:
         out = {"problem": "it needs too much memory"}
     except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-        out = {"problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"}
+        out = {
+            "problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"
+        }
     data = json.dumps(out).encode()
     if len(data) > out_bytes:
         data = json.dumps({"problem": "it is too large"}).encode()

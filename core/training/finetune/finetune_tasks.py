@@ -76,7 +76,9 @@ class Goal:
     def right(self, scores: Tensor, wanted: Tensor) -> Array:
         """True or False for each text, for each tagged word, or for each answer: both ends must be right."""
         if self.output == "answer":
-            best = [spans(*(row.T.double().numpy()), allowed=row[:, 0].isfinite().numpy()).best for row in scores]
+            best = [
+                spans(*(row.T.double().numpy()), allowed=row[:, 0].isfinite().numpy()).best for row in scores
+            ]
             return (np.array(best) == wanted.numpy()).all(-1)
         if self.output == "tags":
             asked = wanted != NONE
@@ -94,7 +96,9 @@ class Rows:
 
 def collated(examples: Sequence[Example], pad: int) -> Rows:
     """Examples side by side, padded behind; what is wanted beyond a text is nothing."""
-    ids, segments, real = (torch.from_numpy(array) for array in padded([(one.ids, one.segments) for one in examples], pad))
+    ids, segments, real = (
+        torch.from_numpy(array) for array in padded([(one.ids, one.segments) for one in examples], pad)
+    )
     wanted = np.full((len(examples), max(len(one.wanted) for one in examples)), NONE, dtype=np.int64)
     for row, one in enumerate(examples):
         wanted[row, : len(one.wanted)] = one.wanted
@@ -131,7 +135,12 @@ def plain(item: grammar.Labelled) -> bool:
     return all(label == item.label for word in words if (label := _JUDGES.get(word)))
 
 
-_JUDGES = {word: label for kind in lexicon.CLASSES.values() for label, told in zip(grammar.OPINIONS, kind[3:], strict=True) for word in told.split()}
+_JUDGES = {
+    word: label
+    for kind in lexicon.CLASSES.values()
+    for label, told in zip(grammar.OPINIONS, kind[3:], strict=True)
+    for word in told.split()
+}
 
 
 def _classed(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
@@ -166,13 +175,49 @@ def _asked(tokenizer: Tokenizer, item: grammar.Question) -> Example:
     return Example(ids, segments, np.array([before + first, before + last]))
 
 
-GOALS: Mapping[str, Goal] = MappingProxyType({goal.name: goal for goal in (
-    Goal("opinions", "Opinions", "Is a sentence good or bad? “Not awful” is good: no word gives it away.", "classes",
-         {"n_classes": len(grammar.OPINIONS)}, opinions, _classed(grammar.OPINIONS), grammar.OPINIONS),
-    Goal("pairs", "Pairs", "Does the second sentence follow from the first, contradict it, or neither?", "classes",
-         {"n_classes": len(grammar.RELATIONS)}, grammar.pairs, _classed(grammar.RELATIONS), grammar.RELATIONS),
-    Goal("answers", "Answers", "Where in the text does the answer to the question stand?", "answer",
-         {"answers": True}, grammar.questions, _asked),
-    Goal("tags", "Tags", "Which part of speech is each word? “Light” is an adjective here and a noun there.", "tags",
-         {"n_tags": len(grammar.TAGS)}, grammar.tagged, _tagged, grammar.TAGS),
-)})  # fmt: skip
+GOALS: Mapping[str, Goal] = MappingProxyType(
+    {
+        goal.name: goal
+        for goal in (
+            Goal(
+                "opinions",
+                "Opinions",
+                "Is a sentence good or bad? “Not awful” is good: no word gives it away.",
+                "classes",
+                {"n_classes": len(grammar.OPINIONS)},
+                opinions,
+                _classed(grammar.OPINIONS),
+                grammar.OPINIONS,
+            ),
+            Goal(
+                "pairs",
+                "Pairs",
+                "Does the second sentence follow from the first, contradict it, or neither?",
+                "classes",
+                {"n_classes": len(grammar.RELATIONS)},
+                grammar.pairs,
+                _classed(grammar.RELATIONS),
+                grammar.RELATIONS,
+            ),
+            Goal(
+                "answers",
+                "Answers",
+                "Where in the text does the answer to the question stand?",
+                "answer",
+                {"answers": True},
+                grammar.questions,
+                _asked,
+            ),
+            Goal(
+                "tags",
+                "Tags",
+                "Which part of speech is each word? “Light” is an adjective here and a noun there.",
+                "tags",
+                {"n_tags": len(grammar.TAGS)},
+                grammar.tagged,
+                _tagged,
+                grammar.TAGS,
+            ),
+        )
+    }
+)

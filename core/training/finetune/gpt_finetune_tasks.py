@@ -78,7 +78,10 @@ def _judging(kind: str, label: str) -> list[str]:
 
 
 def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:
-    return [Labelled((item.text,), grammar.OPINIONS.index(item.label)) for item in finetune_tasks.opinions(n, seed, split)]
+    return [
+        Labelled((item.text,), grammar.OPINIONS.index(item.label))
+        for item in finetune_tasks.opinions(n, seed, split)
+    ]
 
 
 def _relations(n: int, seed: int, split: Split) -> list[Labelled]:
@@ -86,7 +89,20 @@ def _relations(n: int, seed: int, split: Split) -> list[Labelled]:
     rng, made = random.Random(seed), list[Labelled]()
     for item in finetune_tasks.opinions(n, seed, split):
         wanted = rng.randrange(len(FOLLOWS))
-        made.append(Labelled((item.text, _short(kind_of(item.text), thing_of(item.text), OTHER[item.label] if wanted else item.label, rng)), wanted))
+        made.append(
+            Labelled(
+                (
+                    item.text,
+                    _short(
+                        kind_of(item.text),
+                        thing_of(item.text),
+                        OTHER[item.label] if wanted else item.label,
+                        rng,
+                    ),
+                ),
+                wanted,
+            )
+        )
     return made
 
 
@@ -96,7 +112,11 @@ def _alike(n: int, seed: int, split: Split) -> list[Labelled]:
     for item in finetune_tasks.opinions(n, seed, split):
         wanted, kind = rng.randrange(len(SAME)), rng.choice(sorted(lexicon.CLASSES))
         thing = rng.choice(" ".join(lexicon.CLASSES[kind][:2]).split())
-        made.append(Labelled((item.text, _short(kind, thing, OTHER[item.label] if wanted else item.label, rng)), wanted))
+        made.append(
+            Labelled(
+                (item.text, _short(kind, thing, OTHER[item.label] if wanted else item.label, rng)), wanted
+            )
+        )
     return made
 
 
@@ -117,12 +137,22 @@ def _fitting(n: int, seed: int, split: Split) -> list[Labelled]:
     return made
 
 
-GOALS: Mapping[str, GPTGoal] = MappingProxyType({goal.layout: goal for goal in (
-    GPTGoal(CLASSIFICATION, "Is the opinion good or bad?", grammar.OPINIONS, _opinions),
-    GPTGoal(ENTAILMENT, "Does the hypothesis follow from the premise, or contradict it?", FOLLOWS, _relations),
-    GPTGoal(SIMILARITY, "Do both sentences have the same opinion?", SAME, _alike),
-    GPTGoal(CHOICE, "Which of the answers says the same as the sentence?", (), _fitting),
-)})  # fmt: skip
+GOALS: Mapping[str, GPTGoal] = MappingProxyType(
+    {
+        goal.layout: goal
+        for goal in (
+            GPTGoal(CLASSIFICATION, "Is the opinion good or bad?", grammar.OPINIONS, _opinions),
+            GPTGoal(
+                ENTAILMENT,
+                "Does the hypothesis follow from the premise, or contradict it?",
+                FOLLOWS,
+                _relations,
+            ),
+            GPTGoal(SIMILARITY, "Do both sentences have the same opinion?", SAME, _alike),
+            GPTGoal(CHOICE, "Which of the answers says the same as the sentence?", (), _fitting),
+        )
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +174,9 @@ def marked(tokenizer: Tokenizer) -> Tokenizer:
     return Tokenizer(backend, start=tokenizer.start, end=tokenizer.end, pad=tokenizer.pad)
 
 
-def read(tokenizer: Tokenizer, layout: str, texts: Sequence[str], marks: tuple[int, int, int]) -> tuple[tuple[int, ...], ...]:
+def read(
+    tokenizer: Tokenizer, layout: str, texts: Sequence[str], marks: tuple[int, int, int]
+) -> tuple[tuple[int, ...], ...]:
     """The ids of the rows of one example."""
     return gpt_inputs.rows(layout, [tokenizer.encode(text).ids for text in texts], marks)
 
@@ -160,7 +192,13 @@ def collated(examples: Sequence[tuple[Sequence[Sequence[int]], int]], marks: tup
     real = np.arange(longest) < sizes[:, None]
     held = torch.from_numpy(ids)
     told = torch.from_numpy(real & ~np.isin(ids, marks))
-    return Rows(Batch(ids=held, real=torch.from_numpy(real)), len(examples[0][0]), torch.from_numpy(sizes - 1), told, torch.tensor([wanted for _, wanted in examples]))
+    return Rows(
+        Batch(ids=held, real=torch.from_numpy(real)),
+        len(examples[0][0]),
+        torch.from_numpy(sizes - 1),
+        told,
+        torch.tensor([wanted for _, wanted in examples]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,4 +223,6 @@ def terms(network: Any, task: str, rows: Rows, *, text: bool) -> Terms:
     if not text:
         return Terms(scores, l_2, None)
     asked = rows.told[:, 1:]
-    return Terms(scores, l_2, F.cross_entropy(network.logits(hidden[:, :-1][asked]), rows.batch.ids[:, 1:][asked]))
+    return Terms(
+        scores, l_2, F.cross_entropy(network.logits(hidden[:, :-1][asked]), rows.batch.ids[:, 1:][asked])
+    )

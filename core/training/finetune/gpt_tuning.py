@@ -88,10 +88,15 @@ def named(task: str, weight: float) -> str:
     return f"gpt-{task}-{weight:g}"
 
 
-TUNINGS: Mapping[str, GPTTuning] = MappingProxyType({
-    named(task, weight): GPTTuning(name=named(task, weight), task=task, weight=weight, steps=steps, n_rows=n_rows)
-    for task, (steps, n_rows) in STEPS.items() for weight in LAMBDAS
-})  # fmt: skip
+TUNINGS: Mapping[str, GPTTuning] = MappingProxyType(
+    {
+        named(task, weight): GPTTuning(
+            name=named(task, weight), task=task, weight=weight, steps=steps, n_rows=n_rows
+        )
+        for task, (steps, n_rows) in STEPS.items()
+        for weight in LAMBDAS
+    }
+)
 
 
 def body(name: str = BODY) -> Model:
@@ -127,7 +132,11 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
     with torch.random.fork_rng(devices=[]):
         network: Any = of.spec.network(config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
-    held = {name: weight.clone() for name, weight in of.network.state_dict().items() if not name.startswith("to_classes.")}
+    held = {
+        name: weight.clone()
+        for name, weight in of.network.state_dict().items()
+        if not name.startswith("to_classes.")
+    }
     new = torch.randn(len(MARKS), config.d_model, generator=rng) * SMALL
     held[table] = held[table] if again else torch.cat((held[table], new))
     network.load_state_dict(held, strict=False)
@@ -136,10 +145,16 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
         network.to_classes.bias.zero_()
     model = Model(of.name, of.spec, config, network, of.tokenizer if again else marked(of.tokenizer))
     if len(model.tokenizer) != config.n_vocab:
-        raise InputError(f"{of.name} has {n:,} rows and {len(of.tokenizer):,} tokens.", "New tokens stand right behind the old ones.", "Tune another model.")
+        raise InputError(
+            f"{of.name} has {n:,} rows and {len(of.tokenizer):,} tokens.",
+            "New tokens stand right behind the old ones.",
+            "Tune another model.",
+        )
     for name, weight in network.named_parameters():
         weight.requires_grad_(learns(name))
-    network.get_parameter(table).register_hook(lambda gradient: F.pad(gradient[n:], (0, 0, n, 0)))  # the old rows stay
+    network.get_parameter(table).register_hook(
+        lambda gradient: F.pad(gradient[n:], (0, 0, n, 0))
+    )  # the old rows stay
     return model
 
 
@@ -152,8 +167,16 @@ def learns(name: str) -> bool:
     return name == "embed.token.weight" or name.startswith(("layers.", "final_norm.", "to_classes."))
 
 
-def training(tuning: GPTTuning, seed: int = 0, *, of: Model | None = None, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
-             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
+def training(
+    tuning: GPTTuning,
+    seed: int = 0,
+    *,
+    of: Model | None = None,
+    steps: int | None = None,
+    longest: float = LONGEST,
+    every: float = 0.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[tuple[Report, dict[str, Tensor]]]:
     """Tune it: a report, and a copy of all that learns, at MOMENTS even distances, the last one always.
 
     Moments lie at least `every` seconds apart. It ends after `steps` (default the tuning's)
@@ -166,29 +189,57 @@ def training(tuning: GPTTuning, seed: int = 0, *, of: Model | None = None, steps
     texts = _examples(tuning, model, tuning.n_texts, seed, "train")
     found = _examples(tuning, model, CHECKED, seed, "test")
     checked = [collated(found[place : place + 32], ids) for place in range(0, CHECKED, 32)]
-    rng, optim = np.random.default_rng(seed), optimiser(network, ("to_classes.",), lr=tuning.lr, head_lr=tuning.head_lr)
+    rng, optim = (
+        np.random.default_rng(seed),
+        optimiser(network, ("to_classes.",), lr=tuning.lr, head_lr=tuning.head_lr),
+    )
 
     def learn(factor: float) -> None:
         rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], ids)
         network.train()
         both = terms(network, tuning.task, rows, text=tuning.weight > 0)
-        descend(both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean(), [optim], factor)
+        descend(
+            both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean(),
+            [optim],
+            factor,
+        )
 
-    yield from course(learn, lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)), steps=last, moments=evenly(last, MOMENTS),
-                      longest=longest, every=every, clock=clock)  # fmt: skip
+    yield from course(
+        learn,
+        lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)),
+        steps=last,
+        moments=evenly(last, MOMENTS),
+        longest=longest,
+        every=every,
+        clock=clock,
+    )
 
 
-def _examples(tuning: GPTTuning, model: Model, n: int, seed: int, split: Any) -> list[tuple[tuple[tuple[int, ...], ...], int]]:
-    return [(read(model.tokenizer, tuning.task, one.texts, marks(model)), one.wanted) for one in tuning.goal.draw(n, seed, split)]
+def _examples(
+    tuning: GPTTuning, model: Model, n: int, seed: int, split: Any
+) -> list[tuple[tuple[tuple[int, ...], ...], int]]:
+    return [
+        (read(model.tokenizer, tuning.task, one.texts, marks(model)), one.wanted)
+        for one in tuning.goal.draw(n, seed, split)
+    ]
 
 
 def _report(network: nn.Module, task: str, checked: list[Rows], step: int, seconds: float) -> Report:
     network.eval()
     with torch.inference_mode():
         found = [terms(network, task, rows, text=True) for rows in checked]
-    l_2, l_1 = torch.cat([each.l_2 for each in found]).mean(), torch.stack([each.l_1 for each in found if each.l_1 is not None]).mean()
-    right = torch.cat([each.scores.argmax(-1) == rows.wanted for each, rows in zip(found, checked, strict=True)]).float().mean()
-    return Report(step, round(float(l_2), 5), round(float(right), 5), (), round(seconds, 2), round(float(l_1), 5))
+    l_2, l_1 = (
+        torch.cat([each.l_2 for each in found]).mean(),
+        torch.stack([each.l_1 for each in found if each.l_1 is not None]).mean(),
+    )
+    right = (
+        torch.cat([each.scores.argmax(-1) == rows.wanted for each, rows in zip(found, checked, strict=True)])
+        .float()
+        .mean()
+    )
+    return Report(
+        step, round(float(l_2), 5), round(float(right), 5), (), round(seconds, 2), round(float(l_1), 5)
+    )
 
 
 def moved(network: Any) -> dict[str, Tensor]:
@@ -206,10 +257,16 @@ def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, of: Model
     made = headed(tuning, _body() if of is None else of)
     wanted = {key: weight.shape for key, weight in moved(made.network).items()}
     if wanted != {key: weight.shape for key, weight in weights.items()}:
-        raise InputError(f"The weights are not those of {tuning.name}.", "They are all that the tuning moves.", "Tune it again.")
+        raise InputError(
+            f"The weights are not those of {tuning.name}.",
+            "They are all that the tuning moves.",
+            "Tune it again.",
+        )
     table = made.network.get_parameter("embed.token.weight").detach()
     held = {key: weight.float() for key, weight in weights.items() if key != NEW}
-    made.network.load_state_dict({**held, "embed.token.weight": torch.cat((table[: -len(MARKS)], weights[NEW].float()))}, strict=False)
+    made.network.load_state_dict(
+        {**held, "embed.token.weight": torch.cat((table[: -len(MARKS)], weights[NEW].float()))}, strict=False
+    )
     return Model(name, made.spec, made.config, made.network, made.tokenizer)
 
 

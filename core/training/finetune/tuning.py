@@ -84,16 +84,21 @@ class Tuning:
         return f"{self.taught.title}, {'frozen' if self.frozen else 'in full' if self.learns == ALL else f'upper {self.learns} layers'}"
 
 
-TUNINGS: Mapping[str, Tuning] = MappingProxyType({tuning.name: tuning for tuning in (
-    Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
-    Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=300),
-    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=400),
-    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=200),
-    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=250, n_rows=24),
-    Tuning(name="answers-frozen", goal="answers", learns=0, steps=150, n_rows=24),
-    Tuning(name="tags-full", goal="tags", learns=ALL, steps=60),
-    Tuning(name="tags-frozen", goal="tags", learns=0, steps=200),
-)})  # fmt: skip
+TUNINGS: Mapping[str, Tuning] = MappingProxyType(
+    {
+        tuning.name: tuning
+        for tuning in (
+            Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
+            Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=300),
+            Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=400),
+            Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=200),
+            Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=250, n_rows=24),
+            Tuning(name="answers-frozen", goal="answers", learns=0, steps=150, n_rows=24),
+            Tuning(name="tags-full", goal="tags", learns=ALL, steps=60),
+            Tuning(name="tags-frozen", goal="tags", learns=0, steps=200),
+        )
+    }
+)
 
 
 def body(name: str = BODY) -> Model:
@@ -111,7 +116,11 @@ def headed(tuning: Tuning, of: Model, seed: int = 0) -> nn.Module:
         for name, weight in network.named_parameters():
             weight.requires_grad_(learns(tuning, name, of.config.n_layers))
             if name.startswith(HEADS):
-                weight.copy_(torch.randn(weight.shape, generator=rng) * 0.02 if weight.ndim > 1 else torch.zeros_like(weight))
+                weight.copy_(
+                    torch.randn(weight.shape, generator=rng) * 0.02
+                    if weight.ndim > 1
+                    else torch.zeros_like(weight)
+                )
     return network
 
 
@@ -129,8 +138,16 @@ def learns(tuning: Tuning, name: str, n_layers: int) -> bool:
     return tuning.learns == ALL and name.startswith("embed.")
 
 
-def training(tuning: Tuning, seed: int = 0, *, of: Model | None = None, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
-             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
+def training(
+    tuning: Tuning,
+    seed: int = 0,
+    *,
+    of: Model | None = None,
+    steps: int | None = None,
+    longest: float = LONGEST,
+    every: float = 0.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[tuple[Report, dict[str, Tensor]]]:
     """Tune it: a report, and a copy of all that learns, at MOMENTS even distances, the last one always.
 
     Moments lie at least `every` seconds apart. It ends after `steps` (default the tuning's)
@@ -149,10 +166,16 @@ def training(tuning: Tuning, seed: int = 0, *, of: Model | None = None, steps: i
         descend(goal.loss(goal.scores(network, rows.batch), rows.wanted), [optim], factor)
 
     def tell(step: int, seconds: float) -> tuple[Report, dict[str, Tensor]]:
-        moved = {name: weight.detach().clone() for name, weight in network.named_parameters() if weight.requires_grad}
+        moved = {
+            name: weight.detach().clone()
+            for name, weight in network.named_parameters()
+            if weight.requires_grad
+        }
         return _report(goal, network, held_out, step, seconds), moved
 
-    yield from course(learn, tell, steps=last, moments=evenly(last, MOMENTS), longest=longest, every=every, clock=clock)
+    yield from course(
+        learn, tell, steps=last, moments=evenly(last, MOMENTS), longest=longest, every=every, clock=clock
+    )
 
 
 def checked(goal: Goal, tokenizer: Tokenizer, seed: int) -> list[Rows]:
@@ -169,7 +192,13 @@ def _report(goal: Goal, network: nn.Module, held_out: list[Rows], step: int, sec
             scores = goal.scores(network, rows.batch)
             losses.append(float(goal.loss(scores, rows.wanted)))
             right.append(goal.right(scores, rows.wanted))
-    return Report(step, round(float(np.mean(losses)), 5), round(float(np.concatenate(right).mean()), 5), (), round(seconds, 2))
+    return Report(
+        step,
+        round(float(np.mean(losses)), 5),
+        round(float(np.concatenate(right).mean()), 5),
+        (),
+        round(seconds, 2),
+    )
 
 
 def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, of: Model | None = None) -> Model:
@@ -180,8 +209,14 @@ def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, of: Model | 
     of = _body() if of is None else of
     network = headed(tuning, of)
     wanted = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
-    if {name: weight.shape for name, weight in wanted.items()} != {name: weight.shape for name, weight in weights.items()}:
-        raise InputError(f"The weights are not those of {tuning.name}.", "They are all that the tuning moves.", "Tune it again.")
+    if {name: weight.shape for name, weight in wanted.items()} != {
+        name: weight.shape for name, weight in weights.items()
+    }:
+        raise InputError(
+            f"The weights are not those of {tuning.name}.",
+            "They are all that the tuning moves.",
+            "Tune it again.",
+        )
     network.load_state_dict({name: weight.float() for name, weight in weights.items()}, strict=False)
     return Model(name, of.spec, network.cfg, network, of.tokenizer)
 
@@ -207,9 +242,22 @@ def moved(tuned: Model, before: Model, tuning: Tuning) -> Moved:
         return (gap / sum(float(old[name].double().square().sum()) for name in names)) ** 0.5
 
     inside = [name for name in new if name.startswith(("embed.", "layers."))]
-    layers = tuple(far([name for name in inside if name.startswith(f"layers.{i}.")]) for i in range(before.config.n_layers))
-    learning = sum(weight.numel() for name, weight in tuned.network.named_parameters() if learns(tuning, name, before.config.n_layers))
-    return Moved(learning, tuned.n_parameters, far(inside), far([name for name in inside if name.startswith("embed.")]), layers)
+    layers = tuple(
+        far([name for name in inside if name.startswith(f"layers.{i}.")])
+        for i in range(before.config.n_layers)
+    )
+    learning = sum(
+        weight.numel()
+        for name, weight in tuned.network.named_parameters()
+        if learns(tuning, name, before.config.n_layers)
+    )
+    return Moved(
+        learning,
+        tuned.n_parameters,
+        far(inside),
+        far([name for name in inside if name.startswith("embed.")]),
+        layers,
+    )
 
 
 class Recorded(records.Recorded[Tuning]):
@@ -227,7 +275,16 @@ class Recorded(records.Recorded[Tuning]):
         save_file(movement(moments[-1][1], _body().network.state_dict()), folder / WEIGHTS)
         *before, last = (report for report, _ in moments)
         read_back = cls(job, "", seed, (), (), folder).model(job.name)
-        return [*before, _report(job.taught, read_back.network, checked(job.taught, read_back.tokenizer, seed), last.step, last.seconds)]
+        return [
+            *before,
+            _report(
+                job.taught,
+                read_back.network,
+                checked(job.taught, read_back.tokenizer, seed),
+                last.step,
+                last.seconds,
+            ),
+        ]
 
     def model(self, name: str) -> Model:
         """The tuned model."""

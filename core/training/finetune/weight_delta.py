@@ -36,7 +36,11 @@ def movement(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dic
         rows = gap.any(dim=1).nonzero()[:, 0]
         scale = gap[rows].abs().amax(dim=1) / MOST
         whole = (gap[rows] / scale[:, None]).round().clamp(-MOST, MOST).to(torch.int16) + MOST + 1  # 1 .. 15
-        kept |= {name: (whole[:, ::2] * 16 + whole[:, 1::2]).to(torch.uint8), name + SCALE: scale, name + ROWS: rows.to(torch.int32)}
+        kept |= {
+            name: (whole[:, ::2] * 16 + whole[:, 1::2]).to(torch.uint8),
+            name + SCALE: scale,
+            name + ROWS: rows.to(torch.int32),
+        }
     return kept
 
 

@@ -64,21 +64,37 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     it would have, and one that goes on from weights takes up the batches where those were left; its moments and its
     schedule are fresh.
     """
-    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape, and nearly every batch has its own
+    torch.backends.cuda.enable_cudnn_sdp(
+        False
+    )  # it plans anew for every shape, and nearly every batch has its own
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
         if isinstance(task, Follower):
             task.follow(network)
-    optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay, outside=recipe.outside)
+    optims = optimisers(
+        network,
+        lr=recipe.lr,
+        matrix_lr=recipe.matrix_lr,
+        weight_decay=recipe.weight_decay,
+        outside=recipe.outside,
+    )
     state = _State(plan.done)
     checkpoint = plan.work / "checkpoint.pt"
     if plan.resume and checkpoint.is_file():
         state = _load(checkpoint, network, optims)
     else:
-        shutil.rmtree(plan.work / "history", ignore_errors=True)  # weights of another run are none of this one's
+        shutil.rmtree(
+            plan.work / "history", ignore_errors=True
+        )  # weights of another run are none of this one's
     total = plan.steps or (recipe.steps - plan.done if recipe.steps > plan.done else recipe.steps)
-    bar = tqdm(total=total if plan.minutes is None else None, initial=state.step - plan.done, unit="step", disable=plan.quiet, mininterval=2.0)
+    bar = tqdm(
+        total=total if plan.minutes is None else None,
+        initial=state.step - plan.done,
+        unit="step",
+        disable=plan.quiet,
+        mininterval=2.0,
+    )
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
     batches = fed(task, state.step, device)
     stopped = False
@@ -98,7 +114,9 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
                 rate = state.tokens / max(state.seconds, 1e-9)
                 if not state.waiting:
                     left = state.seconds * (1 - progress) / max(progress, 1e-9)
-                    bar.set_postfix(loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min")
+                    bar.set_postfix(
+                        loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min"
+                    )
                 bar.update()
                 if state.step % plan.check_every == 0:
                     state.write(plan.work, {"tokens_s": rate, **_checked(network, task)})
@@ -125,7 +143,9 @@ def _whole_steps() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
     before = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread() and callable(before)  # not where it is ignored
+    ours = threading.current_thread() is threading.main_thread() and callable(
+        before
+    )  # not where it is ignored
     if ours:
         signal.signal(signal.SIGINT, note)
     try:
@@ -136,7 +156,13 @@ def _whole_steps() -> Iterator[Callable[[], bool]]:
 
 
 def _step(
-    network: nn.Module, task: Task, batch: Any, optims: list[torch.optim.Optimizer], factor: float, clip: float, device: torch.device
+    network: nn.Module,
+    task: Task,
+    batch: Any,
+    optims: list[torch.optim.Optimizer],
+    factor: float,
+    clip: float,
+    device: torch.device,
 ) -> torch.Tensor:
     network.train()
     with autocast(device):
@@ -154,7 +180,11 @@ def _step(
 
 def autocast(device: torch.device) -> Any:
     """bfloat16 where the hardware multiplies it (about 4 x float32 on the CPUs measured); elsewhere float32."""
-    multiplies = device.type == "cuda" or (device.type == "cpu" and torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    multiplies = device.type == "cuda" or (
+        device.type == "cpu"
+        and torch.backends.mkldnn.is_available()
+        and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    )
     return torch.autocast(device.type, torch.bfloat16) if multiplies else nullcontext()
 
 
@@ -188,7 +218,13 @@ class _State:
 
     def write(self, work: Path, extra: Mapping[str, float]) -> None:
         self.read()
-        row = {"step": self.step, "tokens": self.tokens, "minutes": round(self.seconds / 60, 2), "loss": self.smooth, **extra}
+        row = {
+            "step": self.step,
+            "tokens": self.tokens,
+            "minutes": round(self.seconds / 60, 2),
+            "loss": self.smooth,
+            **extra,
+        }
         row = {name: round(value, 5) for name, value in row.items()}
         self.log.append(row)
         with (work / "log.jsonl").open("a", encoding="utf-8") as out:
@@ -200,7 +236,15 @@ def _save(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer], s
     new = path.with_suffix(".new")
     state.read()
     numbers = {name: getattr(state, name) for name in NUMBERS}
-    torch.save({"network": network.state_dict(), "optims": [o.state_dict() for o in optims], **numbers, "log": json.dumps(state.log)}, new)
+    torch.save(
+        {
+            "network": network.state_dict(),
+            "optims": [o.state_dict() for o in optims],
+            **numbers,
+            "log": json.dumps(state.log),
+        },
+        new,
+    )
     new.replace(path)
 
 
@@ -213,7 +257,11 @@ def _keep(work: Path, network: nn.Module, step: int, wanted: Sequence[int]) -> N
 def history(work: Path, wanted: Sequence[int]) -> dict[int, dict[str, torch.Tensor]]:
     """The weights that were kept on the way, by step."""
     paths = {step: work / "history" / f"{step}.pt" for step in sorted(wanted)}
-    return {step: torch.load(path, weights_only=True, map_location="cpu") for step, path in paths.items() if path.is_file()}
+    return {
+        step: torch.load(path, weights_only=True, map_location="cpu")
+        for step, path in paths.items()
+        if path.is_file()
+    }
 
 
 def _load(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer]) -> _State:

@@ -12,7 +12,9 @@ ROWS, ON_CARD = 512, 16384
 """Positions scored at a time: their scores stay near the processor. On a graphics card it is starting that costs."""
 
 
-def cross_entropy(hidden: Tensor, table: Tensor, wanted: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0) -> Tensor:
+def cross_entropy(
+    hidden: Tensor, table: Tensor, wanted: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0
+) -> Tensor:
     """The mean of -log softmax(hidden table^T)[wanted], with label smoothing (Szegedy et al. 2016).
 
     The same number and gradients as `F.cross_entropy(F.linear(hidden, table, bias), wanted, label_smoothing=smoothing)`;
@@ -33,10 +35,20 @@ def cross_entropy(hidden: Tensor, table: Tensor, wanted: Tensor, *, bias: Tensor
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, bias: Tensor | None, wanted: Tensor, smoothing: float, dtype: torch.dtype
+        ctx: Any,
+        hidden: Tensor,
+        table: Tensor,
+        bias: Tensor | None,
+        wanted: Tensor,
+        smoothing: float,
+        dtype: torch.dtype,
     ) -> Tensor:
         small, n_rows, n_vocab = table.to(dtype), len(wanted), len(table)
-        to_hidden, to_table, to_bias = torch.empty_like(hidden), torch.zeros_like(table), None if bias is None else torch.zeros_like(bias)
+        to_hidden, to_table, to_bias = (
+            torch.empty_like(hidden),
+            torch.zeros_like(table),
+            None if bias is None else torch.zeros_like(bias),
+        )
         lost, at_once = torch.zeros((), device=hidden.device), ON_CARD if hidden.is_cuda else ROWS
         with torch.autocast(hidden.device.type, enabled=False):
             for first in range(0, n_rows, at_once):
@@ -44,7 +56,9 @@ class _CrossEntropy(torch.autograd.Function):
                 scores = (rows @ small.T).float()
                 scores = scores if bias is None else scores.add_(bias)
                 total = scores.logsumexp(dim=-1, keepdim=True)
-                lost += (total - (1 - smoothing) * scores.gather(1, goal)).sum() - smoothing * scores.sum() / n_vocab
+                lost += (
+                    total - (1 - smoothing) * scores.gather(1, goal)
+                ).sum() - smoothing * scores.sum() / n_vocab
                 slope = scores.sub_(total).exp_()
                 if smoothing:
                     slope -= smoothing / n_vocab
@@ -54,7 +68,9 @@ class _CrossEntropy(torch.autograd.Function):
                 slope = slope.to(dtype)
                 to_hidden[first : first + at_once] = slope @ small
                 to_table += slope.T @ rows
-        ctx.save_for_backward(to_hidden.div_(n_rows), to_table.div_(n_rows), None if to_bias is None else to_bias.div_(n_rows))
+        ctx.save_for_backward(
+            to_hidden.div_(n_rows), to_table.div_(n_rows), None if to_bias is None else to_bias.div_(n_rows)
+        )
         return lost / n_rows
 
     @staticmethod

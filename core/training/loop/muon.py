@@ -39,9 +39,18 @@ class Muon(torch.optim.Muon):
             wanted = torch._foreach_lerp(grads, held, group["momentum"]) if group["nesterov"] else held
             torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
             for shape, places in _by_shape(weights).items():
-                moves = orthogonal(torch.stack([wanted[i] for i in places]), group["ns_coefficients"], group["ns_steps"], group["eps"])
+                moves = orthogonal(
+                    torch.stack([wanted[i] for i in places]),
+                    group["ns_coefficients"],
+                    group["ns_steps"],
+                    group["eps"],
+                )
                 rate = group["lr"] * math.sqrt(max(1.0, shape[0] / shape[1]))
-                torch._foreach_add_([weights[i] for i in places], list(moves.to(weights[places[0]].dtype).unbind()), alpha=-rate)
+                torch._foreach_add_(
+                    [weights[i] for i in places],
+                    list(moves.to(weights[places[0]].dtype).unbind()),
+                    alpha=-rate,
+                )
         return loss
 
     def _momentum(self, weight: Tensor) -> Tensor:
@@ -58,7 +67,9 @@ def _by_shape(weights: list[Tensor]) -> dict[tuple[int, ...], list[int]]:
     return found
 
 
-def orthogonal(matrices: Tensor, coefficients: tuple[float, float, float], n_steps: int, eps: float) -> Tensor:
+def orthogonal(
+    matrices: Tensor, coefficients: tuple[float, float, float], n_steps: int, eps: float
+) -> Tensor:
     """Newton-Schulz: U S V^T -> about U V^T for each matrix (.. rows columns), in bfloat16 as torch does it.
 
     >>> orthogonal(torch.eye(2)[None] * 5, (3.4445, -4.775, 2.0315), 5, 1e-7)[0, 0, 1].item()

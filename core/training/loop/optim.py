@@ -16,7 +16,9 @@ OUTSIDE = ("embed.", "pooler.", "to_next_sentence.", "to_classes.", "to_tags.", 
 """Matrices that are not inside a block begin with these."""
 
 
-def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float, outside: tuple[str, ...] = ()) -> list[torch.optim.Optimizer]:
+def optimisers(
+    network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float, outside: tuple[str, ...] = ()
+) -> list[torch.optim.Optimizer]:
     """Two optimisers that share one schedule; AdamW alone for a network without matrices inside.
 
     Muon (Jordan et al. 2024) orthogonalises the momentum of each weight matrix; tables of tokens and positions are
@@ -30,14 +32,23 @@ def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay:
     recurrent = {id(module.from_hidden.weight) for module in network.modules() if isinstance(module, Cell)}
     matrices, rest = [], []
     for name, weight in network.named_parameters():
-        inside = weight.ndim == 2 and not name.startswith((*OUTSIDE, *outside)) and id(weight) not in recurrent
+        inside = (
+            weight.ndim == 2 and not name.startswith((*OUTSIDE, *outside)) and id(weight) not in recurrent
+        )
         (matrices if inside else rest).append(weight)
     decayed = [w for w in rest if w.ndim >= 2]
     plain = [w for w in rest if w.ndim < 2]
     adam = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}], lr=lr, betas=(0.9, 0.98), eps=1e-9
+        [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}],
+        lr=lr,
+        betas=(0.9, 0.98),
+        eps=1e-9,
     )
-    muon = [Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)] if matrices else []
+    muon = (
+        [Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)]
+        if matrices
+        else []
+    )
     for optimiser in (adam, *muon):
         for group in optimiser.param_groups:
             group["base_lr"] = group["lr"]

@@ -17,14 +17,23 @@ WORKERS, AHEAD = 3, 8
 """Processes that make batches while a graphics card works, and how many each has ready."""
 
 
-def fed(task: Task, first: int, device: torch.device, workers: int | None = None) -> Iterator[tuple[Any, int]]:
+def fed(
+    task: Task, first: int, device: torch.device, workers: int | None = None
+) -> Iterator[tuple[Any, int]]:
     """The batches of a task from step `first` on, each on `device` and with its number of tokens, without an end.
 
     On a CPU they are made when they are asked for (`workers` 0): a process beside would take the cores that train.
     """
     n_workers = (WORKERS if device.type == "cuda" else 0) if workers is None else workers
     more: dict[str, Any] = {"prefetch_factor": AHEAD, "multiprocessing_context": "fork"} if n_workers else {}
-    loader = DataLoader(_Batches(task), sampler=count(first), batch_size=None, collate_fn=_as_it_is, num_workers=n_workers, **more)  # pyright: ignore
+    loader = DataLoader(
+        _Batches(task),
+        sampler=count(first),
+        batch_size=None,
+        collate_fn=_as_it_is,
+        num_workers=n_workers,
+        **more,
+    )  # pyright: ignore
     for batch, n_tokens in loader:
         yield on(batch, device), n_tokens
 
@@ -50,7 +59,9 @@ def on(found: Any, device: torch.device) -> Any:
     if isinstance(found, Tensor):
         return found.to(device, non_blocking=True)
     if is_dataclass(found) and not isinstance(found, type):
-        return replace(found, **{field.name: on(getattr(found, field.name), device) for field in fields(found)})
+        return replace(
+            found, **{field.name: on(getattr(found, field.name), device) for field in fields(found)}
+        )
     if isinstance(found, (tuple, list)):
         return type(found)(on(part, device) for part in found)
     return found

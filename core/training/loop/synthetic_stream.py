@@ -26,11 +26,18 @@ class Drawn:
     """Rows by `draw(rng, n, split)`, n a step; the loss is the mean over what is to be foretold."""
 
     def __init__(
-        self, draw: Callable[[np.random.Generator, int, Split], list[Row]], n_rows: int, tokenizer: Tokenizer, seed: int, device: torch.device
+        self,
+        draw: Callable[[np.random.Generator, int, Split], list[Row]],
+        n_rows: int,
+        tokenizer: Tokenizer,
+        seed: int,
+        device: torch.device,
     ) -> None:
         self.draw, self.n_rows, self.tokenizer, self.seed = draw, n_rows, tokenizer, seed
         rng = np.random.default_rng(0)
-        self.valid = on(self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")]), device)
+        self.valid = on(
+            self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")]), device
+        )
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
         rows = self.draw(np.random.default_rng((self.seed, step)), self.n_rows, "train")

@@ -16,9 +16,18 @@ Told = TypeVar("Told")
 
 def optimiser(network: nn.Module, heads: tuple[str, ...], *, lr: float, head_lr: float) -> torch.optim.AdamW:
     """AdamW over all that learns: what begins with a name of `heads` at its own rate, the rest at `lr`."""
-    learning = [(name.startswith(heads), weight) for name, weight in network.named_parameters() if weight.requires_grad]
-    groups = [{"params": [weight for new, weight in learning if new is kind], "lr": rate, "base_lr": rate} for kind, rate in ((True, head_lr), (False, lr))]
-    return torch.optim.AdamW([group for group in groups if group["params"]], betas=(0.9, 0.98), weight_decay=0.0)
+    learning = [
+        (name.startswith(heads), weight)
+        for name, weight in network.named_parameters()
+        if weight.requires_grad
+    ]
+    groups = [
+        {"params": [weight for new, weight in learning if new is kind], "lr": rate, "base_lr": rate}
+        for kind, rate in ((True, head_lr), (False, lr))
+    ]
+    return torch.optim.AdamW(
+        [group for group in groups if group["params"]], betas=(0.9, 0.98), weight_decay=0.0
+    )
 
 
 def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float) -> None:
@@ -26,7 +35,9 @@ def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float
     for optim in optims:
         optim.zero_grad(set_to_none=True)
     loss.backward()
-    nn.utils.clip_grad_norm_([weight for optim in optims for group in optim.param_groups for weight in group["params"]], 1.0)
+    nn.utils.clip_grad_norm_(
+        [weight for optim in optims for group in optim.param_groups for weight in group["params"]], 1.0
+    )
     for optim in optims:
         for group in optim.param_groups:
             group["lr"] = group["base_lr"] * factor
@@ -42,8 +53,17 @@ def evenly(steps: int, moments: int) -> Iterable[int]:
     return np.linspace(0, steps, moments + 1).round().astype(int).tolist()
 
 
-def course(learn: Callable[[float], None], tell: Callable[[int, float], Told], *, steps: int, moments: Iterable[int],
-           warm_up: int = 10, longest: float, every: float, clock: Callable[[], float]) -> Iterator[Told]:  # fmt: skip
+def course(
+    learn: Callable[[float], None],
+    tell: Callable[[int, float], Told],
+    *,
+    steps: int,
+    moments: Iterable[int],
+    warm_up: int = 10,
+    longest: float,
+    every: float,
+    clock: Callable[[], float],
+) -> Iterator[Told]:
     """Calls `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; what `tell` says of (step, seconds) at these moments.
 
     They lie at least `every` seconds apart, and there is always one at the end, where the rate is at zero.

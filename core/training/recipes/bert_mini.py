@@ -66,7 +66,9 @@ class Rows:
 class Passages:
     """Windows, pairs and short texts, drawn anew at each step: see `mix`."""
 
-    def __init__(self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device
+    ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         self.train, self.valid = train, valid
         self._starts = {id(books): books.windows(RECIPE.config.n_ctx - 2) for books in (train, valid)}
@@ -108,18 +110,42 @@ class Passages:
         windows = [(books.stream[a : a + size], None) for a in first]
         pairs: list[Pair] = []
         while len(pairs) < of.pairs:
-            found = books.pair(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)), anywhere=of.anywhere and bool(rng.integers(2)))
+            found = books.pair(
+                int(rng.integers(len(books.book))),
+                rng,
+                bool(rng.integers(2)),
+                anywhere=of.anywhere and bool(rng.integers(2)),
+            )
             if found:
                 pairs.append(found)
-        short = [(books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None) for _ in range(of.short)]
+        short = [
+            (books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None)
+            for _ in range(of.short)
+        ]
         pairs.sort(key=lambda pair: len(pair.first) + len(pair.second))
         parts = [pairs[i : i + of.pairs // GROUPS] for i in range(0, of.pairs, of.pairs // GROUPS)]
-        told = [self._rows([pair[:2] for pair in part], rng, of.share, [pair.follows for pair in part]) for part in parts]
+        told = [
+            self._rows([pair[:2] for pair in part], rng, of.share, [pair.follows for pair in part])
+            for part in parts
+        ]
         return [self._rows(windows, rng, of.share), *told, self._rows(short, rng, of.share)]
 
-    def _rows(self, texts: Sequence[tuple[Array, Array | None]], rng: np.random.Generator, share: float, follows: list[bool] | None = None) -> Rows:
+    def _rows(
+        self,
+        texts: Sequence[tuple[Array, Array | None]],
+        rng: np.random.Generator,
+        share: float,
+        follows: list[bool] | None = None,
+    ) -> Rows:
         ids, segments, real = padded([framed(self.tokenizer, *text) for text in texts], IDS["pad"])
-        read, chosen = hide(ids, ids < N_SPECIAL, rng, mask=IDS["mask"], drawable=np.arange(N_SPECIAL, RECIPE.config.n_vocab), share=share)
+        read, chosen = hide(
+            ids,
+            ids < N_SPECIAL,
+            rng,
+            mask=IDS["mask"],
+            drawable=np.arange(N_SPECIAL, RECIPE.config.n_vocab),
+            share=share,
+        )
         to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]
         told = None if follows is None else torch.tensor(follows)
         return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], told)
@@ -127,8 +153,14 @@ class Passages:
 
 def _pairs(network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
     """Next-sentence scores and the truth, of the rows that are pairs."""
-    told = [(network.pooled(h), rows.follows) for h, rows in zip(hidden, groups, strict=True) if rows.follows is not None]
-    return network.next_sentence(torch.cat([pooled for pooled, _ in told])), torch.cat([follows for _, follows in told])
+    told = [
+        (network.pooled(h), rows.follows)
+        for h, rows in zip(hidden, groups, strict=True)
+        if rows.follows is not None
+    ]
+    return network.next_sentence(torch.cat([pooled for pooled, _ in told])), torch.cat(
+        [follows for _, follows in told]
+    )
 
 
 def length(step: int) -> int:

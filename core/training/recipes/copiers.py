@@ -42,7 +42,10 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
 def examples() -> tuple[Example, ...]:
     """Held-out strings beside themselves, each sign linked to itself."""
     texts = strings(N_EXAMPLES, np.random.default_rng(0), COPIED, 10, "test")
-    return tuple(Example(apart(text), apart(text), tuple((place, place) for place in range(len(text)))) for text in texts)
+    return tuple(
+        Example(apart(text), apart(text), tuple((place, place) for place in range(len(text))))
+        for text in texts
+    )
 
 
 RECIPES = tuple(

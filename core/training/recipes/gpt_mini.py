@@ -27,7 +27,13 @@ class Windows:
     """A long stream of tokens cut into windows of 256 and 512; each pass visits every window once."""
 
     def __init__(
-        self, stream: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device, batch_tokens: int = BATCH_TOKENS
+        self,
+        stream: np.ndarray,
+        valid: np.ndarray,
+        tokenizer: Tokenizer,
+        seed: int,
+        device: torch.device,
+        batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         self.stream, self.tokenizer, self.seed, self.batch_tokens = stream, tokenizer, seed, batch_tokens
         n = min(len(valid) // 257, 96) * 257
@@ -69,7 +75,9 @@ def encoded(path: Path, tokenizer: Tokenizer) -> np.ndarray:
     return np.array(stream, dtype=np.uint16)
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device, batch_tokens: int = BATCH_TOKENS) -> Windows:
+def prepare(
+    data: Path, work: Path, seed: int, device: torch.device, batch_tokens: int = BATCH_TOKENS
+) -> Windows:
     saved = work / "tokenizer.json"
     if not saved.is_file():
         byte_level_bpe(english(data), RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))

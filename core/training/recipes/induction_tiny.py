@@ -38,7 +38,10 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
         length = drawn_length(rng, REPEAT_LENGTHS)
         rows = [repeat(rng, length, split) for _ in range(n)]
-        return [(list(tokenizer.encode(text).ids), [place > second for place in range(len(text))]) for text, second in rows]
+        return [
+            (list(tokenizer.encode(text).ids), [place > second for place in range(len(text))])
+            for text, second in rows
+        ]
 
     return Drawn(draw, ROWS, tokenizer, seed, device)
 
@@ -46,7 +49,9 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
 def examples() -> tuple[Example, ...]:
     """Held-out strings that come twice, of many lengths."""
     rng = np.random.default_rng(0)
-    return tuple(Example(apart(repeat(rng, int(length), "test")[0])) for length in np.linspace(4, 24, N_EXAMPLES))
+    return tuple(
+        Example(apart(repeat(rng, int(length), "test")[0])) for length in np.linspace(4, 24, N_EXAMPLES)
+    )
 
 
 STEPS = 2000
@@ -54,7 +59,13 @@ RECIPE = Recipe(
     name="induction-tiny",
     family="gpt",
     config=GPTConfig(
-        n_layers=2, n_heads=2, d_model=64, d_ff=64, n_vocab=len(SPECIAL) + len(REPEATED), n_ctx=64, attention_only=True
+        n_layers=2,
+        n_heads=2,
+        d_model=64,
+        d_ff=64,
+        n_vocab=len(SPECIAL) + len(REPEATED),
+        n_ctx=64,
+        attention_only=True,
     ),
     steps=STEPS,
     prepare=prepare,

@@ -15,7 +15,15 @@ from core.training.recipe import Recipe
 RECIPE = Recipe(
     name="luong-global-en-es",
     family="seq2seq",
-    config=Seq2SeqConfig(attention="luong-global", score="general", input_feeding=True, d_model=272, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2),
+    config=Seq2SeqConfig(
+        attention="luong-global",
+        score="general",
+        input_feeding=True,
+        d_model=272,
+        n_vocab=N_VOCAB,
+        n_ctx=256,
+        dropout=0.2,
+    ),
     steps=6000,
     prepare=prepare,
     ids=IDS,

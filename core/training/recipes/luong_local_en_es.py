@@ -10,7 +10,17 @@ from core.training.recipe import Recipe
 RECIPE = Recipe(
     name="luong-local-en-es",
     family="seq2seq",
-    config=Seq2SeqConfig(attention="luong-local-p", score="general", input_feeding=True, window=3, d_model=272, d_ff=272, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2),
+    config=Seq2SeqConfig(
+        attention="luong-local-p",
+        score="general",
+        input_feeding=True,
+        window=3,
+        d_model=272,
+        d_ff=272,
+        n_vocab=N_VOCAB,
+        n_ctx=256,
+        dropout=0.2,
+    ),
     steps=6000,
     prepare=prepare,
     ids=IDS,

@@ -52,13 +52,22 @@ def examples() -> tuple[Example, ...]:
     rng = np.random.default_rng(0)
     asked = (prompted(rng, 8, "test") for _ in range(N_EXAMPLES))
     told = ((*question.split(" "), answer) for question, answer in asked)
-    return tuple(Example(f"{word} {apart(text)} {sign} {apart(answer[:-1])}") for word, text, sign, answer in told)
+    return tuple(
+        Example(f"{word} {apart(text)} {sign} {apart(answer[:-1])}") for word, text, sign, answer in told
+    )
 
 
 RECIPE = Recipe(
     name="prompt-tiny",
     family="gpt",
-    config=GPTConfig(n_layers=3, n_heads=4, d_model=64, d_ff=256, n_vocab=len(SPECIAL) + len(PROMPTS) + len(SIGNS), n_ctx=32),
+    config=GPTConfig(
+        n_layers=3,
+        n_heads=4,
+        d_model=64,
+        d_ff=256,
+        n_vocab=len(SPECIAL) + len(PROMPTS) + len(SIGNS),
+        n_ctx=32,
+    ),
     steps=2000,
     prepare=prepare,
     begin=full_size,

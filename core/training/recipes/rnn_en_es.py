@@ -10,7 +10,9 @@ from core.training.recipe import Recipe
 RECIPE = Recipe(
     name="rnn-en-es",
     family="seq2seq",
-    config=Seq2SeqConfig(attention="none", bidirectional=False, d_model=304, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2),
+    config=Seq2SeqConfig(
+        attention="none", bidirectional=False, d_model=304, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2
+    ),
     steps=4000,
     prepare=prepare,
     ids=IDS,

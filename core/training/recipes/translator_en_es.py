@@ -16,7 +16,9 @@ from core.training.recipe import Recipe
 SENTENCES = Recipe(
     name="translator-en-es",
     family="transformer",
-    config=TransformerConfig(n_layers=3, n_heads=8, d_model=256, d_ff=1024, n_vocab=N_VOCAB, n_ctx=256, order="pre", dropout=0.2),
+    config=TransformerConfig(
+        n_layers=3, n_heads=8, d_model=256, d_ff=1024, n_vocab=N_VOCAB, n_ctx=256, order="pre", dropout=0.2
+    ),
     steps=16028,
     prepare=prepare,
     ids=IDS,
@@ -24,4 +26,6 @@ SENTENCES = Recipe(
     lr=3e-3,
     matrix_lr=0.02,
 )
-RECIPE = replace(SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1.5e-4, matrix_lr=1e-3))
+RECIPE = replace(
+    SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1.5e-4, matrix_lr=1e-3)
+)

@@ -32,7 +32,9 @@ class Surroundings:
     what drawing would give it.
     """
 
-    def __init__(self, train: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, train: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device
+    ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         share = np.bincount(train, minlength=len(tokenizer)) / max(1, (train != UNKNOWN).sum())
         kept = np.minimum(1.0, np.sqrt(FREQUENT / np.maximum(share, 1e-12)))
@@ -53,7 +55,11 @@ class Surroundings:
     def check(self, network: Any) -> Mapping[str, float]:
         words = torch.arange(len(self.valid), device=self.device)
         weight = self.valid.sum(1)
-        parts = [self._lost(network, part, self.valid) * weight[part].sum() for part in words.split(ROWS) if weight[part].sum() > 0]
+        parts = [
+            self._lost(network, part, self.valid) * weight[part].sum()
+            for part in words.split(ROWS)
+            if weight[part].sum() > 0
+        ]
         return {"valid_nats": float(sum(parts) / weight.sum())}
 
     def _lost(self, network: Any, words: Tensor, counts: Tensor) -> Tensor:

@@ -10,7 +10,18 @@ from types import MappingProxyType
 import numpy as np
 
 from core.data.grammar import Split
-from core.data.tasks import MONTHS, REPEATED, SMALL, SMALL_LENGTHS, Asked, copied, dated, in_order, reversed_, twice
+from core.data.tasks import (
+    MONTHS,
+    REPEATED,
+    SMALL,
+    SMALL_LENGTHS,
+    Asked,
+    copied,
+    dated,
+    in_order,
+    reversed_,
+    twice,
+)
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import characters
@@ -41,19 +52,70 @@ class Task:
     @property
     def config(self) -> GPTConfig:
         n_vocab = len(SPECIAL) + len(self.words) + len(self.signs)
-        return GPTConfig(n_layers=self.n_layers, n_heads=self.n_heads, d_model=self.d_model, d_ff=64, n_vocab=n_vocab, n_ctx=self.n_ctx, attention_only=True)
+        return GPTConfig(
+            n_layers=self.n_layers,
+            n_heads=self.n_heads,
+            d_model=self.d_model,
+            d_ff=64,
+            n_vocab=n_vocab,
+            n_ctx=self.n_ctx,
+            attention_only=True,
+        )
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        return Tokenizer(characters(self.signs, SPECIAL, words=self.words, ends_word=" "), start=END, end=END, pad=END)
+        return Tokenizer(
+            characters(self.signs, SPECIAL, words=self.words, ends_word=" "), start=END, end=END, pad=END
+        )
 
 
-TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
-    Task(name="copy", title="Copy", says="Write the letters again.", draw=copied, shown="d b a f c = d b a f c"),
-    Task(name="reverse", title="Reverse", says="Write the letters from behind.", draw=reversed_, shown="d b a f c = c f a b d"),
-    Task(name="induction", title="Repeat", says="Signs come twice: go on as they went on the first time.", draw=twice, shown="x 4 k 7 m q 2 k 7 m q 2",
-         signs=REPEATED, lengths=range(2, 25), d_model=64, n_ctx=64, n_rows=48),
-    Task(name="sort", title="Sort", says="Write the letters in the order of the alphabet.", draw=in_order, shown="d b a f c = a b c d f"),
-    Task(name="dates", title="Dates", says="Write the day in figures, the year first.", draw=dated, shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
-         signs="0123456789=-", words=MONTHS, lengths=range(1, 2)),
-)})  # fmt: skip
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        task.name: task
+        for task in (
+            Task(
+                name="copy",
+                title="Copy",
+                says="Write the letters again.",
+                draw=copied,
+                shown="d b a f c = d b a f c",
+            ),
+            Task(
+                name="reverse",
+                title="Reverse",
+                says="Write the letters from behind.",
+                draw=reversed_,
+                shown="d b a f c = c f a b d",
+            ),
+            Task(
+                name="induction",
+                title="Repeat",
+                says="Signs come twice: go on as they went on the first time.",
+                draw=twice,
+                shown="x 4 k 7 m q 2 k 7 m q 2",
+                signs=REPEATED,
+                lengths=range(2, 25),
+                d_model=64,
+                n_ctx=64,
+                n_rows=48,
+            ),
+            Task(
+                name="sort",
+                title="Sort",
+                says="Write the letters in the order of the alphabet.",
+                draw=in_order,
+                shown="d b a f c = a b c d f",
+            ),
+            Task(
+                name="dates",
+                title="Dates",
+                says="Write the day in figures, the year first.",
+                draw=dated,
+                shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
+                signs="0123456789=-",
+                words=MONTHS,
+                lengths=range(1, 2),
+            ),
+        )
+    }
+)

@@ -44,8 +44,15 @@ KEPT = 8
 """Moments of a recorded run whose weights are kept."""
 
 
-def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
-             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
+def training(
+    task: Task,
+    seed: int = 0,
+    *,
+    steps: int | None = None,
+    longest: float = LONGEST,
+    every: float = 0.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[tuple[Report, dict[str, Tensor]]]:
     """Train it: a report and a copy of the weights at the moments that are worth looking at, the last one always.
 
     Moments lie at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
@@ -62,9 +69,20 @@ def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: fl
         descend(data.loss(network, data.batch(next(batches))[0]), optims, factor)
 
     def tell(step: int, seconds: float) -> tuple[Report, dict[str, Tensor]]:
-        return _report(task, network, data, step, seconds), {name: value.detach().clone() for name, value in network.state_dict().items()}
+        return _report(task, network, data, step, seconds), {
+            name: value.detach().clone() for name, value in network.state_dict().items()
+        }
 
-    yield from course(learn, tell, steps=task.steps, moments=moments(task.steps), warm_up=20, longest=longest, every=every, clock=clock)
+    yield from course(
+        learn,
+        tell,
+        steps=task.steps,
+        moments=moments(task.steps),
+        warm_up=20,
+        longest=longest,
+        every=every,
+        clock=clock,
+    )
 
 
 def moments(last: int) -> list[int]:
@@ -113,14 +131,25 @@ def looks_of(network: Any, task: Task) -> np.ndarray:
     for length in task.lengths:
         asked = [task.draw(rng, length, "test") for _ in range(max(4, MEASURED // len(task.lengths)))]
         longest = max(len(line.signs) for line in asked)
-        ids = torch.tensor([[*tokenizer.encode(line.text).ids, *[END] * (longest - len(line.signs))] for line in asked])
+        ids = torch.tensor(
+            [[*tokenizer.encode(line.text).ids, *[END] * (longest - len(line.signs))] for line in asked]
+        )
         tap = Recorder(("layer.*.self_attn.pattern",))
         network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap)
         trace = tap.close()
-        weights = torch.stack([trace[f"layer.{i}.self_attn.pattern"] for i in range(task.config.n_layers)])  # layer batch head query key
-        places = [(row, line.first + i - 1, key) for row, line in enumerate(asked) for i, key in enumerate(line.source) if key is not None]
+        weights = torch.stack(
+            [trace[f"layer.{i}.self_attn.pattern"] for i in range(task.config.n_layers)]
+        )  # layer batch head query key
+        places = [
+            (row, line.first + i - 1, key)
+            for row, line in enumerate(asked)
+            for i, key in enumerate(line.source)
+            if key is not None
+        ]
         rows, queries, keys = map(list, zip(*places, strict=True))
-        total += weights[:, rows, :, queries, keys].double().sum(0).numpy()  # the two lists of places come first: (place, layer, head)
+        total += (
+            weights[:, rows, :, queries, keys].double().sum(0).numpy()
+        )  # the two lists of places come first: (place, layer, head)
         count += len(places)
     return total / count
 

@@ -12,7 +12,14 @@ DOTTED = "M-1.4,-0.2h0.6v0.4h-0.6ZM-0.3,-0.2h0.6v0.4h-0.6ZM0.8,-0.2h0.6v0.4h-0.6
 DOT = "circle"
 
 
-def key(field: str, names: Sequence[str], colours: Sequence[str], marks: Sequence[str], *, orient: Literal["top", "bottom"] = "top") -> tuple[alt.Color, alt.Shape]:
+def key(
+    field: str,
+    names: Sequence[str],
+    colours: Sequence[str],
+    marks: Sequence[str],
+    *,
+    orient: Literal["top", "bottom"] = "top",
+) -> tuple[alt.Color, alt.Shape]:
     """Colour and shape of one field with a key that both share; `marks` are LINE, DOTTED or DOT, one a name. The key breaks into rows where it must.
 
     >>> colour, shape = key("name:N", ["a", "b"], ["#111111", "#222222"], [LINE, DOT])
@@ -20,8 +27,18 @@ def key(field: str, names: Sequence[str], colours: Sequence[str], marks: Sequenc
     (['a', 'b'], 'circle')
     """
     wide = 11 * max(map(len, names), default=0) + 40
-    legend = alt.Legend(title=None, orient=orient, direction="horizontal", columns=alt.ExprRef(f"ceil({len(names)} / ceil({len(names)} / max(1, floor(width / {wide}))))"),
-                        symbolSize=90, symbolOpacity=1, symbolStrokeWidth=0, columnPadding=18, offset=8, labelLimit=0)  # fmt: skip
+    legend = alt.Legend(
+        title=None,
+        orient=orient,
+        direction="horizontal",
+        columns=alt.ExprRef(f"ceil({len(names)} / ceil({len(names)} / max(1, floor(width / {wide}))))"),
+        symbolSize=90,
+        symbolOpacity=1,
+        symbolStrokeWidth=0,
+        columnPadding=18,
+        offset=8,
+        labelLimit=0,
+    )
     return (
         alt.Color(field, scale=alt.Scale(domain=list(names), range=list(colours)), legend=legend),
         alt.Shape(field, scale=alt.Scale(domain=list(names), range=list(marks)), legend=legend),

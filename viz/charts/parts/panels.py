@@ -39,7 +39,9 @@ class Panel:
         >>> Panel(0, 100, -1, 1).at(0.5)
         25.0
         """
-        return round(self.bottom + (self.top - self.bottom) * (float(value) - self.low) / (self.high - self.low), 1)
+        return round(
+            self.bottom + (self.top - self.bottom) * (float(value) - self.low) / (self.high - self.low), 1
+        )
 
 
 def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float = 0.0) -> list[Panel]:
@@ -49,21 +51,48 @@ def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float =
     [(1000.0, 4500.0), (6000.0, 9500.0)]
     """
     each = WHOLE / len(ranges)
-    return [Panel(place * each + title * WHOLE, (place + 1) * each - gap * WHOLE, low, high) for place, (low, high) in enumerate(ranges)]
+    return [
+        Panel(place * each + title * WHOLE, (place + 1) * each - gap * WHOLE, low, high)
+        for place, (low, high) in enumerate(ranges)
+    ]
 
 
-def up(ticks: Mapping[float, str], *, grid: bool = True, size: int = 13, colour: str = theme.MUTED, limit: int = 180) -> alt.Y:
+def up(
+    ticks: Mapping[float, str],
+    *,
+    grid: bool = True,
+    size: int = 13,
+    colour: str = theme.MUTED,
+    limit: int = 180,
+) -> alt.Y:
     """The axis at the left: what is written at which height.
 
     >>> up({10.2: "one"}).to_dict()["axis"]["labelExpr"]
     '({"10": "one"})[datum.value]'
     """
     told = {str(round(height)): name for height, name in ticks.items()}
-    axis = alt.Axis(values=[int(height) for height in told], labelExpr=f"({json.dumps(told)})[datum.value]", grid=grid, domain=False, ticks=False, labelPadding=7, labelFontSize=size, labelColor=colour, labelLimit=limit, labelOverlap=False)
+    axis = alt.Axis(
+        values=[int(height) for height in told],
+        labelExpr=f"({json.dumps(told)})[datum.value]",
+        grid=grid,
+        domain=False,
+        ticks=False,
+        labelPadding=7,
+        labelFontSize=size,
+        labelColor=colour,
+        labelLimit=limit,
+        labelOverlap=False,
+    )
     return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[WHOLE, 0], nice=False), axis=axis)
 
 
-def notes(rows: Sequence[tuple[float, str]], *, right: bool = False, size: int = 13, weight: Literal["normal", "bold"] = "normal") -> alt.Chart:
+def notes(
+    rows: Sequence[tuple[float, str]],
+    *,
+    right: bool = False,
+    size: int = 13,
+    weight: Literal["normal", "bold"] = "normal",
+) -> alt.Chart:
     """Words at the left or right edge of the view, standing on a height.
 
     >>> notes([(5, "a")]).to_dict()["mark"]["align"]
@@ -71,9 +100,13 @@ def notes(rows: Sequence[tuple[float, str]], *, right: bool = False, size: int =
     """
     edge = "right" if right else "left"
     chart = alt.Chart(alt.Data(values=[{"y": height, "text": text} for height, text in rows]))
-    return chart.mark_text(align=edge, baseline="bottom", fontSize=size, fontWeight=weight, color=theme.TEXT, dy=-3).encode(
-        x=alt.value("width" if right else 0), y="y:Q", text="text:N",
-    )  # fmt: skip
+    return chart.mark_text(
+        align=edge, baseline="bottom", fontSize=size, fontWeight=weight, color=theme.TEXT, dy=-3
+    ).encode(
+        x=alt.value("width" if right else 0),
+        y="y:Q",
+        text="text:N",
+    )
 
 
 def on(axis: Axis, field: str) -> Axis:
@@ -95,6 +128,10 @@ def steps(low: float, high: float, most: int = 5) -> list[float]:
     """
     span = (high - low) or 1.0
     power = 10.0 ** np.floor(np.log10(span / most))
-    step = next(size * power for size in (1, 2, 2.5, 5, 10, 20) if np.floor(high / (size * power) + 1e-9) - np.ceil(low / (size * power) - 1e-9) + 1 <= most)
+    step = next(
+        size * power
+        for size in (1, 2, 2.5, 5, 10, 20)
+        if np.floor(high / (size * power) + 1e-9) - np.ceil(low / (size * power) - 1e-9) + 1 <= most
+    )
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
     return [round(float(i * step), 9) + 0.0 for i in range(first, last + 1)]

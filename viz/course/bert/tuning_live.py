@@ -80,7 +80,11 @@ def missing(name: str, slug: str, *equations: str) -> Folds:
     panel(name, slug)
     code = f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
     return Folds(
-        lambda: pd.DataFrame({"": [MISSING]}), lambda: {}, code, equations={key: {} for key in equations}, look=MISSING
+        lambda: pd.DataFrame({"": [MISSING]}),
+        lambda: {},
+        code,
+        equations={key: {} for key in equations},
+        look=MISSING,
     )
 
 
@@ -93,8 +97,16 @@ def made(run: Using) -> str:
     if not run.reports:
         return MISSING
     first, last = run.reports[0], run.reports[-1]
-    what = "Only the head learns" if run.tuning.frozen else "All layers and the head learn" if run.tuning.learns == tuning.ALL else f"The upper {run.tuning.learns} layers and the head learn"
-    how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (" of one processor core, recorded before" if run.whose == "recorded" else " just now")
+    what = (
+        "Only the head learns"
+        if run.tuning.frozen
+        else "All layers and the head learn"
+        if run.tuning.learns == tuning.ALL
+        else f"The upper {run.tuning.learns} layers and the head learn"
+    )
+    how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (
+        " of one processor core, recorded before" if run.whose == "recorded" else " just now"
+    )
     return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."
 
 
@@ -136,14 +148,43 @@ def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> No
 def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     """The share that is right and the loss, of the recorded run and of the visitor's, side by side."""
     recorded = _offered(name).get("recorded")
-    known = {whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports}
+    known = {
+        whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports
+    }
     hues, height = {"recorded": 0, "yours": 1}, 180 if lesson.presenting() else 200
     labels = used.tuning.taught.labels
-    for column, kind, title, ends in zip(st.columns(2, gap="medium"), ("right", "loss"), (f"{used.counted} right", "loss, nats"), ((0, 1), None), strict=True):
-        lines = {whose: [(report.step, getattr(report, kind)) for report in reports] for whose, reports in known.items()} or {"": []}
-        alt = "; ".join(f"{whose}: from {points[0][1]:.2f} to {points[-1][1]:.2f}" for whose, points in lines.items() if points) or "nothing is measured yet"
+    for column, kind, title, ends in zip(
+        st.columns(2, gap="medium"),
+        ("right", "loss"),
+        (f"{used.counted} right", "loss, nats"),
+        ((0, 1), None),
+        strict=True,
+    ):
+        lines = {
+            whose: [(report.step, getattr(report, kind)) for report in reports]
+            for whose, reports in known.items()
+        } or {"": []}
+        alt = (
+            "; ".join(
+                f"{whose}: from {points[0][1]:.2f} to {points[-1][1]:.2f}"
+                for whose, points in lines.items()
+                if points
+            )
+            or "nothing is measured yet"
+        )
         with column:
-            parts.show(curve(lines, title=title, hues=hues, ends=ends, height=height, level=1 / len(labels) if kind == "right" and labels else None), f"{slug}{name}.{kind}", f"{title}: {alt}.")
+            parts.show(
+                curve(
+                    lines,
+                    title=title,
+                    hues=hues,
+                    ends=ends,
+                    height=height,
+                    level=1 / len(labels) if kind == "right" and labels else None,
+                ),
+                f"{slug}{name}.{kind}",
+                f"{title}: {alt}.",
+            )
 
 
 def _progress(used: Using, own: Training | None) -> None:
@@ -152,24 +193,46 @@ def _progress(used: Using, own: Training | None) -> None:
         if not lesson.presenting():
             st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
         return
-    st.progress(trainings.share(own, used.tuning.steps, LONGEST), trainings.standing(own, used.tuning.steps, used.counted))
+    st.progress(
+        trainings.share(own, used.tuning.steps, LONGEST),
+        trainings.standing(own, used.tuning.steps, used.counted),
+    )
 
 
 def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
     busy = own is not None and not own.over
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if busy:
-            st.button("Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=trainings.stop)
+            st.button(
+                "Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=trainings.stop
+            )
         else:
-            st.button("Train it now", icon=":material/model_training:", type="primary", key=f"{slug}{name}.start", on_click=_start, args=(name, slug))
+            st.button(
+                "Train it now",
+                icon=":material/model_training:",
+                type="primary",
+                key=f"{slug}{name}.start",
+                on_click=_start,
+                args=(name, slug),
+            )
         if not lesson.presenting():
             with st.container(width=170):
-                controls.number("Draw", 0, SEEDS - 1, f"{slug}seed", 0, help="The seed: the same number draws the same first head and the same texts again.")
+                controls.number(
+                    "Draw",
+                    0,
+                    SEEDS - 1,
+                    f"{slug}seed",
+                    0,
+                    help="The seed: the same number draws the same first head and the same texts again.",
+                )
         offered = list(_offered(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)
         elif not lesson.presenting():
-            st.text("The page uses " + (WHOSE[used.whose] + "." if used.whose else f"{BEFORE}, which was not tuned."))
+            st.text(
+                "The page uses "
+                + (WHOSE[used.whose] + "." if used.whose else f"{BEFORE}, which was not tuned.")
+            )
 
 
 def _start(name: str, slug: str) -> None:
@@ -188,5 +251,7 @@ def opening(used: Using) -> str:
     if used.whose != "yours":
         return f"from core.serving import resolve\n\nmodel = resolve.open_model({used.model or BEFORE!r})"
     name = used.tuning.name
-    return (f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
-            "model = tuning.model(job, weights, 'mine')")  # fmt: skip
+    return (
+        f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+        "model = tuning.model(job, weights, 'mine')"
+    )

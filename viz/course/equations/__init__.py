@@ -1,6 +1,6 @@
 """Every equation of the course as data: both conventions, where it stands, what each symbol means.
 
-    EQUATIONS["attention.context"].signs["a_ij"].word
+EQUATIONS["attention.context"].signs["a_ij"].word
 """
 
 from viz.course.equations import (
@@ -21,7 +21,20 @@ from viz.course.equations.form import Equation, Node, Sign, glyph
 
 EQUATIONS: dict[str, Equation] = {
     found.key: found
-    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, spans, tuning, language, sizes)
+    for part in (
+        why,
+        recurrent,
+        look_up,
+        scores,
+        self_attention,
+        blocks,
+        training,
+        bert,
+        spans,
+        tuning,
+        language,
+        sizes,
+    )
     for found in part.EQUATIONS
 }
 

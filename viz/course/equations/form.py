@@ -98,12 +98,43 @@ def number(word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
     return same("one number", word, origin, sentence, leaf)
 
 
-FUNCTIONS = frozenset(("softmax", "sigmoid", "tanh", "relu", "exp", "log", "cos", "sin", "cosine", "similarity", "align",
-                       "score", "attention", "retrieval", "FFN", "Var", "mean", "argmax"))  # fmt: skip
+FUNCTIONS = frozenset(
+    (
+        "softmax",
+        "sigmoid",
+        "tanh",
+        "relu",
+        "exp",
+        "log",
+        "cos",
+        "sin",
+        "cosine",
+        "similarity",
+        "align",
+        "score",
+        "attention",
+        "retrieval",
+        "FFN",
+        "Var",
+        "mean",
+        "argmax",
+    )
+)
 COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "cases": 4, "lines": 2}
 OPERATORS = {"<=": "≤", "<-": "←", "~=": "≈", "-": "−", "||": "‖"}
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "Pi": "Π",
-         "theta": "θ", "eta": "η", "epsilon": "ε"}  # fmt: skip
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "lambda": "λ",
+    "mu": "μ",
+    "sigma": "σ",
+    "Pi": "Π",
+    "theta": "θ",
+    "eta": "η",
+    "epsilon": "ε",
+}
 ACCENTS = {"bar": "¯", "tilde": "~", "hat": "^", "fwd": "→", "bwd": "←"}
 _TOKEN = re.compile(
     r'\s*(?:"(?P<words>[^"]*)"|(?P<number>\d+(?:\.\d+)?)'
@@ -142,8 +173,15 @@ def glyph(name: str) -> tuple[str, str, str]:
     return GREEK.get(base, base), "", index
 
 
-def equation(key: str, title: str, columns: str, rows: str, where: Sequence[Place], *tables: Mapping[str, Sign],
-             note: str = "") -> Equation:  # fmt: skip
+def equation(
+    key: str,
+    title: str,
+    columns: str,
+    rows: str,
+    where: Sequence[Place],
+    *tables: Mapping[str, Sign],
+    note: str = "",
+) -> Equation:
     """An entry from its two lines; a later table's meaning of a symbol goes before an earlier one's."""
     signs = {name: sign for table in tables for name, sign in table.items()}
     one, other = read(columns, signs), read(rows or columns, signs)
@@ -151,7 +189,17 @@ def equation(key: str, title: str, columns: str, rows: str, where: Sequence[Plac
     return Equation(key, title, one, other, tuple(where), {name: signs[name] for name in made.used()}, note)
 
 
-SECTIONS = {1: "2.2", 2: "2.3", 6: "2.4.2", 13: "2.4.3", 17: "3.2.1", 19: "3.2.2", 23: "3.2.3", 27: "3.2.4", 28: "3.3.1"}
+SECTIONS = {
+    1: "2.2",
+    2: "2.3",
+    6: "2.4.2",
+    13: "2.4.3",
+    17: "3.2.1",
+    19: "3.2.2",
+    23: "3.2.3",
+    27: "3.2.4",
+    28: "3.3.1",
+}
 """The survey's sections by the first equation in each."""
 
 
@@ -162,7 +210,11 @@ def both(number: int) -> tuple[Place, Place]:
     (('ghojogh2020', 'section 3.3.1', 'Eq. (28)'), ('ghojogh2023', '', 'Eq. (27)'))
     """
     section = SECTIONS[max(first for first in SECTIONS if first <= number)]
-    return ("ghojogh2020", f"section {section}", f"Eq. ({number})"), ("ghojogh2023", "", f"Eq. ({on_slides(number)})")
+    return ("ghojogh2020", f"section {section}", f"Eq. ({number})"), (
+        "ghojogh2023",
+        "",
+        f"Eq. ({on_slides(number)})",
+    )
 
 
 def on_slides(number: int) -> int:
@@ -237,7 +289,9 @@ def _name(text: str, signs: Mapping[str, Sign]) -> Node:
     if text == "inf":
         return Node("number", "∞")
     if len(text) > 1:
-        raise ValueError(f"{text!r} is neither a symbol of this equation, nor a function, nor a single letter")
+        raise ValueError(
+            f"{text!r} is neither a symbol of this equation, nor a function, nor a single letter"
+        )
     return Node("index", text)
 
 

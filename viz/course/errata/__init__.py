@@ -15,7 +15,9 @@ __all__ = ["ERRATA", "KINDS", "Erratum", "Evidence", "Panel", "Where", "find"]
 
 
 def _found() -> tuple[Erratum, ...]:
-    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    modules = [
+        importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
+    ]
     entries = [each for module in modules for each in vars(module).values() if isinstance(each, Erratum)]
     return tuple(sorted(entries, key=lambda entry: entry.number))
 

@@ -61,4 +61,9 @@ def albert(d_model: int, n_heads: int, *, n_vocab: int = 30_000, d_embed: int = 
     17683968
     """
     embeddings = (n_vocab + n_ctx + 2 + 2) * d_embed
-    return (embeddings + (d_embed + 1) * d_model + encoder_layer(4 * d_model, d_model, n_heads) + d_model * (d_model + 1))
+    return (
+        embeddings
+        + (d_embed + 1) * d_model
+        + encoder_layer(4 * d_model, d_model, n_heads)
+        + d_model * (d_model + 1)
+    )

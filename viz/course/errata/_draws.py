@@ -36,7 +36,11 @@ def filled(network: Network, start: int = 0, spread: float = 1.0) -> Network:
             if name.endswith("bias"):
                 weight.zero_()
             elif weight.ndim > 1:
-                weight.copy_(torch.from_numpy(lot.standard_normal(tuple(weight.shape)) * spread / weight.shape[-1] ** 0.5))
+                weight.copy_(
+                    torch.from_numpy(
+                        lot.standard_normal(tuple(weight.shape)) * spread / weight.shape[-1] ** 0.5
+                    )
+                )
     return network.requires_grad_(False)
 
 

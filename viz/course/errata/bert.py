@@ -26,12 +26,14 @@ def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
 
 
 @erratum(
-    "E19", "W", "“Every missing word is assigned to every encoder block”: only the top of the stack predicts.",
+    "E19",
+    "W",
+    "“Every missing word is assigned to every encoder block”: only the top of the stack predicts.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="A sentence with a missing word is given to every encoder block in the stack, and the block is supposed to predict the missing word.",
     right="The sentence with masks enters the first block, each block receives the output of the one below, and one head reads the last.",
     note="What lower layers would say can be asked, as an extra (the logit lens); the model does not.",
-)  # fmt: skip
+)
 def top_predicts() -> Evidence:
     network = filled(BERT(BERTConfig.tiny()), spread=2)
     found = _read(network, [1, 2, 3, 5, 7])
@@ -42,109 +44,197 @@ def top_predicts() -> Evidence:
         f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own logits by "
         f"{tiny(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Distance from the model's logits", [[v] for v in apart], tuple(f"block {i + 1}" for i in range(len(apart))), ("distance",),
-              "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Distance from the model's logits",
+                [[v] for v in apart],
+                tuple(f"block {i + 1}" for i in range(len(apart))),
+                ("distance",),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E22", "W", "For answers in a text the softmax runs over the positions, not over one token.",
+    "E22",
+    "W",
+    "For answers in a text the softmax runs over the positions, not over one token.",
     (Where("beigy2024", "BERT, question answering"),),
     says="Two matrices W_s and W_e; two distributions softmax(h⁽ⁱ⁾ W_s) and softmax(h⁽ⁱ⁾ W_e).",
     right="w_s and w_e are vectors, so h⁽ⁱ⁾ w_s is one number; the softmax runs over the positions i.",
     note="A softmax of a single number is always 1.",
-)  # fmt: skip
+)
 def over_positions() -> Evidence:
     n, h = 6, 16
     scores = normal(n, h) @ normal(h, start=1)
     alone, right = softmax(scores[:, None])[:, 0], softmax(scores)
-    numbers = {"alone_least": float(alone.min()), "alone_sum": float(alone.sum()), "right_sum": float(right.sum())}
+    numbers = {
+        "alone_least": float(alone.min()),
+        "alone_sum": float(alone.sum()),
+        "right_sum": float(right.sum()),
+    }
     sentence = (
         f"{n} tokens: the softmax of each token's one number is {listed(alone, 1)}; over the positions the weights are "
         f"{listed(right, 2)}, and sum to {right.sum():.1f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Probability that the answer starts here", np.array([alone, right]), ("as printed", "right"),
-              tuple(f"token {i + 1}" for i in range(n)), "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Probability that the answer starts here",
+                np.array([alone, right]),
+                ("as printed", "right"),
+                tuple(f"token {i + 1}" for i in range(n)),
+                "weights",
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E23", "W", "The slide on BERT's last task repeats the text of the first.",
+    "E23",
+    "W",
+    "The slide on BERT's last task repeats the text of the first.",
     (Where("beigy2024", "BERT, page after question answering"),),
     says="“Taking the final hidden state of the token [CLS]” and softmax(h^cls W^cls), word for word as for classification.",
     right="By its position this should be sequence tagging, which uses every h⁽ⁱ⁾: softmax(h⁽ⁱ⁾ W) for each token.",
     note="That the slide means tagging is our inference: its title and picture are not in the text.",
-)  # fmt: skip
+)
 def one_label_or_many() -> Evidence:
     n, h, tags = 6, 16, 3
     states, weight = normal(n, h), normal(h, tags, start=1)
     whole, each = softmax(states[:1] @ weight), softmax(states @ weight)
-    numbers = {"labels_printed": float(len(whole)), "labels_right": float(len(each)), "row": float(each[0].sum())}
+    numbers = {
+        "labels_printed": float(len(whole)),
+        "labels_right": float(len(each)),
+        "row": float(each[0].sum()),
+    }
     sentence = (
         f"{n} tokens, {tags} tags: from [CLS] come {whole.shape[0]} × {whole.shape[1]} probabilities, one label for all; tagging needs "
         f"{each.shape[0]} × {each.shape[1]}, each row a distribution."
     )
     names = tuple(f"tag {i + 1}" for i in range(tags))
-    return Evidence(numbers, sentence, (
-        Panel("As printed", whole, ("[CLS]",), names, "weights"),
-        Panel("Tagging", each, tuple(f"token {i + 1}" for i in range(n)), names, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel("As printed", whole, ("[CLS]",), names, "weights"),
+            Panel("Tagging", each, tuple(f"token {i + 1}" for i in range(n)), names, "weights"),
+        ),
+    )
 
 
 @erratum(
-    "E24", "W", "The loss is called a sum of likelihoods; it is a sum of negative log-likelihoods.",
-    (Where("beigy2024", "BERT, next sentence prediction"), Where("lifei2022", "BERT", "quotation from the paper")),
+    "E24",
+    "W",
+    "The loss is called a sum of likelihoods; it is a sum of negative log-likelihoods.",
+    (
+        Where("beigy2024", "BERT, next sentence prediction"),
+        Where("lifei2022", "BERT", "quotation from the paper"),
+    ),
     says="The training loss is the sum of the mean masked LM likelihood and the mean next sentence prediction likelihood.",
     right="The sum of the two mean negative log-likelihoods.",
     note="Making a likelihood smaller would be the opposite of learning. The wording is that of the BERT paper.",
-)  # fmt: skip
+)
 def likelihoods() -> Evidence:
     likely = np.array([0.1, 0.5, 0.9])
     loss = -np.log(likely)
     numbers = {f"loss_{p}": float(value) for p, value in zip(likely, loss, strict=True)}
-    sentence = f"As the likelihood of the right word rises, {listed(likely, 1)}, the loss falls, {listed(loss)}."
-    return Evidence(numbers, sentence, (
-        Panel("Likelihood and loss", np.array([likely, loss]).T, ("poor guess", "even", "good guess"), ("likelihood", "loss"), "bars", 3),
-    ))  # fmt: skip
+    sentence = (
+        f"As the likelihood of the right word rises, {listed(likely, 1)}, the loss falls, {listed(loss)}."
+    )
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Likelihood and loss",
+                np.array([likely, loss]).T,
+                ("poor guess", "even", "good guess"),
+                ("likelihood", "loss"),
+                "bars",
+                3,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E25", "D", "“Replacing them with a [MASK] token”, and a few points later only most of them.",
-    (Where("beigy2021", "BERT, masked language model"), Where("beigy2024", "BERT, masked language model"),
-     Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
+    "E25",
+    "D",
+    "“Replacing them with a [MASK] token”, and a few points later only most of them.",
+    (
+        Where("beigy2021", "BERT, masked language model"),
+        Where("beigy2024", "BERT, masked language model"),
+        Where("ghojogh2023", "BERT"),
+        Where("ghojogh2020", "4"),
+    ),
     says="Mask out 15 % of the words, replacing them with [MASK]. Ghojogh has only the 15 %.",
     right="Of the chosen tokens most become [MASK], some a random word, some stay; the loss counts all of the chosen.",
     note="“Regardless of what token is present” holds for the chosen positions only.",
-)  # fmt: skip
+)
 def what_is_masked() -> Evidence:
     n, rows, mask = 10_000, 10, 1
     ids = np.full((rows, n // rows), 2, dtype=np.int64)
-    given, chosen = hide(ids, np.zeros_like(ids, dtype=bool), np.random.default_rng(0), mask=mask, drawable=np.arange(3, 1000))
-    parts = {"[MASK]": int((given == mask).sum()), "random words": int((given >= 3).sum()), "left alone": int((chosen & (given == ids)).sum())}
-    wanted = {"[MASK]": SHARE * MASKED * n, "random words": SHARE * REDRAWN * n, "left alone": SHARE * (1 - MASKED - REDRAWN) * n}
-    numbers = {f"drawn_{name}": float(v) for name, v in parts.items()} | {f"expected_{name}": v for name, v in wanted.items()}
+    given, chosen = hide(
+        ids, np.zeros_like(ids, dtype=bool), np.random.default_rng(0), mask=mask, drawable=np.arange(3, 1000)
+    )
+    parts = {
+        "[MASK]": int((given == mask).sum()),
+        "random words": int((given >= 3).sum()),
+        "left alone": int((chosen & (given == ids)).sum()),
+    }
+    wanted = {
+        "[MASK]": SHARE * MASKED * n,
+        "random words": SHARE * REDRAWN * n,
+        "left alone": SHARE * (1 - MASKED - REDRAWN) * n,
+    }
+    numbers = {f"drawn_{name}": float(v) for name, v in parts.items()} | {
+        f"expected_{name}": v for name, v in wanted.items()
+    }
     sentence = (
         f"Of {n:,} tokens {', '.join(f'{v:.0f} {name}' for name, v in wanted.items())} are expected; the routine that trained bert-mini "
         f"drew {', '.join(f'{v} {name}' for name, v in parts.items())}. {int(chosen.sum()):,} are in the loss."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Tokens", [[wanted[name], parts[name]] for name in parts], parts, ("expected", "drawn"), "bars", 0),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Tokens",
+                [[wanted[name], parts[name]] for name in parts],
+                parts,
+                ("expected", "drawn"),
+                "bars",
+                0,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E37", "W", "“256 sequences * 512 tokens = 128,000 tokens/batch”.",
+    "E37",
+    "W",
+    "“256 sequences * 512 tokens = 128,000 tokens/batch”.",
     (Where("lifei2022", "BERT", "quotation from the paper"),),
     says="256 sequences * 512 tokens = 128,000 tokens/batch, about 40 epochs over the 3.3 billion word corpus.",
     right="The product is larger, and the number of epochs hardly changes.",
     note="The BERT paper prints the same in its appendix A.2; the post quotes it faithfully.",
-)  # fmt: skip
+)
 def product() -> Evidence:
     sequences, tokens, steps, corpus, printed = 256, 512, 1_000_000, 3.3e9, 128_000
     right = sequences * tokens
-    numbers = {"tokens": float(right), "epochs": right * steps / corpus, "epochs_printed": printed * steps / corpus}
+    numbers = {
+        "tokens": float(right),
+        "epochs": right * steps / corpus,
+        "epochs_printed": printed * steps / corpus,
+    }
     sentence = (
         f"{sequences} × {tokens} = {right:,}. {steps:,} steps over {corpus / 1e9:.1f} billion words are {numbers['epochs']:.1f} epochs, "
         f"and {numbers['epochs_printed']:.1f} with {printed:,}."
@@ -153,27 +243,54 @@ def product() -> Evidence:
 
 
 @erratum(
-    "E56", "L", "“bank” has different embeddings: that attention alone brings, and training makes large.",
+    "E56",
+    "L",
+    "“bank” has different embeddings: that attention alone brings, and training makes large.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="The word has different embeddings in different sentences, because it attends to different words.",
     right="That is right. It leaves open how different they are, and that the weights decide: with BERT's random start there is next to no difference.",
     note="An addition, no correction. The word stands at the same position in both sentences, so the rest is context.",
-)  # fmt: skip
+)
 def bank() -> Evidence:
-    sentences = ([1, 4, 5, 6, 7, 9, 8, 2], [1, 4, 10, 11, 12, 9, 13, 2])  # 9 is the word, at the same place in both
+    sentences = (
+        [1, 4, 5, 6, 7, 9, 8, 2],
+        [1, 4, 10, 11, 12, 9, 13, 2],
+    )  # 9 is the word, at the same place in both
     place, places = sentences[0].index(9), {row.index(9) for row in sentences}
-    config = BERTConfig(n_layers=2, n_heads=4, d_model=64, d_ff=256, n_vocab=29, n_ctx=17, masked_lm=False, pooler=False, next_sentence=False)
+    config = BERTConfig(
+        n_layers=2,
+        n_heads=4,
+        d_model=64,
+        d_ff=256,
+        n_vocab=29,
+        n_ctx=17,
+        masked_lm=False,
+        pooler=False,
+        next_sentence=False,
+    )
     start, wide = 0.02, 0.2
-    numbers = {f"spread_{spread}": _alike(config, sentences, place, spread) for spread in (start, wide)} | {"places": float(len(places))}
+    numbers = {f"spread_{spread}": _alike(config, sentences, place, spread) for spread in (start, wide)} | {
+        "places": float(len(places))
+    }
     sentence = (
         f"Two sentences, the word at position {place} in both, a random BERT with {config.n_layers} layers: drawn with a spread of "
         f"{start}, as BERT starts, the cosine of its two vectors is {numbers[f'spread_{start}']:.6f}; with {wide} it is "
         f"{numbers[f'spread_{wide}']:.3f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Cosine of the two vectors", [[numbers[f"spread_{s}"]] for s in (start, wide)], (f"spread {start}", f"spread {wide}"), ("cosine",),
-              "bars", 6),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Cosine of the two vectors",
+                [[numbers[f"spread_{s}"]] for s in (start, wide)],
+                (f"spread {start}", f"spread {wide}"),
+                ("cosine",),
+                "bars",
+                6,
+            ),
+        ),
+    )
 
 
 def _alike(config: BERTConfig, sentences: tuple[list[int], ...], place: int, spread: float) -> float:

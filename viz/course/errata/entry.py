@@ -50,14 +50,24 @@ class Panel:
     places: int = 3
 
     def __init__(
-        self, title: str, values: ArrayLike, rows: Iterable[str], columns: Iterable[str], form: Form = "table", places: int = 3
+        self,
+        title: str,
+        values: ArrayLike,
+        rows: Iterable[str],
+        columns: Iterable[str],
+        form: Form = "table",
+        places: int = 3,
     ) -> None:
         numbers = np.asarray(values, dtype=np.float64)
         names = tuple(rows), tuple(columns)
         if numbers.shape != tuple(map(len, names)):
-            raise ValueError(f"panel {title!r}: values {numbers.shape} for {len(names[0])} rows and {len(names[1])} columns")
+            raise ValueError(
+                f"panel {title!r}: values {numbers.shape} for {len(names[0])} rows and {len(names[1])} columns"
+            )
         for name, value in zip(
-            ("title", "values", "rows", "columns", "form", "places"), (title, numbers, *names, form, places), strict=True
+            ("title", "values", "rows", "columns", "form", "places"),
+            (title, numbers, *names, form, places),
+            strict=True,
         ):
             object.__setattr__(self, name, value)
 
@@ -104,7 +114,15 @@ class Erratum:
 
 
 def erratum(
-    id: str, kind: Kind, title: str, where: tuple[Where, ...], *, says: str, right: str, note: str, cost: float = 20.0
+    id: str,
+    kind: Kind,
+    title: str,
+    where: tuple[Where, ...],
+    *,
+    says: str,
+    right: str,
+    note: str,
+    cost: float = 20.0,
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Make the function below it the evidence of an entry."""
 
@@ -120,7 +138,13 @@ def listed(values: ArrayLike, places: int = 3) -> str:
     >>> listed([1, 0.25], 2)
     '(1.00, 0.25)'
     """
-    return "(" + ", ".join(shown(float(v), places).replace(",", "") for v in np.ravel(np.asarray(values, dtype=np.float64))) + ")"
+    return (
+        "("
+        + ", ".join(
+            shown(float(v), places).replace(",", "") for v in np.ravel(np.asarray(values, dtype=np.float64))
+        )
+        + ")"
+    )
 
 
 def shown(value: float, places: int = 3) -> str:

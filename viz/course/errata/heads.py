@@ -24,20 +24,28 @@ def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
 
 
 @erratum(
-    "E15", "W", "“The second repeat of attention calculates how much every pair of words attends to other pairs”: heads stand side by side; layers compose.",
-    (Where("ghojogh2023", "multi-head attention"), Where("ghojogh2020", "3.2.2"), Where("ghojogh2023", "decoder; GPT")),
+    "E15",
+    "W",
+    "“The second repeat of attention calculates how much every pair of words attends to other pairs”: heads stand side by side; layers compose.",
+    (
+        Where("ghojogh2023", "multi-head attention"),
+        Where("ghojogh2020", "3.2.2"),
+        Where("ghojogh2023", "decoder; GPT"),
+    ),
     says="The first head sees words, the second pairs of words, the third pairs of pairs; likened to maximum mean "
-         "discrepancy.",
+    "discrepancy.",
     right="All heads of a layer read the same input and are equal in rank. Pairs of pairs come from stacking layers.",
     note="A repeat that builds on the one before is a layer, not a head.",
-)  # fmt: skip
+)
 def side_by_side() -> Evidence:
     x, width = tensor(1, N_WORDS, 12), 12 // N_HEADS
     attend = filled(MultiHeadAttention(12, N_HEADS))
     before = _looked(attend, x)
     other = filled(MultiHeadAttention(12, N_HEADS))
     fresh = filled(MultiHeadAttention(12, N_HEADS), start=1)
-    for mine, drawn in zip((other.to_q, other.to_k, other.to_v), (fresh.to_q, fresh.to_k, fresh.to_v), strict=True):
+    for mine, drawn in zip(
+        (other.to_q, other.to_k, other.to_v), (fresh.to_q, fresh.to_k, fresh.to_v), strict=True
+    ):
         mine.weight[(HEAD - 1) * width : HEAD * width] = drawn.weight[(HEAD - 1) * width : HEAD * width]
     after = _looked(other, x)
     others = [i for i in range(N_HEADS) if i != HEAD - 1]
@@ -48,9 +56,14 @@ def side_by_side() -> Evidence:
     touched = (seen > 0).sum(1)
     n, pairs = before["pattern"].shape[-1], N_WORDS**2
     numbers = {
-        "first": first, "rest": rest, "permuted": permuted, "rows": float(n), "pairs": float(pairs),
-        "layer_1": float(touched[0]), "layer_2": float(touched[1]),
-    }  # fmt: skip
+        "first": first,
+        "rest": rest,
+        "permuted": permuted,
+        "rows": float(n),
+        "pairs": float(pairs),
+        "layer_1": float(touched[0]),
+        "layer_2": float(touched[1]),
+    }
     sentence = (
         f"{N_HEADS} heads, {n} words: drawing head {HEAD} anew changes it by {first:.2f} and the other heads by {tiny(rest)}. "
         f"Putting the heads in another order, together with their columns of W_O, changes the output by {tiny(permuted)}. Each head has "
@@ -59,9 +72,19 @@ def side_by_side() -> Evidence:
     )
     words = tuple(f"word {i + 1}" for i in range(N_WORDS))
     share = seen / seen.max(1, keepdims=True)
-    return Evidence(numbers, sentence, (
-        Panel(f"What the score of words {PAIR[0]} and {PAIR[1]} depends on", share, ("layer 1", "layer 2"), words, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                f"What the score of words {PAIR[0]} and {PAIR[1]} depends on",
+                share,
+                ("layer 1", "layer 2"),
+                words,
+                "weights",
+            ),
+        ),
+    )
 
 
 def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) -> float:
@@ -86,19 +109,23 @@ def _seen(x: Tensor) -> Array:
         high = _looked(layers[1], given + low["out"])
         rows = []
         for found in (low, high):
-            (slope,) = torch.autograd.grad(found["scores"][0, 0, PAIR[0] - 1, PAIR[1] - 1], given, retain_graph=True)
+            (slope,) = torch.autograd.grad(
+                found["scores"][0, 0, PAIR[0] - 1, PAIR[1] - 1], given, retain_graph=True
+            )
             rows.append(slope[0].norm(dim=-1))
         return torch.stack(rows).numpy()
 
 
 @erratum(
-    "E30", "L", "Multi-head attention does not split the inputs: it projects first, then splits.",
+    "E30",
+    "L",
+    "Multi-head attention does not split the inputs: it projects first, then splits.",
     (Where("beigy2024", "introduction"), Where("beigy2021", "multi-head attention")),
     says="Multi-head self-attention splits the inputs into smaller chunks; later slides split Q, K and V after the "
-         "projection.",
+    "projection.",
     right="Each head projects the whole input. What is cut into parts is the result, Q, K and V.",
     note="A head can read every feature of a word, whichever part it writes.",
-)  # fmt: skip
+)
 def project_then_split() -> Evidence:
     d, h = 16, 4
     piece = d // h
@@ -113,19 +140,31 @@ def project_then_split() -> Evidence:
         f"differ by up to {numbers['gap']:.2f}. Projecting the whole word takes {weight.numel()} weights, projecting parts "
         f"{h * piece * piece}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Weights of one projection", [[weight.numel()], [h * piece * piece]], ("project, then split", "split, then project"),
-              ("weights",), "bars", 0),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Weights of one projection",
+                [[weight.numel()], [h * piece * piece]],
+                ("project, then split", "split, then project"),
+                ("weights",),
+                "bars",
+                0,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E31", "W", "What is merged are the outputs of the heads, not their scores.",
+    "E31",
+    "W",
+    "What is merged are the outputs of the heads, not their scores.",
     (Where("beigy2021", "multi-head attention, merge"), Where("beigy2024", "multi-head attention, merge")),
     says="We have separate attention scores for each head; they need to be combined into a single score.",
     right="Each head keeps its own scores. Their outputs are put side by side and multiplied with W_O.",
     note="One common score would make all heads look at the same words.",
-)  # fmt: skip
+)
 def outputs_merged() -> Evidence:
     d = 16
     attend, x = filled(MultiHeadAttention(d, N_HEADS)), tensor(1, N_WORDS, d)
@@ -134,9 +173,11 @@ def outputs_merged() -> Evidence:
     common = found["scores"].mean(1, keepdim=True).softmax(-1).expand_as(found["scores"]) @ values
     apart = gap(attend.to_out(attend._merge(common)), found["out"])
     shapes = {name: tuple(found[name].shape) for name in ("scores", "heads", "out")}
-    numbers = {"gap": apart, "score_axes": float(len(shapes["scores"])), "merged_axes": float(len(shapes["out"]))} | {
-        f"{name}_{axis}": float(size) for name, shape in shapes.items() for axis, size in enumerate(shape)
-    }
+    numbers = {
+        "gap": apart,
+        "score_axes": float(len(shapes["scores"])),
+        "merged_axes": float(len(shapes["out"])),
+    } | {f"{name}_{axis}": float(size) for name, shape in shapes.items() for axis, size in enumerate(shape)}
     sentence = (
         f"Recorded in the layer itself: scores {shapes['scores']}, outputs of the heads {shapes['heads']}, merged "
         f"{shapes['out']}. The scores keep the axis of the {N_HEADS} heads to the end. With one common score, their mean, the "

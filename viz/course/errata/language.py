@@ -37,17 +37,24 @@ def _text(joint: Array) -> tuple[int, ...]:
 
 
 @erratum(
-    "E46", "D", "ELMo's loss is printed with and without its parameters; the mix of layers only in words.",
+    "E46",
+    "D",
+    "ELMo's loss is printed with and without its parameters; the mix of layers only in words.",
     (Where("beigy2021", "ELMo"), Where("beigy2024", "ELMo")),
     says="One deck has Θ_e, Θ_LSTM for both directions and Θ_s, the other no parameters; the combination is told in words.",
     right="Embedding and softmax are shared, each direction has its own LSTM, and ELMo_k = γ Σ_j s_j h_kj.",
     note="Both directions factor the same joint probability. Two trained networks need not agree on it.",
-)  # fmt: skip
+)
 def two_directions() -> Evidence:
     joint = _joint()
     text = _text(joint)
     forward, backward = _forward(joint, text), _forward(joint.transpose(2, 1, 0), text[::-1])
-    numbers = {"joint": float(joint[text]), "forward": forward, "backward": backward, "gap": abs(forward - backward)}
+    numbers = {
+        "joint": float(joint[text]),
+        "forward": forward,
+        "backward": backward,
+        "gap": abs(forward - backward),
+    }
     sentence = (
         f"One table of probabilities of texts of {joint.ndim} words, drawn once: for one text the product from left to right is "
         f"{forward:.10f}, from right to left {backward:.10f}; they differ by {tiny(numbers['gap'])}."
@@ -56,12 +63,14 @@ def two_directions() -> Evidence:
 
 
 @erratum(
-    "E51", "L", "The product over windows of k tokens is not the joint probability.",
+    "E51",
+    "L",
+    "The product over windows of k tokens is not the joint probability.",
     (Where("beigy2024", "GPT, pre-training", "L_1"),),
     says="L_1 sums log P(u_i | u_{i−k}, .., u_{i−1}); the product is the joint probability.",
     right="Only when k reaches back to the beginning.",
     note="A model with a window of k forgets what lies further back.",
-)  # fmt: skip
+)
 def window() -> Evidence:
     joint = _joint()
     text = _text(joint)
@@ -72,18 +81,31 @@ def window() -> Evidence:
         f"A text of {joint.ndim} words: its joint probability is {whole:.4f}; the product with k = {one} is {short:.4f}, with k = {all_}, which "
         f"reaches the beginning, {numbers['window_2']:.4f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Probability of the text", [[short], [numbers["window_2"]], [whole]], (f"k = {one}", f"k = {all_}", "joint"), ("probability",), "bars", 4),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Probability of the text",
+                [[short], [numbers["window_2"]], [whole]],
+                (f"k = {one}", f"k = {all_}", "joint"),
+                ("probability",),
+                "bars",
+                4,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E54", "L", "“The token or word with the largest probability is the next word”: that is one choice of several.",
+    "E54",
+    "L",
+    "“The token or word with the largest probability is the next word”: that is one choice of several.",
     (Where("ghojogh2023", "decoder; GPT"), Where("ghojogh2020", "3.3.3; 5")),
     says="For the sake of sequence generation, the token or word with the largest probability is the next word.",
     right="That is greedy choice. Sampling and beam search are used as well, and the best words need not make the best text.",
     note="The Decode page compares them on real models.",
-)  # fmt: skip
+)
 def greedy_only() -> Evidence:
     (_, greedy), (_, beam), (_, most) = written(Greedy()), written(Beam(width=2)), best()
     numbers = {"greedy": greedy, "beam": beam, "best": most}
@@ -91,18 +113,31 @@ def greedy_only() -> Evidence:
         f"A tree of words on paper: always the most probable word gives a text of probability {greedy:.2f}, a beam {beam:.2f}; the best "
         f"of all has {most:.2f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Probability of the text", [[greedy], [beam], [most]], ("greedy", "beam", "best of all"), ("probability",), "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Probability of the text",
+                [[greedy], [beam], [most]],
+                ("greedy", "beam", "best of all"),
+                ("probability",),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E57", "D", "GPT-2 needs no special tokens, says one deck; the other's picture begins with one.",
+    "E57",
+    "D",
+    "GPT-2 needs no special tokens, says one deck; the other's picture begins with one.",
     (Where("beigy2024", "GPT-2"), Where("beigy2021", "GPT-2", "picture with <$>")),
     says="GPT-2 needs no Start, Delim and Extract; in the picture the first input is a start symbol.",
     right="It has no tokens for tasks. One token, <|endoftext|>, stands between texts and also serves as start.",
     note="It is the last entry of the vocabulary.",
-)  # fmt: skip
+)
 def boundary() -> Evidence:
     n_vocab = GPTConfig().n_vocab
     pieces = 50_000

@@ -19,14 +19,19 @@ EXAMPLES = {name: example.weights for name, example in examples.items()}
 
 
 @erratum(
-    "E17", "D", "The worked examples leave the word itself out; the equation and the mask include it.",
-    (Where("ghojogh2023", "attention formulation", "“I am a student”"), Where("ghojogh2020", "2.4.2", "Fig. 6"),
-     Where("beigy2021", "self-attention", "the mix for apple")),
+    "E17",
+    "D",
+    "The worked examples leave the word itself out; the equation and the mask include it.",
+    (
+        Where("ghojogh2023", "attention formulation", "“I am a student”"),
+        Where("ghojogh2020", "2.4.2", "Fig. 6"),
+        Where("beigy2021", "self-attention", "the mix for apple"),
+    ),
     says="“student” is made of I, am and a; “apple” of the words before it. Fig. 6 has four keys and one query for a fifth "
-         "word.",
+    "word.",
     right="Both are possible. Eq. (16) and the mask j ≤ i include the word, and so do the models that the sources describe.",
     note="Under a strict mask the first word has nothing to look at. The Reformer (Kitaev et al. 2020) leaves the word out, and makes an exception there.",
-)  # fmt: skip
+)
 def itself() -> Evidence:
     scores = normal(len(WORDS), len(WORDS))
     strict = softmax(np.where(masks.strict(len(WORDS)).numpy(), scores, -np.inf))
@@ -41,41 +46,64 @@ def itself() -> Evidence:
         f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in all {len(elsewhere)} cells; this "
         f"house decides for zeros, which sum to {ours.sum():.0f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Without the word itself", strict, WORDS, WORDS, "weights"),
-        Panel("With it", usual, WORDS, WORDS, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel("Without the word itself", strict, WORDS, WORDS, "weights"),
+            Panel("With it", usual, WORDS, WORDS, "weights"),
+        ),
+    )
 
 
 @erratum(
-    "E32", "W", "Cross-attention hides the padding of the source, not of the target.",
+    "E32",
+    "W",
+    "Cross-attention hides the padding of the source, not of the target.",
     (Where("beigy2021", "encoder-decoder attention"), Where("beigy2024", "encoder-decoder attention")),
     says="The masking masks out the padding words in the target sequence.",
     right="Its keys are source words, so the padding of the source is hidden. Padding of the target is left out of the loss.",
     note="A mask over keys has one entry for each key.",
-)  # fmt: skip
+)
 def whose_padding() -> Evidence:
     without, with_mask = padded_source()
     source, target = 6, 4
     mask = masks.not_padding(torch.arange(source)[None] < target)
-    numbers = {"without": without, "with": with_mask, "entries": float(mask.shape[-1]), "targets": float(target)}
+    numbers = {
+        "without": without,
+        "with": with_mask,
+        "entries": float(mask.shape[-1]),
+        "targets": float(target),
+    }
     sentence = (
         f"{target} target words, {source} source positions of which {int((~mask).sum())} are padding. Other content there moves "
         f"the output by up to {without:.3f} without a mask over the source, with it by {tiny(with_mask)}. The mask has "
         f"{mask.shape[-1]} entries, one for each source position, not {target}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("How far the output moves", [[without], [with_mask]], ("no source mask", "source mask"), ("change",), "bars"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "How far the output moves",
+                [[without], [with_mask]],
+                ("no source mask", "source mask"),
+                ("change",),
+                "bars",
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E48", "L", "Only what lies strictly above the diagonal is hidden.",
+    "E48",
+    "L",
+    "Only what lies strictly above the diagonal is hidden.",
     (Where("lifei2022", "practical considerations, end"),),
     says="The elements in the upper-triangular portion of the comparisons matrix are set to −∞.",
     right="Those strictly above the diagonal. A word may look at itself, as the sum up to i on the same page does.",
     note="If the diagonal is hidden too, the first row is empty.",
-)  # fmt: skip
+)
 def strictly_above() -> Evidence:
     elsewhere, _ = strict_first_row()
     apart = prefix_gap()

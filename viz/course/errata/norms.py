@@ -13,12 +13,14 @@ from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed, tin
 
 
 @erratum(
-    "E6", "W", "Layer normalization is printed without the mean in σ, without ε and without a bias.",
+    "E6",
+    "W",
+    "Layer normalization is printed without the mean in σ, without ε and without a bias.",
     (Where("ghojogh2023", "layer normalization", "Eq. (25)"), Where("ghojogh2020", "3.2.3", "Eq. (26)")),
     says="σ = √Σ (h_i − μ)²",
     right="σ = √((1/H) Σ (h_i − μ)² + ε), then times a gain g and plus a bias b.",
     note="The text on the same page promises variance one; as printed it is 1/H.",
-)  # fmt: skip
+)
 def sigma() -> Evidence:
     h = 512
     x = tensor(h)
@@ -27,44 +29,82 @@ def sigma() -> Evidence:
     right = centred / centred.square().mean().sqrt()
     ours = LayerNorm(h).double().requires_grad_(False)(x)
     numbers = {
-        "printed": float(printed.var(correction=0)), "right": float(right.var(correction=0)), "1/H": 1 / h,
+        "printed": float(printed.var(correction=0)),
+        "right": float(right.var(correction=0)),
+        "1/H": 1 / h,
         "factor": float(centred.square().sum().sqrt() / centred.square().mean().sqrt()),
-        "to_torch": gap(F.layer_norm(x, (h,)), right), "ours": gap(ours, F.layer_norm(x, (h,))),
-    }  # fmt: skip
+        "to_torch": gap(F.layer_norm(x, (h,)), right),
+        "ours": gap(ours, F.layer_norm(x, (h,))),
+    }
     sentence = (
         f"{h} numbers drawn once: the variance afterwards is {numbers['printed']:.6f} as printed, one over {h}, and "
         f"{numbers['right']:.3f} with the right σ; the printed σ is {numbers['factor']:.3f} times too large (√{h} = {math.sqrt(h):.3f}). "
         f"torch's layer norm is {tiny(numbers['to_torch'])} from the right form, which is what ε does."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Variance after the norm", [[numbers["printed"]], [numbers["right"]]], ("as printed", "right"), ("variance",), "bars", 4),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Variance after the norm",
+                [[numbers["printed"]], [numbers["right"]]],
+                ("as printed", "right"),
+                ("variance",),
+                "bars",
+                4,
+            ),
+        ),
+    )
 
 
 ORDERS = {"post: LN(x + f(x))": 0, "pre: x + f(LN(x))": 1, "as worded: x + LN(f(x))": 2}
 
 
 @erratum(
-    "E16", "D", "The norm comes after the sum in the encoder's text and before it in the decoder's.",
-    (Where("ghojogh2023", "encoder; decoder", "Eqs. (23), (24)"), Where("ghojogh2020", "3.2.3; 3.3", "Eqs. (23), (24)")),
+    "E16",
+    "D",
+    "The norm comes after the sum in the encoder's text and before it in the decoder's.",
+    (
+        Where("ghojogh2023", "encoder; decoder", "Eqs. (23), (24)"),
+        Where("ghojogh2020", "3.2.3; 3.3", "Eqs. (23), (24)"),
+    ),
     says="Encoder: add, then norm. Decoder: “normalized and then is added to its input”.",
     right="The original norms after the sum everywhere, LN(x + f(x)). GPT-2 and ViT norm before the sub-layer, x + f(LN(x)). "
-          "The decoder's wording, x + LN(f(x)), is neither.",
+    "The decoder's wording, x + LN(f(x)), is neither.",
     note="With the wording every sub-layer adds as much as every other, however small it wants to be.",
-)  # fmt: skip
+)
 def order_of_norm() -> Evidence:
     n_layers, d, small = 12, 64, 0.28
-    spreads = {size: [_spread(order, n_layers, d, size) for order in ORDERS.values()] for size in (small, small / 2)}
+    spreads = {
+        size: [_spread(order, n_layers, d, size) for order in ORDERS.values()] for size in (small, small / 2)
+    }
     post, pre, worded = spreads[small]
-    numbers = {"post": post, "pre": pre, "worded": worded, "pre_half": spreads[small / 2][1], "worded_half": spreads[small / 2][2]}
+    numbers = {
+        "post": post,
+        "pre": pre,
+        "worded": worded,
+        "pre_half": spreads[small / 2][1],
+        "worded_half": spreads[small / 2][2],
+    }
     sentence = (
         f"After {n_layers} random sub-layers the standard deviation is {post:.2f} with the norm after the sum, {pre:.2f} before "
         f"the sub-layer, {worded:.2f} as the decoder is worded. Making every sub-layer half as large gives "
         f"{listed(spreads[small / 2], 2)}: the wording does not notice."
     )
-    return Evidence(numbers, sentence, (
-        Panel(f"Standard deviation after {n_layers} sub-layers", [[v] for v in spreads[small]], ORDERS, ("spread",), "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                f"Standard deviation after {n_layers} sub-layers",
+                [[v] for v in spreads[small]],
+                ORDERS,
+                ("spread",),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 def _spread(order: int, n_layers: int, d: int, size: float) -> float:

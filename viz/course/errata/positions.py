@@ -13,16 +13,21 @@ from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed
 from viz.course.shared.maths.position_evidence import five_steps, worked_d4, worked_d512
 from viz.course.shared.maths.positions import Formula, share_of_variance
 
-EQUATION_17 = (Where("ghojogh2023", "encoder of the transformer", "Eq. (17)"), Where("ghojogh2020", "3.2.1", "Eq. (17)"))
+EQUATION_17 = (
+    Where("ghojogh2023", "encoder of the transformer", "Eq. (17)"),
+    Where("ghojogh2020", "3.2.1", "Eq. (17)"),
+)
 
 
 @erratum(
-    "E3", "D", "The exponent of the sinusoids is 2j/p in the survey and 2j/d in the slides.",
+    "E3",
+    "D",
+    "The exponent of the sinusoids is 2j/p in the survey and 2j/d in the slides.",
     EQUATION_17,
     says="The survey of 2020 prints 10000^(2j/p), the slides of 2023 10000^(2j/d): they differ here.",
     right="2j/d, as in the original paper.",
     note="The positional encoding page has a switch between the two.",
-)  # fmt: skip
+)
 def over_d_or_p() -> Evidence:
     n, d, p = 10, 60, 100
     right, printed = Formula(d), Formula(d, variant="over_p", p=p)
@@ -30,32 +35,63 @@ def over_d_or_p() -> Evidence:
     position, dimension = (int(i) for i in np.unravel_index(apart.argmax(), apart.shape))
     waves = [float(formula.wavelengths()[-1]) for formula in (right, printed)]
     shares = [share_of_variance(formula.table(n)) for formula in (right, printed)]
-    numbers = {"gap": float(apart.max()), "position": float(position), "dimension": float(dimension), "wave_d": waves[0],
-               "wave_p": waves[1], "share_d": shares[0], "share_p": shares[1]}  # fmt: skip
+    numbers = {
+        "gap": float(apart.max()),
+        "position": float(position),
+        "dimension": float(dimension),
+        "wave_d": waves[0],
+        "wave_p": waves[1],
+        "share_d": shares[0],
+        "share_p": shares[1],
+    }
     sentence = (
         f"For the survey's Fig. 10 (n = {n}, d = {d}, p = {p}) the two differ by up to {apart.max():.3f} (position {position}, "
         f"dimension {dimension}); the longest wave has {waves[0]:,.0f} positions with d and {waves[1]:,.0f} with p. That the first "
         f"dimensions differ most holds for both: their first half has {shares[0]:.5f} of the variance with d, {shares[1]:.5f} with p."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Length of the longest wave, in positions", [[waves[0]], [waves[1]]], ("2j/d", "2j/p"), ("positions",), "bars", 0),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Length of the longest wave, in positions",
+                [[waves[0]], [waves[1]]],
+                ("2j/d", "2j/p"),
+                ("positions",),
+                "bars",
+                0,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E4", "W", "The exponent i/d is printed for odd dimensions too; the example beside it uses pairs.",
+    "E4",
+    "W",
+    "The exponent i/d is printed for odd dimensions too; the example beside it uses pairs.",
     (Where("beigy2021", "position encoding"), Where("beigy2024", "position encoding")),
     says="PE(pos, i) = sin(pos / 10000^(i/d)) for even i and cos(pos / 10000^(i/d)) for odd i.",
     right="2⌊i/2⌋/d: a sine and a cosine share each frequency. The example on the next slide does so.",
     note="The formula and the example disagree; the example is right.",
-)  # fmt: skip
+)
 def paired_or_not() -> Evidence:
     place, d, wide, narrow, steps = 1, 4, 512, 128, 5
-    printed, example = Formula(d, variant="unpaired").table(place + 1)[place], [entry.value for entry in worked_d4(place)]
+    printed, example = (
+        Formula(d, variant="unpaired").table(place + 1)[place],
+        [entry.value for entry in worked_d4(place)],
+    )
     second = float(Formula(wide, variant="unpaired").table(place + 1)[place, 1])
     right, unpaired = five_steps(narrow, 200)
-    numbers = {"second": second, "least": unpaired[1], "largest": unpaired[2], "right_least": right[1], "right_largest": right[2]}
-    numbers |= {f"printed_{i}": float(v) for i, v in enumerate(printed)} | {f"example_{i}": v for i, v in enumerate(example)}
+    numbers = {
+        "second": second,
+        "least": unpaired[1],
+        "largest": unpaired[2],
+        "right_least": right[1],
+        "right_largest": right[2],
+    }
+    numbers |= {f"printed_{i}": float(v) for i, v in enumerate(printed)} | {
+        f"example_{i}": v for i, v in enumerate(example)
+    }
     sentence = (
         f"d = {d}, position {place}: as printed {listed(printed, 4)}, the example {listed(example, 4)}. For d = {wide} the second entry is "
         f"{second:.4f} as printed, and the slide has {worked_d512()[1].printed}. The slides also want equal steps to be equally far "
@@ -63,24 +99,36 @@ def paired_or_not() -> Evidence:
         f"{right[0]:.3f} everywhere with pairs."
     )
     names = tuple(f"dimension {i}" for i in range(d))
-    return Evidence(numbers, sentence, (
-        Panel(f"PE({place})", np.array([printed, example]).T, names, ("as printed", "with pairs"), "bars", 4),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                f"PE({place})", np.array([printed, example]).T, names, ("as printed", "with pairs"), "bars", 4
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E33", "W", "The printed digits of PE(1) are cut, not rounded, and its labels have an index too many.",
+    "E33",
+    "W",
+    "The printed digits of PE(1) are cut, not rounded, and its labels have an index too many.",
     (Where("beigy2024", "position encoding", "PE(1) for d = 512"),),
     says="“PE(0, 0)” and “PE(0, 1)” for the vectors of positions 0 and 1, i from 1 to d, and digits such as “0.8414”.",
     right="PE(0) and PE(1), i from 0 to d − 1, and rounded digits.",
     note="Cut digits are always too small, by up to one unit in the last place.",
-)  # fmt: skip
+)
 def cut_not_rounded() -> Evidence:
     wrong = [entry for entry in worked_d512() if entry.printed == entry.cut != entry.rounded]
-    sine_first, cosine_first = (listed([wave(0) for wave in pair] * 2, 0) for pair in ((math.sin, math.cos), (math.cos, math.sin)))
+    sine_first, cosine_first = (
+        listed([wave(0) for wave in pair] * 2, 0) for pair in ((math.sin, math.cos), (math.cos, math.sin))
+    )
     numbers = {"cut": float(len(wrong))} | {f"value_{entry.dimension}": entry.value for entry in wrong}
     numbers |= {f"error_{entry.dimension}": abs(float(entry.printed or 0) - entry.value) for entry in wrong}
-    told = "; ".join(f"{entry.value:.9f} is printed as {entry.printed}, rounded it is {entry.rounded}" for entry in wrong)
+    told = "; ".join(
+        f"{entry.value:.9f} is printed as {entry.printed}, rounded it is {entry.rounded}" for entry in wrong
+    )
     sentence = (
         f"{told}. All {len(wrong)} are cut. Counting i from one up, each pair would begin with the cosine, and the first vector "
         f"with {cosine_first}, not {sine_first}."
@@ -89,12 +137,14 @@ def cut_not_rounded() -> Evidence:
 
 
 @erratum(
-    "E34", "W", "The index j runs one pair too far.",
+    "E34",
+    "W",
+    "The index j runs one pair too far.",
     EQUATION_17,
     says="j in {0, .., ⌊d/2⌋}; elements count from 0 where words and matrices count from 1.",
     right="j ≤ ⌈d/2⌉ − 1; the last cosine falls away when d is odd.",
     note="A vector that is longer than the word's cannot be added to it.",
-)  # fmt: skip
+)
 def one_pair_too_many() -> Evidence:
     sizes = (60, 61)
     printed = [Formula(d, cut=False).table(1).shape[1] for d in sizes]
@@ -106,12 +156,14 @@ def one_pair_too_many() -> Evidence:
 
 
 @erratum(
-    "E43", "L", "Positions are not encoded in the decoder blocks of GPT, but once, below the first.",
+    "E43",
+    "L",
+    "Positions are not encoded in the decoder blocks of GPT, but once, below the first.",
     (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
     says="The decoder blocks of GPT have positional encoding, masked attention and a feed-forward layer.",
     right="Positions are added once, below the first block, and GPT and BERT learn them.",
     note="One table of weights, trained with the rest.",
-)  # fmt: skip
+)
 def once_below() -> Evidence:
     network = GPT(GPTConfig.tiny())
     inside = sum(isinstance(part, LearnedPositions) for block in network.layers for part in block.modules())
@@ -122,6 +174,8 @@ def once_below() -> Evidence:
     numbers |= {name: float(n) for name, n in rows.items()}
     sentence = (
         f"A GPT of {len(network.layers)} blocks as built here: {len(tables)} table of positions below the blocks, {inside} inside them; "
-        f"{trained} of its weight matrices is trained. " + ", ".join(f"{name}'s table has {n:,} rows" for name, n in rows.items()) + "."
+        f"{trained} of its weight matrices is trained. "
+        + ", ".join(f"{name}'s table has {n:,} rows" for name, n in rows.items())
+        + "."
     )
     return Evidence(numbers, sentence)

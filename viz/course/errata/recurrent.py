@@ -33,17 +33,26 @@ def _order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
 
 
 @erratum(
-    "E27", "D", "The score uses s_{t−1} on one slide and s_t on the next.",
-    (Where("beigy2021", "attention mechanism; alignment score functions"), Where("ghojogh2023", "sequence to sequence with attention", "Eq. (4)"),
-     Where("ghojogh2020", "2.3", "Eq. (4)")),
+    "E27",
+    "D",
+    "The score uses s_{t−1} on one slide and s_t on the next.",
+    (
+        Where("beigy2021", "attention mechanism; alignment score functions"),
+        Where("ghojogh2023", "sequence to sequence with attention", "Eq. (4)"),
+        Where("ghojogh2020", "2.3", "Eq. (4)"),
+    ),
     says="α uses score(s_{t−1}, h_i); the next slide and the table write score(s_t, h_i). Ghojogh's Eq. (4) has l_{i−1}.",
     right="Bahdanau's decoder asks with s_{t−1}. Luong's asks with the present state, which there needs no context.",
     note="Two different models: s_t cannot ask for the context that it is made of.",
-)  # fmt: skip
+)
 def which_state() -> Evidence:
     (ours, _), (none, circle), (luong, _) = _order(BAHDANAU), _order(PRINTED), _order(LUONG)
-    numbers = {"bahdanau": float(len(ours)), "printed": float(len(none)), "circle": float(max(0, len(circle) - 1)),
-               "luong": float(len(luong))}  # fmt: skip
+    numbers = {
+        "bahdanau": float(len(ours)),
+        "printed": float(len(none)),
+        "circle": float(max(0, len(circle) - 1)),
+        "luong": float(len(luong)),
+    }
     sentence = (
         f"A step put in order by what needs what. With s_{{t−1}}: {', '.join(ours)}. With s_t in the same recursion there is no "
         f"order, {len(circle) - 1} quantities wait for each other: {' → '.join(circle)}. Luong's: {', '.join(luong)}."
@@ -52,20 +61,27 @@ def which_state() -> Evidence:
 
 
 @erratum(
-    "E28", "L", "Scores are called weights, vectors matrices, and one letter has several sizes.",
+    "E28",
+    "L",
+    "Scores are called weights, vectors matrices, and one letter has several sizes.",
     (Where("beigy2021", "attention mechanism; queries, keys and values; neural Turing machine"),),
     says="“Alignment score α”; v_a called a matrix; q = w_qᵀ x with a vector w_q; “Value (w ∈ Rᵖ)”; a vector of size p where p "
-         "counts rows.",
+    "counts rows.",
     right="α is the weight after softmax; v_a is a vector; q = W_Qᵀ x with a matrix, as two slides later; the value is v.",
     note="The page Names lists the letters that have several meanings.",
-)  # fmt: skip
+)
 def words_and_letters() -> Evidence:
     d, p = 6, 3
     x, vector, matrix = normal(d), normal(d, start=1), normal(d, p, start=2)
     printed, right = np.shape(vector @ x), np.shape(matrix.T @ x)
     scores = normal(5, start=3)
-    numbers = {"axes_printed": float(len(printed)), "axes_right": float(len(right)), "size_right": float(right[0]),
-               "scores": float(scores.sum()), "weights": float(softmax(scores).sum())}  # fmt: skip
+    numbers = {
+        "axes_printed": float(len(printed)),
+        "axes_right": float(len(right)),
+        "size_right": float(right[0]),
+        "scores": float(scores.sum()),
+        "weights": float(softmax(scores).sum()),
+    }
     sentence = (
         f"A vector w_q of {d} numbers gives a query of shape {printed}, one number; a matrix {matrix.shape} gives {right}. "
         f"{len(scores)} scores sum to {shown(scores.sum(), 2)}, their weights to {shown(softmax(scores).sum(), 2)}: they are not the "
@@ -75,12 +91,14 @@ def words_and_letters() -> Evidence:
 
 
 @erratum(
-    "E29", "W", "Luong's local attention is printed without its window.",
+    "E29",
+    "W",
+    "Luong's local attention is printed without its window.",
     (Where("beigy2021", "local attention"),),
     says="“A window centered around the source position”, but its half width D appears nowhere; a_st = align · Gaussian; p_t in [0, n], in bold.",
     right="align is normalized inside [p_t − D, p_t + D] only, σ = D / 2, and p_t is one number between 0 and n.",
     note="The product is not divided by its sum again, so it sums to less than 1. How much less, the window decides.",
-)  # fmt: skip
+)
 def no_window() -> Evidence:
     n, d, p_t = 20, 2, 8.3
     places = torch.arange(1, n + 1, dtype=torch.float64)
@@ -90,8 +108,14 @@ def no_window() -> Evidence:
     right = softmax(np.where(near, scores, -np.inf)) * factor
     steep = 30.0
     low, high = (n / (1 + math.exp(-x)) for x in (-steep, steep))
-    numbers = {"printed": float(printed.sum()), "right": float(right.sum()), "low": low, "high": high, "n": float(n),
-               "before_first": -math.log(n - 1)}  # fmt: skip
+    numbers = {
+        "printed": float(printed.sum()),
+        "right": float(right.sum()),
+        "low": low,
+        "high": high,
+        "n": float(n),
+        "before_first": -math.log(n - 1),
+    }
     sentence = (
         f"{n} words, p_t = {p_t}, scores drawn once: without a window the weights sum to {printed.sum():.3f}, with D = {d} to "
         f"{right.sum():.3f}. p_t never reaches its ends: an argument of {shown(-steep, 0)} gives {tiny(low)}, one of {steep:.0f} "
@@ -99,33 +123,63 @@ def no_window() -> Evidence:
     )
     names = tuple(str(int(place)) for place in places)
     chosen = slice(4, 13)
-    return Evidence(numbers, sentence, (
-        Panel("Weights around pₜ", np.array([printed, right])[:, chosen], ("no window", f"D = {d}"), names[chosen], "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Weights around pₜ",
+                np.array([printed, right])[:, chosen],
+                ("no window", f"D = {d}"),
+                names[chosen],
+                "weights",
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E35", "W", "“Self-attention on the images” is cross-attention.",
-    (Where("ghojogh2023", "attention in vision"), Where("ghojogh2020", "2.5"), Where("beigy2021", "image captioning")),
+    "E35",
+    "W",
+    "“Self-attention on the images” is cross-attention.",
+    (
+        Where("ghojogh2023", "attention in vision"),
+        Where("ghojogh2020", "2.5"),
+        Where("beigy2021", "image captioning"),
+    ),
     says="The caption network has self-attention on the image; the RNN with self-attention consumes the feature maps.",
     right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as the same "
-          "survey defines it.",
+    "survey defines it.",
     note="The one who asks and what is asked are different things: that is the definition.",
-)  # fmt: skip
+)
 def across() -> Evidence:
     words, parts = 4, 9
     caption, image = tensor(1, words, 8), tensor(1, parts, 8, start=1)
     pattern, own = (_pattern(asking, image) for asking in (caption, image))
     rows, columns = pattern.shape
-    numbers = {"rows": float(rows), "columns": float(columns), "own_rows": float(own.shape[0]), "own_columns": float(own.shape[1])}
+    numbers = {
+        "rows": float(rows),
+        "columns": float(columns),
+        "own_rows": float(own.shape[0]),
+        "own_columns": float(own.shape[1]),
+    }
     sentence = (
         f"A caption of {words} words over {parts} parts of an image, in one attention layer: the weights are {rows} × {columns}. "
         f"The same layer as self-attention on the image has {own.shape[0]} × {own.shape[1]}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Words look at parts", pattern, tuple(f"word {i + 1}" for i in range(words)), tuple(f"part {i + 1}" for i in range(parts)),
-              "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Words look at parts",
+                pattern,
+                tuple(f"word {i + 1}" for i in range(words)),
+                tuple(f"part {i + 1}" for i in range(parts)),
+                "weights",
+            ),
+        ),
+    )
 
 
 def _pattern(asking: Tensor, image: Tensor) -> Array:
@@ -136,12 +190,14 @@ def _pattern(asking: Tensor, image: Tensor) -> Array:
 
 
 @erratum(
-    "E42", "L", "The output need not be as long as the input.",
+    "E42",
+    "L",
+    "The output need not be as long as the input.",
     (Where("ghojogh2023", "sequence to sequence"), Where("ghojogh2020", "2.2")),
     says="Inputs x_1 .. x_n and outputs y_1 .. y_n: one n for both.",
     right="n words are read and m written, as Beigy 2021 has it.",
     note="The weights of cross-attention are therefore m × n, not square.",
-)  # fmt: skip
+)
 def two_lengths() -> Evidence:
     source, target = ("You", "are", "welcome"), ("De", "nada")
     numbers = {"n": float(len(source)), "m": float(len(target))}

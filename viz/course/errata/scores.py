@@ -18,12 +18,17 @@ def _weights(score: Score, query: torch.Tensor, keys: torch.Tensor) -> Array:
 
 
 @erratum(
-    "E8", "W", "The linear additive score ignores the query.",
-    (Where("ghojogh2023", "query-retrieval modelling", "Eq. (12)"), Where("ghojogh2020", "2.4.2", "Eq. (12)")),
+    "E8",
+    "W",
+    "The linear additive score ignores the query.",
+    (
+        Where("ghojogh2023", "query-retrieval modelling", "Eq. (12)"),
+        Where("ghojogh2020", "2.4.2", "Eq. (12)"),
+    ),
     says="s_i = w_qᵀ q + w_kᵀ k_i",
     right="It needs a nonlinearity in which query and key meet: s_i = wᵀ tanh(W_q q + W_k k_i), Bahdanau's score.",
     note="The same number w_qᵀ q is added to every score, and softmax does not see it.",
-)  # fmt: skip
+)
 def linear_additive() -> Evidence:
     queries, keys = tensor(2, 3), tensor(4, 5, start=1)
     linear = LinearAdditive(3, 5).double().requires_grad_(False)
@@ -38,19 +43,25 @@ def linear_additive() -> Evidence:
         f"{tiny(numbers['linear'])}, with tanh by up to {numbers['tanh']:.3f}."
     )
     names, keys_ = ("query 1", "query 2"), tuple(f"key {i + 1}" for i in range(len(keys)))
-    return Evidence(numbers, sentence, (
-        Panel("As printed: both queries look alike", rows["linear"], names, keys_, "weights"),
-        Panel("With tanh", rows["tanh"], names, keys_, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel("As printed: both queries look alike", rows["linear"], names, keys_, "weights"),
+            Panel("With tanh", rows["tanh"], names, keys_, "weights"),
+        ),
+    )
 
 
 @erratum(
-    "E9", "W", "The softmax is written out without its exponential.",
+    "E9",
+    "W",
+    "The softmax is written out without its exponential.",
     (Where("beigy2024", "introduction", "first formula"),),
     says="softmax(QᵀK / √p) = QᵀK / (√p Σ_r QᵀK_r)",
     right="exp(QᵀK / √p) / Σ_r exp(QᵀK_r / √p): the exponential above and below, √p inside both. K_r on the left is K.",
     note="Without the exponential weights can be negative, larger than one, or not exist.",
-)  # fmt: skip
+)
 def no_exponential() -> Evidence:
     cases = np.array([[1.0, -1.0, 0.5], [1.0, -1.0, 0.0]])
     p = 4
@@ -60,7 +71,9 @@ def no_exponential() -> Evidence:
     right = softmax(cases)
     printed = float((bare[0] / math.sqrt(p)).sum())
     stopped = int(np.isnan(bare[1]).sum())
-    numbers = {f"bare_{i}": float(v) for i, v in enumerate(bare[0])} | {f"right_{i}": float(v) for i, v in enumerate(right[0])}
+    numbers = {f"bare_{i}": float(v) for i, v in enumerate(bare[0])} | {
+        f"right_{i}": float(v) for i, v in enumerate(right[0])
+    }
     numbers |= {"sum": printed, "no_number": float(stopped), "p": float(p)}
     sentence = (
         f"Scores {listed(cases[0], 1)}: without the exponential the weights are {listed(bare[0], 1)}, right is "
@@ -68,19 +81,31 @@ def no_exponential() -> Evidence:
         f"exist. With √p outside, p = {p}, the printed weights sum to {printed:.1f}."
     )
     keys = ("key 1", "key 2", "key 3")
-    return Evidence(numbers, sentence, (
-        Panel(f"Scores {listed(cases[0], 1)}", np.array([bare[0] / math.sqrt(p), bare[0], right[0]]).T, keys,
-              ("as printed", "without exp", "softmax"), "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                f"Scores {listed(cases[0], 1)}",
+                np.array([bare[0] / math.sqrt(p), bare[0], right[0]]).T,
+                keys,
+                ("as printed", "without exp", "softmax"),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E26", "W", "The scaled score divides by √n, where n is the length of the source everywhere else.",
+    "E26",
+    "W",
+    "The scaled score divides by √n, where n is the length of the source everywhere else.",
     (Where("beigy2021", "alignment score functions, table"),),
     says="score(s_t, h_i) = s_tᵀ h_i / √n",
     right="Divide by the root of the size of the vectors. In the source of the table n is that size.",
     note="Here n is a vector size, not a number of words.",
-)  # fmt: skip
+)
 def root_of_what() -> Evidence:
     size, lengths = 64, (5, 50, 500)
     spread = float((normal(4000, size) * normal(4000, size, start=1)).sum(1).std())
@@ -92,19 +117,32 @@ def root_of_what() -> Evidence:
         f"words; divided by √{size} it is {right:.2f} for every length."
     )
     rows = tuple(f"{n} words" for n in lengths)
-    return Evidence(numbers, sentence, (
-        Panel("Spread of the scores", np.array([printed, [right] * len(lengths)]).T, rows, ("/ √n", f"/ √{size}"), "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Spread of the scores",
+                np.array([printed, [right] * len(lengths)]).T,
+                rows,
+                ("/ √n", f"/ √{size}"),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E36", "L", "√d_k is said to prevent overflow; what it prevents is saturation.",
+    "E36",
+    "L",
+    "√d_k is said to prevent overflow; what it prevents is saturation.",
     (Where("lifei2022", "practical considerations"),),
     says="The score can be very large or small and overflow the exponential; to mitigate this one divides by √d_k.",
     right="Dividing by √d_k keeps the variance of the scores at 1, so that softmax stays soft. Overflow is prevented by "
-          "subtracting the largest score first.",
+    "subtracting the largest score first.",
     note="Two different cures for two different illnesses.",
-)  # fmt: skip
+)
 def saturation() -> Evidence:
     d_k, n_keys, n_draws, score, d_score = 1024, 32, 400, 1600.0, 64
     scores = np.einsum("b d, b k d -> b k", normal(n_draws, d_k), normal(n_draws, n_keys, d_k, start=1))
@@ -114,18 +152,35 @@ def saturation() -> Evidence:
     with np.errstate(over="ignore"):
         overflows = bool(np.isinf(np.exp(divided)))
     safe = torch.tensor([score, 0.0]).softmax(0)
-    numbers = {"bare": bare, "scaled": scaled, "most": math.log(n_keys), "limit": limit, "divided": float(divided),
-               "overflows": float(overflows), "safe": float(safe[0])}  # fmt: skip
+    numbers = {
+        "bare": bare,
+        "scaled": scaled,
+        "most": math.log(n_keys),
+        "limit": limit,
+        "divided": float(divided),
+        "overflows": float(overflows),
+        "safe": float(safe[0]),
+    }
     sentence = (
         f"d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with "
         f"it; uniform weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
         f"exponential {'still overflows' if overflows else 'fits'} in {bits} bits (the limit is {limit:.2f}). torch's softmax of "
         f"{listed([score, 0], 0)}, unscaled, is {listed(safe, 0)}: it subtracts the largest score."
     )
-    return Evidence(numbers, sentence, (
-        Panel(f"Entropy over {n_keys} keys", [[bare], [scaled], [math.log(n_keys)]], ("q·k", "q·k / √dₖ", "uniform weights"), ("entropy",),
-              "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                f"Entropy over {n_keys} keys",
+                [[bare], [scaled], [math.log(n_keys)]],
+                ("q·k", "q·k / √dₖ", "uniform weights"),
+                ("entropy",),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 def _entropy(weights: Array) -> float:
@@ -133,14 +188,21 @@ def _entropy(weights: Array) -> float:
 
 
 @erratum(
-    "E47", "L", "The weights compare the query with the keys, not with the values.",
+    "E47",
+    "L",
+    "The weights compare the query with the keys, not with the values.",
     (Where("ghojogh2023", "query-retrieval modelling"), Where("ghojogh2020", "2.4.2")),
     says="The weights are the normalized similarity of the query and the values.",
     right="The normalized similarity of the query and the keys.",
     note="Values are what is mixed; they have no say in how much of them is taken.",
-)  # fmt: skip
+)
 def of_the_keys() -> Evidence:
-    query, keys, values, fresh = tensor(1, 1, 3), tensor(1, 4, 3, start=1), tensor(1, 4, 3, start=2), tensor(1, 4, 3, start=3)
+    query, keys, values, fresh = (
+        tensor(1, 1, 3),
+        tensor(1, 4, 3, start=1),
+        tensor(1, 4, 3, start=2),
+        tensor(1, 4, 3, start=3),
+    )
     looked = [_looked(query, k, v) for k, v in ((keys, values), (keys, fresh), (fresh, values))]
     numbers = {"values": gap(looked[0], looked[1]), "keys": gap(looked[0], looked[2])}
     sentence = (
@@ -148,9 +210,11 @@ def of_the_keys() -> Evidence:
         f"{numbers['keys']:.2f}."
     )
     names = tuple(f"key {i + 1}" for i in range(keys.shape[1]))
-    return Evidence(numbers, sentence, (
-        Panel("Weights", np.vstack(looked), ("as drawn", "other values", "other keys"), names, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (Panel("Weights", np.vstack(looked), ("as drawn", "other values", "other keys"), names, "weights"),),
+    )
 
 
 def _looked(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Array:
@@ -161,25 +225,40 @@ def _looked(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Ar
 
 
 @erratum(
-    "E53", "L", "Addressing by cosine without an inverse temperature stays flat.",
+    "E53",
+    "L",
+    "Addressing by cosine without an inverse temperature stays flat.",
     (Where("beigy2021", "alignment score functions, table"),),
     says="score = cosine(s_t, h_i)",
     right="The neural Turing machine uses β · cosine, with an inverse temperature β that is learned.",
     note="Cosines lie between −1 and 1, so two weights can differ only by a fixed factor.",
-)  # fmt: skip
+)
 def flat_cosine() -> Evidence:
     n, beta = 10, 10.0
     keys = -torch.ones(n, 2, dtype=torch.float64)
     keys[0] = 1.0
     query = torch.ones(1, 2, dtype=torch.float64)
     plain, sharp = (_weights(Cosine(2, 2, sharpness=b), query, keys)[0] for b in (1.0, beta))
-    numbers = {"ratio": float(plain.max() / plain.min()), "plain": float(plain.max()), "sharp": float(sharp.max())}
+    numbers = {
+        "ratio": float(plain.max() / plain.min()),
+        "plain": float(plain.max()),
+        "sharp": float(sharp.max()),
+    }
     sentence = (
         f"{n} rows of memory, one equal to the query and the others opposite, the clearest case there is: two weights differ by "
         f"a factor of {numbers['ratio']:.2f} and the largest is {numbers['plain']:.3f}. With β = {beta:.0f} it is "
         f"{numbers['sharp']:.3f}."
     )
-    return Evidence(numbers, sentence, (
-        Panel("Weights of the rows", np.array([plain, sharp]), ("cosine", f"{beta:.0f} · cosine"), tuple(str(i + 1) for i in range(n)),
-              "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel(
+                "Weights of the rows",
+                np.array([plain, sharp]),
+                ("cosine", f"{beta:.0f} · cosine"),
+                tuple(str(i + 1) for i in range(n)),
+                "weights",
+            ),
+        ),
+    )

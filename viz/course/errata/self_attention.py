@@ -31,14 +31,21 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     query, key, value = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
     return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
 
+
 @erratum(
-    "E1", "W", "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
-    (Where("ghojogh2023", "attention formulation", "Eq. (16)"), Where("ghojogh2020", "2.4.3", "Eq. (16)"),
-     Where("beigy2021", "self-attention, matrices"), Where("beigy2024", "transformers", "first formula")),
+    "E1",
+    "W",
+    "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
+    (
+        Where("ghojogh2023", "attention formulation", "Eq. (16)"),
+        Where("ghojogh2020", "2.4.3", "Eq. (16)"),
+        Where("beigy2021", "self-attention, matrices"),
+        Where("beigy2024", "transformers", "first formula"),
+    ),
     says="Z = V softmax(QᵀK / √p), the softmax taken over every row, then V times it.",
     right="Z = V softmax(QᵀK / √p)ᵀ: rows sum to 1, so they must become columns before V multiplies from the left.",
     note="Softmax over the columns is no cure: it exchanges queries and keys.",
-)  # fmt: skip
+)
 def transpose() -> Evidence:
     data = toy()
     weights, right = softmax(data.scores), attention(data.q, data.k, data.v)
@@ -56,20 +63,29 @@ def transpose() -> Evidence:
         f"sum to {listed(weights.sum(0))}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
         f"{tiny(numbers['exchanged'])} from attention in which queries and keys have changed places."
     )
-    return Evidence(numbers, sentence, (
-        _summed("As printed: what reaches each word", weights),
-        _summed("Right: the transpose", weights.T),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            _summed("As printed: what reaches each word", weights),
+            _summed("Right: the transpose", weights.T),
+        ),
+    )
 
 
 @erratum(
-    "E2", "W", "The same slip makes the causal mask look forward.",
-    (Where("ghojogh2023", "decoder, masked attention", "Eqs. (27), (28)"), Where("ghojogh2020", "3.3.1", "Eqs. (28), (29)")),
+    "E2",
+    "W",
+    "The same slip makes the causal mask look forward.",
+    (
+        Where("ghojogh2023", "decoder, masked attention", "Eqs. (27), (28)"),
+        Where("ghojogh2020", "3.3.1", "Eqs. (28), (29)"),
+    ),
     says="Zₘ = V softmax((QᵀK + M) / √p) with M(i, j) = −∞ for j > i.",
     right="V softmax(·)ᵀ: the mask is right for rows that are queries, so the rows must become columns. And M belongs "
-          "beside the division, not under it.",
+    "beside the division, not under it.",
     note="The printed order shows the future to the first word.",
-)  # fmt: skip
+)
 def looks_ahead() -> Evidence:
     data = toy()
     found = printed_order(data)
@@ -78,8 +94,12 @@ def looks_ahead() -> Evidence:
     scores, causal, fill = wide[0].T @ wide[1] / math.sqrt(p), masks.causal(4).numpy(), -10.0
     inside, outside = (filled(scores, causal, fill, p=p, inside=where).worst[1] for where in (True, False))
     numbers = {
-        "printed": found.gap_printed, "right": found.gap_right, "own": found.own, "inside": inside, "outside": outside,
-    } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}  # fmt: skip
+        "printed": found.gap_printed,
+        "right": found.gap_right,
+        "own": found.own,
+        "inside": inside,
+        "outside": outside,
+    } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}
     n = len(found.first)
     sentence = (
         f"With the transpose {tiny(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
@@ -87,19 +107,25 @@ def looks_ahead() -> Evidence:
         f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {listed(found.by_column)}. "
         f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {tiny(outside)} beside it."
     )
-    return Evidence(numbers, sentence, (
-        _summed("As printed: what reaches each word", found.weights),
-        _summed("Right: the transpose", found.weights.T),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            _summed("As printed: what reaches each word", found.weights),
+            _summed("Right: the transpose", found.weights.T),
+        ),
+    )
 
 
 @erratum(
-    "E5", "W", "Q = W X puts words in columns, softmax(QKᵀ) V expects them in rows.",
+    "E5",
+    "W",
+    "Q = W X puts words in columns, softmax(QKᵀ) V expects them in rows.",
     (Where("lifei2022", "practical considerations"),),
     says="Q = W_Q X (words are columns), then softmax(QKᵀ / √d_k) V (words are rows).",
     right="Either Q = X W_Q with softmax(QKᵀ / √d_k) V, or Q = W_Q X with V softmax(QᵀK / √d_k)ᵀ.",
     note="The product runs without an error, and mixes the features of each word instead of mixing words.",
-)  # fmt: skip
+)
 def convention() -> Evidence:
     data = toy()
     q, k, v = data.q, data.k, data.v[: len(data.q)]
@@ -108,9 +134,13 @@ def convention() -> Evidence:
     moved = gap(softmax(q[:, other] @ k[:, other].T / math.sqrt(len(q))), printed)
     found, right = printed @ v, attention(q, k, v)
     numbers = {
-        "rows": float(printed.shape[0]), "columns": float(printed.shape[1]), "words": float(q.shape[1]),
-        "d_k": float(len(q)), "gap": gap(found, right), "order": moved,
-    }  # fmt: skip
+        "rows": float(printed.shape[0]),
+        "columns": float(printed.shape[1]),
+        "words": float(q.shape[1]),
+        "d_k": float(len(q)),
+        "gap": gap(found, right),
+        "order": moved,
+    }
     sentence = (
         f"With d_k = {len(q)} and {q.shape[1]} words Q is {q.shape[0]} × {q.shape[1]}, so QKᵀ is "
         f"{printed.shape[0]} × {printed.shape[1]}, a weight for every pair of features, not {q.shape[1]} × {q.shape[1]}. "
@@ -118,24 +148,38 @@ def convention() -> Evidence:
         f"by {tiny(moved)}: they do not know which word is which."
     )
     features = tuple(f"feature {i + 1}" for i in range(len(q)))
-    return Evidence(numbers, sentence, (
-        Panel("As printed: features look at features", printed, features, features, "weights"),
-        Panel("Right: words look at words", softmax(data.scores), WORDS, WORDS, "weights"),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel("As printed: features look at features", printed, features, features, "weights"),
+            Panel("Right: words look at words", softmax(data.scores), WORDS, WORDS, "weights"),
+        ),
+    )
 
 
 @erratum(
-    "E7", "W", "The sizes of V and K in a head are exchanged.",
-    (Where("ghojogh2023", "multi-head attention", "Eqs. (20), (21)"), Where("ghojogh2020", "3.2.2", "Eqs. (20), (21)")),
+    "E7",
+    "W",
+    "The sizes of V and K in a head are exchanged.",
+    (
+        Where("ghojogh2023", "multi-head attention", "Eqs. (20), (21)"),
+        Where("ghojogh2020", "3.2.2", "Eqs. (20), (21)"),
+    ),
     says="V_i is p × n and K_i is r × n.",
     right="K_i is p × n, like Q_i, and V_i is r × n, as in Eqs. (13) to (15).",
     note="Queries and keys are multiplied, so they need one size. Nothing is noticed while p = r.",
-)  # fmt: skip
+)
 def sizes_exchanged() -> Evidence:
     data = toy()
     p, r = len(data.q), len(data.v)
     stopped = _stops(data.q, data.v)
-    numbers = {"p": float(p), "r": float(r), "printed_stops": float(stopped), "right_stops": float(_stops(data.q, data.k))}
+    numbers = {
+        "p": float(p),
+        "r": float(r),
+        "printed_stops": float(stopped),
+        "right_stops": float(_stops(data.q, data.k)),
+    }
     sentence = (
         f"With p = {p} and r = {r}, a key of the printed size: QᵀK {'stops with an error' if stopped else 'runs'}, {p} "
         f"numbers cannot be multiplied with {r}. With a key of size p it {'stops' if numbers['right_stops'] else 'runs'}."
@@ -152,32 +196,43 @@ def _stops(q: Array, k: Array) -> bool:
 
 
 @erratum(
-    "E13", "W", "A score has two indices, one for the word that looks and one for the word looked at; one is printed.",
-    (Where("ghojogh2023", "attention formulation", "beside Eq. (15)"), Where("ghojogh2020", "2.4.3", "beside Eq. (15)")),
+    "E13",
+    "W",
+    "A score has two indices, one for the word that looks and one for the word looked at; one is printed.",
+    (
+        Where("ghojogh2023", "attention formulation", "beside Eq. (15)"),
+        Where("ghojogh2020", "2.4.3", "beside Eq. (15)"),
+    ),
     says="q_iᵀ k_i = x_iᵀ W_Q W_Kᵀ x_i, and s_i = q_iᵀ k_i / √p.",
     right="q_iᵀ k_j = x_iᵀ W_Q W_Kᵀ x_j: a word i looks at each word j.",
     note="With one index only the diagonal is there: each word compared with itself.",
-)  # fmt: skip
+)
 def one_index() -> Evidence:
     scores = toy().scores
     printed = np.where(np.eye(len(scores), dtype=bool), scores, np.nan)
     count, total = int(np.isfinite(printed).sum()), scores.size
     numbers = {"printed": float(count), "right": float(total)}
     sentence = f"For {len(scores)} words one index names {count} of the {total} scores, the diagonal."
-    return Evidence(numbers, sentence, (
-        Panel("The scores that one index names", printed, WORDS, WORDS, "table", 2),
-        Panel("All scores", scores, WORDS, WORDS, "table", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        sentence,
+        (
+            Panel("The scores that one index names", printed, WORDS, WORDS, "table", 2),
+            Panel("All scores", scores, WORDS, WORDS, "table", 2),
+        ),
+    )
 
 
 @erratum(
-    "E14", "L", "W_Q W_Kᵀ is “like a kernel matrix”: in general it is not.",
+    "E14",
+    "L",
+    "W_Q W_Kᵀ is “like a kernel matrix”: in general it is not.",
     (Where("ghojogh2023", "attention formulation"), Where("ghojogh2020", "2.4.3")),
     says="The matrix W_Q W_Kᵀ between two words is like a kernel matrix.",
     right="A kernel is symmetric and has no negative eigenvalue. W_Q W_Kᵀ has both where W_K = W_Q S with S symmetric and without negative eigenvalues, "
-          "such as W_K = W_Q; nothing in the definition asks for that, and drawn weights have neither.",
+    "such as W_K = W_Q; nothing in the definition asks for that, and drawn weights have neither.",
     note="That it is not symmetric is useful: a verb may look at its object without the object looking back.",
-)  # fmt: skip
+)
 def like_a_kernel() -> Evidence:
     w_q, w_k = normal(2, 6, 6)
     positive = w_k.T @ w_k
@@ -185,10 +240,13 @@ def like_a_kernel() -> Evidence:
     asymmetry = [gap(m, m.T) for m in matrices.values()]
     eigenvalues = [np.linalg.eigvalsh((m + m.T) / 2) for m in matrices.values()]
     numbers = {
-        "asymmetry": asymmetry[0], "asymmetry_equal": asymmetry[1],
-        "least": float(eigenvalues[0].min()), "least_equal": float(eigenvalues[1].min()),
-        "asymmetry_positive": asymmetry[2], "least_positive": float(eigenvalues[2].min()),
-    }  # fmt: skip
+        "asymmetry": asymmetry[0],
+        "asymmetry_equal": asymmetry[1],
+        "least": float(eigenvalues[0].min()),
+        "least_equal": float(eigenvalues[1].min()),
+        "asymmetry_positive": asymmetry[2],
+        "least_positive": float(eigenvalues[2].min()),
+    }
     negative = int((eigenvalues[0] < 0).sum())
     sentence = (
         f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
@@ -197,4 +255,6 @@ def like_a_kernel() -> Evidence:
         f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {tiny(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
     )
     names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
-    return Evidence(numbers, sentence, (Panel("Eigenvalues", np.array(eigenvalues).T, names, matrices, "bars", 2),))
+    return Evidence(
+        numbers, sentence, (Panel("Eigenvalues", np.array(eigenvalues).T, names, matrices, "bars", 2),)
+    )

@@ -14,58 +14,96 @@ BERT_SECTION = (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4"))
 
 
 @erratum(
-    "E10", "W", "“512 hidden layer units in the fully connected network”: that is the width of the words.",
+    "E10",
+    "W",
+    "“512 hidden layer units in the fully connected network”: that is the width of the words.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="The Transformer has 6 layers with 512 hidden units in the fully connected network, BERT 24 layers with 1024.",
     right="These are the widths of the vectors. The hidden layer of the feed-forward network is four times wider.",
     note="Only with the wide hidden layer do the counts come near the stated sizes.",
     cost=200,
-)  # fmt: skip
+)
 def hidden_units() -> Evidence:
     base = TransformerConfig()
     right, printed = encoder_layer(base.d_ff), encoder_layer(base.d_model)
     large, narrow = bert(**LARGE), bert(**(LARGE | {"d_ff": LARGE["d_model"]}))
     n = base.n_layers
-    numbers = {"layer": right, "layer_printed": printed, "stack": n * right, "stack_printed": n * printed, "large": large,
-               "large_printed": narrow}  # fmt: skip
+    numbers = {
+        "layer": right,
+        "layer_printed": printed,
+        "stack": n * right,
+        "stack_printed": n * printed,
+        "large": large,
+        "large_printed": narrow,
+    }
     sentence = (
         f"One encoder layer has {right:,} parameters with {base.d_ff:,} hidden units and {printed:,} with {base.d_model}; {n} layers "
         f"{n * right:,} and {n * printed:,}. BERT-Large has {large:,} with {LARGE['d_ff']:,} hidden units and {narrow:,} with "
         f"{LARGE['d_model']:,}."
     )
-    return Evidence(_floats(numbers), sentence, (
-        Panel("Parameters of BERT-Large, millions", [[narrow / 1e6], [large / 1e6]], ("as printed", "right"), ("millions",), "bars", 1),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "Parameters of BERT-Large, millions",
+                [[narrow / 1e6], [large / 1e6]],
+                ("as printed", "right"),
+                ("millions",),
+                "bars",
+                1,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E11", "L", "BERT has “110M” and “340M” parameters: rounded.",
+    "E11",
+    "L",
+    "BERT has “110M” and “340M” parameters: rounded.",
     (Where("beigy2021", "BERT"), Where("beigy2024", "BERT")),
     says="BERT-Base 110M, BERT-Large 340M parameters.",
     right="Rounded in the paper; the exact count depends on whether the heads of pre-training are counted.",
     note="Counted here from the published shapes; the heads share the token table.",
     cost=200,
-)  # fmt: skip
+)
 def rounded() -> Evidence:
     heads = {"masked_lm": True, "next_sentence": True}
-    numbers = {"base": bert(), "large": bert(**LARGE), "base_heads": bert(**heads), "large_heads": bert(**(LARGE | heads))}
+    numbers = {
+        "base": bert(),
+        "large": bert(**LARGE),
+        "base_heads": bert(**heads),
+        "large_heads": bert(**(LARGE | heads)),
+    }
     sentence = (
         f"Base has {numbers['base']:,} parameters with the pooler and {numbers['base_heads']:,} with the heads of pre-training; "
         f"Large has {numbers['large']:,} and {numbers['large_heads']:,}."
     )
-    return Evidence(_floats(numbers), sentence, (
-        Panel("Parameters", [[numbers["base"], numbers["base_heads"]], [numbers["large"], numbers["large_heads"]]],
-              ("Base", "Large"), ("with pooler", "with both heads"), "table", 0),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "Parameters",
+                [[numbers["base"], numbers["base_heads"]], [numbers["large"], numbers["large_heads"]]],
+                ("Base", "Large"),
+                ("with pooler", "with both heads"),
+                "table",
+                0,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E12", "W", "ALBERT's slide writes H for the size of the vocabulary.",
+    "E12",
+    "W",
+    "ALBERT's slide writes H for the size of the vocabulary.",
     (Where("beigy2024", "ALBERT"),),
     says="The input embedding is V × E with “H = 30522, E = 768”; later “larger tokenization embedding (larger H)”.",
     right="V is the vocabulary, E the size of an embedding; a larger hidden size H needed a larger E.",
     note="In BERT, E equals H; ALBERT parts them and makes E small.",
-)  # fmt: skip
+)
 def letters() -> Evidence:
     config = BERTConfig()
     table, wrong = config.n_vocab * config.d_model, config.d_model**2
@@ -78,34 +116,50 @@ def letters() -> Evidence:
 
 
 @erratum(
-    "E18", "W", "“Complexity per layer in self-attention is worse than recurrence”: it is better while n < p.",
+    "E18",
+    "W",
+    "“Complexity per layer in self-attention is worse than recurrence”: it is better while n < p.",
     (Where("ghojogh2023", "complexity comparison"), Where("ghojogh2020", "3.4.2")),
     says="The complexity per layer is worse: n² p against n p².",
     right="n² p is less than n p² whenever n is less than p; the original paper says so.",
     note="The projections, of the order n p², are left out of the table too.",
-)  # fmt: skip
+)
 def crossing() -> Evidence:
     p, short, long = 512, 50, 4096
     cost = {n: (n * n * p, n * p * p) for n in (short, p, long)}
-    numbers = {f"attention_{n}": a for n, (a, _) in cost.items()} | {f"recurrence_{n}": r for n, (_, r) in cost.items()}
+    numbers = {f"attention_{n}": a for n, (a, _) in cost.items()} | {
+        f"recurrence_{n}": r for n, (_, r) in cost.items()
+    }
     sentence = (
         f"p = {p}: for n = {short} words {cost[short][0]:,} against {cost[short][1]:,}, {cost[short][1] / cost[short][0]:.1f} times "
         f"cheaper; equal at n = {p}; for n = {long:,} {cost[long][0] / cost[long][1]:.0f} times more expensive."
     )
-    return Evidence(_floats(numbers), sentence, (
-        Panel("Multiplications, millions", [[a / 1e6, r / 1e6] for a, r in cost.values()], tuple(f"n = {n:,}" for n in cost),
-              ("self-attention", "recurrence"), "table", 1),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "Multiplications, millions",
+                [[a / 1e6, r / 1e6] for a, r in cost.values()],
+                tuple(f"n = {n:,}" for n in cost),
+                ("self-attention", "recurrence"),
+                "table",
+                1,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E20", "L", "“When we say BERT, we mean the large BERT”: the name alone says no size.",
+    "E20",
+    "L",
+    "“When we say BERT, we mean the large BERT”: the name alone says no size.",
     BERT_SECTION,
     says="Usually, when we say BERT, we mean the large BERT. Beigy gives both on an equal footing.",
     right="The paper calls both BERT and has a table for each; a number needs the size beside it.",
     note="How people use the word cannot be calculated; how much depends on it can. Wherever the atlas counts BERT it says which.",
     cost=100,
-)  # fmt: skip
+)
 def which_bert() -> Evidence:
     base, large = bert(), bert(**LARGE)
     config = BERTConfig()
@@ -118,19 +172,25 @@ def which_bert() -> Evidence:
 
 
 @erratum(
-    "E21", "W", "RoBERTa is listed among the smaller versions, and all of GPT-2 as made for embedded systems.",
+    "E21",
+    "W",
+    "RoBERTa is listed among the smaller versions, and all of GPT-2 as made for embedded systems.",
     BERT_SECTION,
     says="RoBERTa among the smaller versions of BERT, which there is the large one; GPT-2 small to XL for embedded systems.",
     right="Size by size RoBERTa is larger than BERT, for its vocabulary is larger; only its base model is smaller than BERT-Large. GPT-2 XL is "
-          "the full model. DistilBERT, TinyBERT and DistilGPT-2 are smaller.",
+    "the full model. DistilBERT, TinyBERT and DistilGPT-2 are smaller.",
     note="The work cited there is a case study; RoBERTa is by Liu et al. 2019.",
     cost=400,
-)  # fmt: skip
+)
 def smaller() -> Evidence:
-    tiny, roberta = {"n_layers": 4, "d_model": 312, "d_ff": 1200}, {"n_vocab": 50_265, "n_ctx": 514, "n_segments": 1}
+    tiny, roberta = (
+        {"n_layers": 4, "d_model": 312, "d_ff": 1200},
+        {"n_vocab": 50_265, "n_ctx": 514, "n_segments": 1},
+    )
     numbers = {
         "TinyBERT": bert(**tiny),
-        "DistilBERT": bert(n_layers=6, n_segments=1, pooler=False) - BERTConfig().d_model,  # it has no segments
+        "DistilBERT": bert(n_layers=6, n_segments=1, pooler=False)
+        - BERTConfig().d_model,  # it has no segments
         "DistilGPT-2": gpt(n_layers=6),
         "BERT-Base": bert(),
         "RoBERTa-base": bert(**roberta),
@@ -139,23 +199,36 @@ def smaller() -> Evidence:
         "GPT-2 XL": gpt(n_layers=48, d_model=1600, n_heads=25, d_ff=6400),
     }
     sentence = "Counted: " + ", ".join(f"{name} {n:,}" for name, n in numbers.items()) + "."
-    return Evidence(_floats(numbers), sentence, (
-        Panel("Parameters, millions", [[n / 1e6] for n in numbers.values()], numbers, ("millions",), "bars", 1),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "Parameters, millions",
+                [[n / 1e6] for n in numbers.values()],
+                numbers,
+                ("millions",),
+                "bars",
+                1,
+            ),
+        ),
+    )
 
 
 GPT1: dict[str, Any] = {"n_vocab": 40_478, "n_ctx": 512, "order": "post"}
 
 
 @erratum(
-    "E39", "W", "BERT “is built upon GPT”; GPT-2's “architecture is the same with GPT, just much larger”.",
+    "E39",
+    "W",
+    "BERT “is built upon GPT”; GPT-2's “architecture is the same with GPT, just much larger”.",
     (Where("lifei2022", "GPT; BERT"),),
     says="BERT is built upon GPT. The GPT-2 architecture is the same with GPT, just much larger.",
     right="Both build on the Transformer; BERT takes encoder blocks. GPT-2 moved the norm in front of each sub-layer, added a "
-          "final norm, more tokens and more positions.",
+    "final norm, more tokens and more positions.",
     note="The difference of the two counts is exactly these parts.",
     cost=200,
-)  # fmt: skip
+)
 def built_upon() -> Evidence:
     second, first = gpt(), gpt(**GPT1)
     config, d = GPTConfig(), GPTConfig().d_model
@@ -165,48 +238,89 @@ def built_upon() -> Evidence:
         f"At the same {config.n_layers} layers of width {d}: {second:,} − {first:,} = {second - first:,} = {tokens:,} (tokens) + "
         f"{places:,} (positions) + {norm:,} (final norm) = {tokens + places + norm:,}."
     )
-    return Evidence(_floats(numbers), sentence, (
-        Panel("What GPT-2 has more", [[tokens], [places], [norm]], ("tokens", "positions", "final norm"), ("parameters",), "table", 0),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "What GPT-2 has more",
+                [[tokens], [places], [norm]],
+                ("tokens", "positions", "final norm"),
+                ("parameters",),
+                "table",
+                0,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E44", "L", "“1.5 billion, 8 billion, 17 billion, and 175 billion”: round sizes, and GPT-2's is that of XL.",
+    "E44",
+    "L",
+    "“1.5 billion, 8 billion, 17 billion, and 175 billion”: round sizes, and GPT-2's is that of XL.",
     (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
     says="GPT-2, Megatron, Turing-NLG and GPT-3 have these numbers of parameters, in this order.",
     right="The first holds for XL only; the others are smaller. Megatron states a little more.",
     note="Megatron's size is its own statement; the others are counted here from the published shapes.",
     cost=600,
-)  # fmt: skip
+)
 def round_sizes() -> Evidence:
     shapes = {"small": (12, 768, 12), "medium": (24, 1024, 16), "large": (36, 1280, 20), "XL": (48, 1600, 25)}
     numbers = {
-        f"GPT-2 {name}": gpt(n_layers=n, d_model=d, n_heads=h, d_ff=4 * d) for name, (n, d, h) in shapes.items()
+        f"GPT-2 {name}": gpt(n_layers=n, d_model=d, n_heads=h, d_ff=4 * d)
+        for name, (n, d, h) in shapes.items()
     }
     d = 12_288
     numbers["GPT-3"] = gpt(n_layers=96, d_model=d, n_heads=96, d_ff=4 * d, n_ctx=2048)
     sentence = "Counted: " + ", ".join(f"{name} {n:,}" for name, n in numbers.items()) + "."
-    return Evidence(_floats(numbers), sentence, (
-        Panel("Parameters, billions", [[n / 1e9] for n in numbers.values()], numbers, ("billions",), "bars", 3),
-    ))  # fmt: skip
+    return Evidence(
+        _floats(numbers),
+        sentence,
+        (
+            Panel(
+                "Parameters, billions",
+                [[n / 1e9] for n in numbers.values()],
+                numbers,
+                ("billions",),
+                "bars",
+                3,
+            ),
+        ),
+    )
 
 
 @erratum(
-    "E45", "L", "ALBERT's “18x fewer parameters” holds for the large model.",
+    "E45",
+    "L",
+    "ALBERT's “18x fewer parameters” holds for the large model.",
     (Where("beigy2024", "ALBERT"),),
     says="ALBERT can be trained 1.7x faster with 18x fewer parameters than a BERT of similar configuration.",
     right="The parameters are right for Large; for Base the ratio is half of that. Sharing weights saves parameters, not operations of a pass.",
     note="The speed is a measurement on the machines of the paper and is not checked here: the paper names less communication and fewer computations. "
-         "In a pass each layer still runs; it runs with the same weights.",
+    "In a pass each layer still runs; it runs with the same weights.",
     cost=200,
-)  # fmt: skip
+)
 def fewer() -> Evidence:
-    sizes = {"Base": (bert(), albert(768, 12)), "Large": (bert(**LARGE), albert(LARGE["d_model"], LARGE["n_heads"]))}
+    sizes = {
+        "Base": (bert(), albert(768, 12)),
+        "Large": (bert(**LARGE), albert(LARGE["d_model"], LARGE["n_heads"])),
+    }
     numbers = {name: theirs / ours for name, (theirs, ours) in sizes.items()}
     told = "; ".join(f"{name}: {a:,} / {b:,} = {a / b:.2f}" for name, (a, b) in sizes.items())
-    return Evidence(numbers, f"{told}.", (
-        Panel("How many times fewer parameters", [[n] for n in numbers.values()], numbers, ("times",), "bars", 2),
-    ))  # fmt: skip
+    return Evidence(
+        numbers,
+        f"{told}.",
+        (
+            Panel(
+                "How many times fewer parameters",
+                [[n] for n in numbers.values()],
+                numbers,
+                ("times",),
+                "bars",
+                2,
+            ),
+        ),
+    )
 
 
 def _floats(numbers: dict[str, int]) -> dict[str, float]:

@@ -60,15 +60,29 @@ def right(question: Question, answer: str, truth: Any) -> bool:
         return answer == truth
     if question.kind == "number":
         return abs(evaluate(answer, {}) - truth) <= question.near
-    tries = [dict(zip(question.letters, row, strict=False)) for row in (_SHARES if question.shares else _SAMPLES)]
-    return all(math.isclose(evaluate(answer, values), float(truth(**values)), rel_tol=1e-9, abs_tol=1e-12) for values in tries)
+    tries = [
+        dict(zip(question.letters, row, strict=False)) for row in (_SHARES if question.shares else _SAMPLES)
+    ]
+    return all(
+        math.isclose(evaluate(answer, values), float(truth(**values)), rel_tol=1e-9, abs_tol=1e-12)
+        for values in tries
+    )
 
 
 _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
 _NAMES = {"e": math.e, "pi": math.pi}
-_CALLS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log}
+_CALLS: dict[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "ln": math.log,
+}
 LONGEST = 80
 _RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the question can be used."
 
@@ -90,26 +104,41 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
         return float(found)
     except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
         letters = f" The letters are {', '.join(values)}." if values else ""
-        raise InputError("This answer cannot be calculated.", _RULE + letters, "Write it like 1/3 or 2*n^2.") from None
+        raise InputError(
+            "This answer cannot be calculated.", _RULE + letters, "Write it like 1/3 or 2*n^2."
+        ) from None
 
 
 def _spelled(text: str, values: Mapping[str, float]) -> str:
     """As people write it: ^ for powers, a comma or a percent sign, 2n or m n for a product."""
     if len(text) > LONGEST:
         raise ValueError("too long")
-    text = text.strip().replace("−", "-").replace("·", "*").replace("×", "*").replace("²", "^2").replace("^", "**")
+    text = (
+        text.strip()
+        .replace("−", "-")
+        .replace("·", "*")
+        .replace("×", "*")
+        .replace("²", "^2")
+        .replace("^", "**")
+    )
     text = text.replace(",", ".").replace("%", "/100")
     made = ""
     for letter in text:  # a number in front of a letter is a factor
         before, gap = made.rstrip()[-1:], made[-1:] == " "
-        if (letter.isalpha() and (before.isdigit() or before == ")")) or (gap and letter.isalnum() and before.isalnum()):
+        if (letter.isalpha() and (before.isdigit() or before == ")")) or (
+            gap and letter.isalnum() and before.isalnum()
+        ):
             made += "*"
         made += letter
     return made
 
 
 def _value(node: ast.AST, values: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
         return float(node.value)
     if isinstance(node, ast.Name):
         known = {**_NAMES, **values}
@@ -121,7 +150,12 @@ def _value(node: ast.AST, values: Mapping[str, float]) -> float:
         return -inside if isinstance(node.op, ast.USub) else inside
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
         return _BINARY[type(node.op)](_value(node.left, values), _value(node.right, values))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and len(node.args) == 1:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _CALLS
+        and len(node.args) == 1
+    ):
         return _CALLS[node.func.id](_value(node.args[0], values))
     raise ValueError("not arithmetic")
 

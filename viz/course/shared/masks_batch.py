@@ -20,9 +20,13 @@ def two_sentences() -> None:
     """Two sentences in one batch of the translator: every mask, and that padding does not count."""
     left, right = st.columns(2, gap="large")
     with left:
-        first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
+        first = controls.text(
+            "The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR
+        )
     with right:
-        second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
+        second = controls.text(
+            "The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR
+        )
     controls.draw("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone
         parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
@@ -38,11 +42,23 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         ("Causal", masks.causal, targets),
         ("Target: both", masks.union, targets),
     )
-    places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
+    places = [
+        place
+        for _ in range(4 // across)
+        for place in st.columns(across, gap="large" if across == 2 else "small")
+    ]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
-            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, height=height,
-                    axis=query_and_key("token", across=keys is sources))  # fmt: skip
+            heatmap(
+                mask,
+                targets,
+                keys,
+                key=f"{key}.{title}",
+                allowed=mask,
+                title=title,
+                height=height,
+                axis=query_and_key("token", across=keys is sources),
+            )
     return (
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"
@@ -53,9 +69,13 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
 
 def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
     """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
-    return ask.submit(("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second))
+    return ask.submit(
+        ("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second)
+    )
 
 
 def _batch(texts: tuple[str, str], lot: int) -> tuple[BatchMasks, Change]:
     runs = run_batch(core.serving.engine.default().open(TRANSLATOR), texts)
-    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs, lot)
+    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(
+        runs, lot
+    )

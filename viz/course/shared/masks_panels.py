@@ -71,19 +71,40 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     """
 
     def script(name: str, numbers: str, *more: str) -> str:
-        return f"{python}\n" + drawing(name, ", ".join([numbers, "run.tokens", "run.tokens", *more]), origin.now())
+        return f"{python}\n" + drawing(
+            name, ", ".join([numbers, "run.tokens", "run.tokens", *more]), origin.now()
+        )
 
     names, chosen = labels(data.tokens), _cell(data)
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        a = heatmap(data.scores, names, names, key="masks.scores", scale="score", limit=limit, selected=chosen,
-                    title="Scores, before the mask", numbers=True, python=script("heatmap", "scores", "scale='score'"))  # fmt: skip
+        a = heatmap(
+            data.scores,
+            names,
+            names,
+            key="masks.scores",
+            scale="score",
+            limit=limit,
+            selected=chosen,
+            title="Scores, before the mask",
+            numbers=True,
+            python=script("heatmap", "scores", "scale='score'"),
+        )
     with middle:
         _editor(data, params.drawn is not None, names, script("mask_editor", "mask"))
     with right:
-        b = heatmap(data.pattern, names, names, key="masks.pattern", allowed=data.allowed, selected=chosen,
-                    title="Pattern, after softmax", numbers=True, python=script("heatmap", "pattern", "allowed=mask"))  # fmt: skip
+        b = heatmap(
+            data.pattern,
+            names,
+            names,
+            key="masks.pattern",
+            allowed=data.allowed,
+            selected=chosen,
+            title="Pattern, after softmax",
+            numbers=True,
+            python=script("heatmap", "pattern", "allowed=mask"),
+        )
     for touched in (a.cell, b.cell):
         if touched and touched != chosen:
             state.write(**{"masks.cell": "{}.{}".format(*touched)})
@@ -98,7 +119,17 @@ def _editor(data: Any, own: bool, names: list[str], python: str) -> None:
     if not own or code != known:  # a mask by name, or one that came with a link: a new edit begins here
         memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
         memory[_TURN] = memory.get(_TURN, 0) + (own or known is not None)
-    mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask", hint="click a cell", python=python, on_stroke=_stroke)
+    mask_editor(
+        memory[_START],
+        names,
+        names,
+        key="masks.mask",
+        turn=memory.get(_TURN, 0),
+        title="Mask",
+        hint="click a cell",
+        python=python,
+        on_stroke=_stroke,
+    )
 
 
 def _stroke(now: Matrix) -> None:

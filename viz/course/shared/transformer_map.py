@@ -10,9 +10,17 @@ from viz.course.shared.maths import sizes
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 
 SAID = {  # label, hue, rows high
-    "embed": ("Embedding", 3, 1.0), "position": ("+", 4, 0.66), "norm": ("Layer norm", 6, 0.78), "self": ("Self-attention", 1, 1.0), "add": ("+", 6, 0.66),
-    "cross": ("Cross-attention", 1, 1.0), "ffn": ("Feed-forward", 7, 1.0), "final": ("Layer norm", 6, 0.78), "linear": ("Linear", 4, 1.0), "softmax": ("Softmax", 2, 1.0),
-}  # fmt: skip
+    "embed": ("Embedding", 3, 1.0),
+    "position": ("+", 4, 0.66),
+    "norm": ("Layer norm", 6, 0.78),
+    "self": ("Self-attention", 1, 1.0),
+    "add": ("+", 6, 0.66),
+    "cross": ("Cross-attention", 1, 1.0),
+    "ffn": ("Feed-forward", 7, 1.0),
+    "final": ("Layer norm", 6, 0.78),
+    "linear": ("Linear", 4, 1.0),
+    "softmax": ("Softmax", 2, 1.0),
+}
 GAP, WIDE = 0.25, 36.0
 MIDDLE = {"encoder": 27.0, "decoder": 73.0}
 FRAME = {"encoder": (5.0, 42.0), "decoder": (53.0, 42.0)}
@@ -62,26 +70,63 @@ def picture(run: Any, box: Box, upto: int | None) -> tuple[Any, bool]:
     return (found[:upto] if box.side == "decoder" else found), box.what != "softmax"
 
 
-def plan(run: Any, boxes: Sequence[Box], layer: int, *, upto: int | None = None, counts: Mapping[str, int] | None = None, pictures: bool = True, times: int | None = None) -> dict[str, Any]:
+def plan(
+    run: Any,
+    boxes: Sequence[Box],
+    layer: int,
+    *,
+    upto: int | None = None,
+    counts: Mapping[str, int] | None = None,
+    pictures: bool = True,
+    times: int | None = None,
+) -> dict[str, Any]:
     """Everything `diagram` draws: nodes, edges, frames, words. `upto`: so many rows of the decoder are told. `counts`: by box, in place of pictures."""
     here = shown(boxes, layer)
     at, rows = places(here)
     nodes = []
     for box in here:
         small, centred = picture(run, box, upto) if pictures and counts is None else (None, True)
-        name = label(box) if counts is None or not counts[box.name] else f"{label(box).replace('Masked self-attention', 'Masked self-att.')} {short(counts[box.name])}"
+        name = (
+            label(box)
+            if counts is None or not counts[box.name]
+            else f"{label(box).replace('Masked self-attention', 'Masked self-att.')} {short(counts[box.name])}"
+        )
         _, hue, tall = SAID[box.what]
-        nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), box.what in ("add", "position"), small, centred))
+        nodes.append(
+            Node(
+                role(box),
+                name,
+                at[box.name],
+                (WIDE, tall),
+                hue,
+                told(box),
+                box.what in ("add", "position"),
+                small,
+                centred,
+            )
+        )
     n = times or run.model.config.n_layers
     words, read = [plain(token) for token in run.source.tokens], [plain(token) for token in run.tokens][:upto]
     written = [plain(token) for token in run.side.written().tokens][: len(read)]
     if upto is not None:
         written[-1] = "?"
     texts = [
-        Text(tuple(words), (MIDDLE["encoder"], rows - 0.5), 47), Text(tuple(read), (MIDDLE["decoder"], rows - 0.5), 47),
-        Text(tuple(written), (MIDDLE["decoder"], 0.5), 47, marked=len(written) - 1 if upto is not None else None),
-    ]  # fmt: skip
-    return {"nodes": nodes, "rows": rows, "edges": edges(here, at, rows), "frames": frames(here, at, n), "texts": texts}
+        Text(tuple(words), (MIDDLE["encoder"], rows - 0.5), 47),
+        Text(tuple(read), (MIDDLE["decoder"], rows - 0.5), 47),
+        Text(
+            tuple(written),
+            (MIDDLE["decoder"], 0.5),
+            47,
+            marked=len(written) - 1 if upto is not None else None,
+        ),
+    ]
+    return {
+        "nodes": nodes,
+        "rows": rows,
+        "edges": edges(here, at, rows),
+        "frames": frames(here, at, n),
+        "texts": texts,
+    }
 
 
 def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) -> list[Frame]:
@@ -89,7 +134,10 @@ def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) 
     found = []
     for side, (left, wide) in FRAME.items():
         inside = [box for box in boxes if box.side == side and box.layer is not None]
-        bottom, top = at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.95, at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4
+        bottom, top = (
+            at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.95,
+            at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4,
+        )
         found.append(Frame((left, top), (wide, bottom - top), f"{side.title()} × {n}", side == "encoder"))
     return found
 
@@ -106,20 +154,45 @@ def edges(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], rows: flo
             if box.what == "norm":
                 to = chain[number + 2]
                 inward = DISC if side == "decoder" else -DISC
-                found.append(Edge(((x, low - GAP * 0.4), (BESIDE[side], low - GAP * 0.4), (BESIDE[side], at[to.name][1]), (x + inward, at[to.name][1])), strong=True))
+                found.append(
+                    Edge(
+                        (
+                            (x, low - GAP * 0.4),
+                            (BESIDE[side], low - GAP * 0.4),
+                            (BESIDE[side], at[to.name][1]),
+                            (x + inward, at[to.name][1]),
+                        ),
+                        strong=True,
+                    )
+                )
             low = y - tall / 2
         if side == "decoder":
             found.append(Edge(((x, low), (x, low - GAP))))
     memory, cross = at["encoder.final"], next(box for box in boxes if box.what == "cross")
     top = memory[1] - SAID["final"][2] / 2
-    found.append(Edge(((memory[0], top), (memory[0], top - GAP), (50.0, top - GAP), (50.0, at[cross.name][1]), (MIDDLE["decoder"] - WIDE / 2, at[cross.name][1])), strong=True))
+    found.append(
+        Edge(
+            (
+                (memory[0], top),
+                (memory[0], top - GAP),
+                (50.0, top - GAP),
+                (50.0, at[cross.name][1]),
+                (MIDDLE["decoder"] - WIDE / 2, at[cross.name][1]),
+            ),
+            strong=True,
+        )
+    )
     return found
 
 
 def told(box: Box) -> str:
     """A box in words, for a pointer that rests and for screen readers."""
     where = f"{box.side}, L{box.layer}" if box.layer is not None else box.side
-    sign = {"add": "Sum: what came in and what was found", "position": "Sum: word and position", "final": "Last layer norm"}.get(box.what, label(box))
+    sign = {
+        "add": "Sum: what came in and what was found",
+        "position": "Sum: word and position",
+        "final": "Last layer norm",
+    }.get(box.what, label(box))
     return f"{sign} ({where})"
 
 
@@ -142,6 +215,14 @@ def short(count: int) -> str:
 
 def counted(boxes: Sequence[Box], chosen: sizes.Sizes) -> dict[str, int]:
     """The parameters of each box for other sizes, by the closed forms; the word table is counted once."""
-    each = {"self": sizes.attention(chosen.d_model), "cross": sizes.attention(chosen.d_model), "ffn": sizes.feed_forward(chosen.d_model, chosen.d_ff),
-            "norm": sizes.norm(chosen.d_model), "final": sizes.norm(chosen.d_model)}  # fmt: skip
-    return {box.name: chosen.n_vocab * chosen.d_model if box.name == "encoder.embed" else each.get(box.what, 0) for box in boxes}
+    each = {
+        "self": sizes.attention(chosen.d_model),
+        "cross": sizes.attention(chosen.d_model),
+        "ffn": sizes.feed_forward(chosen.d_model, chosen.d_ff),
+        "norm": sizes.norm(chosen.d_model),
+        "final": sizes.norm(chosen.d_model),
+    }
+    return {
+        box.name: chosen.n_vocab * chosen.d_model if box.name == "encoder.embed" else each.get(box.what, 0)
+        for box in boxes
+    }

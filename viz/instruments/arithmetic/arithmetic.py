@@ -68,7 +68,17 @@ def awaited(cell: Cell, *, key: str, title: str = "") -> None:
 def light_packet(cell: Cell, *, title: str = "") -> Packet:
     """What the browser needs to name a cell."""
     query, key = map(visible, cell.words)
-    return Packet({"light": True, "of": _of(cell), "title": title, "query": query, "key": key, "weight": cell.weight, "cell": cell.at})
+    return Packet(
+        {
+            "light": True,
+            "of": _of(cell),
+            "title": title,
+            "query": query,
+            "key": key,
+            "weight": cell.weight,
+            "cell": cell.at,
+        }
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,17 +121,35 @@ class Arithmetic(Spec):
         lines = self.lines
         query, key = self.words or (lines.query_word, lines.key_word)
         numbers: list[str] = []
-        labels = tuple(dict.fromkeys((line.axis == "key", line.labels) for line in lines.lines if line.labels))
-        packet = Packet({
-            "query": visible(query), "key": visible(key), "weight": lines.weight, "residue": f"{lines.residue:.0e}",
-            "cell": [lines.layer, lines.head, lines.query, lines.key], "turn": TURN, "echo": None,
-            **self.plain("title", "selected", "height", "python"), "numbers": numbers, "told": [_told(line) for line in lines.lines],
-        })  # fmt: skip
+        labels = tuple(
+            dict.fromkeys((line.axis == "key", line.labels) for line in lines.lines if line.labels)
+        )
+        packet = Packet(
+            {
+                "query": visible(query),
+                "key": visible(key),
+                "weight": lines.weight,
+                "residue": f"{lines.residue:.0e}",
+                "cell": [lines.layer, lines.head, lines.query, lines.key],
+                "turn": TURN,
+                "echo": None,
+                **self.plain("title", "selected", "height", "python"),
+                "numbers": numbers,
+                "told": [_told(line) for line in lines.lines],
+            }
+        )
         packet.add("lines", _plan(tuple(_said(line, labels, numbers) for line in lines.lines)))
         packet.add("labels", _labels(labels))
         for name, shared in (("row", True), ("pair", False)):
             summed = [line for line in lines.lines if line.values is not None and line.shared == shared]
-            packet.add(name, figures.joined(figures.columns([*line.factors, line.values], line.at) for line in summed if line.values is not None))
+            packet.add(
+                name,
+                figures.joined(
+                    figures.columns([*line.factors, line.values], line.at)
+                    for line in summed
+                    if line.values is not None
+                ),
+            )
         return packet
 
 
@@ -143,21 +171,48 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _said(line: Line, labels: tuple[tuple[bool, tuple[str, ...]], ...], numbers: list[str]) -> tuple[Any, ...]:
+def _said(
+    line: Line, labels: tuple[tuple[bool, tuple[str, ...]], ...], numbers: list[str]
+) -> tuple[Any, ...]:
     """What is said in one line, whatever the cell; what differs goes to `numbers`, in the order of these texts."""
-    texts = (figures.template(text, numbers) for text in (line.title, line.words, line.equation, line.path, *line.columns))
+    texts = (
+        figures.template(text, numbers)
+        for text in (line.title, line.words, line.equation, line.path, *line.columns)
+    )
     named = labels.index((line.axis == "key", line.labels)) if line.labels else None
-    return line.name, *texts, line.form, line.axis, named, None if line.values is None else line.shared, line.cites
+    return (
+        line.name,
+        *texts,
+        line.form,
+        line.axis,
+        named,
+        None if line.values is None else line.shared,
+        line.cites,
+    )
 
 
 @lru_cache(64)
 def _plan(said: tuple[tuple[Any, ...], ...]) -> bytes:
     """The lines without their numbers, as the browser reads them; cells of one kind differ in little else."""
-    return _json([
-        {"name": name, "title": title, "words": words, "equation": equation, "path": path, "columns": columns, "form": form,
-         "axis": AXES[axis], "words_axis": axis == "key", "labels": labels, "shared": shared, "cites": [cited(cite) for cite in cites]}
-        for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in said
-    ])  # fmt: skip
+    return _json(
+        [
+            {
+                "name": name,
+                "title": title,
+                "words": words,
+                "equation": equation,
+                "path": path,
+                "columns": columns,
+                "form": form,
+                "axis": AXES[axis],
+                "words_axis": axis == "key",
+                "labels": labels,
+                "shared": shared,
+                "cites": [cited(cite) for cite in cites],
+            }
+            for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in said
+        ]
+    )
 
 
 @lru_cache(64)
@@ -173,7 +228,9 @@ def _told(line: Line) -> dict[str, Any]:
         told |= {"odd": figures.odd([*line.factors, line.values])}
         if len(few) < len(line.values):
             told |= {"few": few, "rest": line.rest(few) if line.result else ""}
-    return {name: value for name, value in told.items() if value} | ({} if line.chosen is None else {"chosen": line.chosen})
+    return {name: value for name, value in told.items() if value} | (
+        {} if line.chosen is None else {"chosen": line.chosen}
+    )
 
 
 def cited(cite: tuple[str, str, str]) -> tuple[str, str]:

@@ -49,7 +49,11 @@ def columns(figures: Sequence[Figures], at: NDArray[np.int64] | None) -> list[ND
         same = len(units) > 1 and bool((units == units[0]).all())
         out += [np.array([2 * len(units) + same], dtype=np.int64), units[:1] if same else units]
     listed = at is not None and not np.array_equal(at, np.arange(len(at)))
-    return [*out, np.array([len(at) if at is not None and listed else 0], dtype=np.int64), *([np.asarray(at, dtype=np.int64)] if listed else [])]
+    return [
+        *out,
+        np.array([len(at) if at is not None and listed else 0], dtype=np.int64),
+        *([np.asarray(at, dtype=np.int64)] if listed else []),
+    ]
 
 
 def odd(figures: Sequence[Figures]) -> list[tuple[int, int, str]]:

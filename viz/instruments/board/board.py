@@ -64,23 +64,40 @@ class Grid:
         """
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 2 or self.scale not in SCALES:
-            raise ValueError(f"{self.name}: {values.ndim} axes with the scale {self.scale!r}; a grid has 2 and one of {SCALES}")
-        for side, names, size in (("row", self.rows, values.shape[0]), ("column", self.columns, values.shape[1])):
+            raise ValueError(
+                f"{self.name}: {values.ndim} axes with the scale {self.scale!r}; a grid has 2 and one of {SCALES}"
+            )
+        for side, names, size in (
+            ("row", self.rows, values.shape[0]),
+            ("column", self.columns, values.shape[1]),
+        ):
             if names and len(names) != size:
                 raise ValueError(f"{self.name}: {len(names)} names for {size} {side}s")
         shut = None if self.shut is None else np.asarray(self.shut, dtype=bool)
         kept = {
-            "name": self.name, "shape": self.shape, "size": list(values.shape), "rows": [visible(word) for word in self.rows],
-            "columns": [visible(word) for word in self.columns], "words": list(self.words), "marked": [list(mark) for mark in self.marked],
-            "covered": self.covered, "note": self.note,
-        }  # fmt: skip
+            "name": self.name,
+            "shape": self.shape,
+            "size": list(values.shape),
+            "rows": [visible(word) for word in self.rows],
+            "columns": [visible(word) for word in self.columns],
+            "words": list(self.words),
+            "marked": [list(mark) for mark in self.marked],
+            "covered": self.covered,
+            "note": self.note,
+        }
         if self.covered:
             return kept
         return kept | {
-            "values": [[round(float(value), 6) for value in row] for row in values], "places": self.places, "scale": self.scale,
-            "limit": self.limit, "told": [list(row) for row in self.told], "uses": [list(use) for use in self.uses],
-            "edit": self.edit, "shut": None if shut is None else shut.astype(int).tolist(), "sums": list(self.sums),
-        }  # fmt: skip
+            "values": [[round(float(value), 6) for value in row] for row in values],
+            "places": self.places,
+            "scale": self.scale,
+            "limit": self.limit,
+            "told": [list(row) for row in self.told],
+            "uses": [list(use) for use in self.uses],
+            "edit": self.edit,
+            "shut": None if shut is None else shut.astype(int).tolist(),
+            "sums": list(self.sums),
+        }
 
 
 @dataclass(frozen=True)
@@ -139,11 +156,24 @@ class Board(Spec):
 
     def show(self) -> None:
         """Draw it in the page."""
-        BOARD.show(self.packet(), key=self.key, on_word_change=self.on_word, on_edit_change=self.on_edit, on_turn_change=self.on_turn)
+        BOARD.show(
+            self.packet(),
+            key=self.key,
+            on_word_change=self.on_word,
+            on_edit_change=self.on_edit,
+            on_turn_change=self.on_turn,
+        )
 
     def packet(self) -> Packet:
         lines = [[_packed(item) for item in line] for line in self.lines]
-        return Packet({"lines": lines, "pin": list(self.pin) if self.pin else None, "most": MOST, **self.plain("convention", "hint", "large", "python")})
+        return Packet(
+            {
+                "lines": lines,
+                "pin": list(self.pin) if self.pin else None,
+                "most": MOST,
+                **self.plain("convention", "hint", "large", "python"),
+            }
+        )
 
 
 board_packet = face(Board, Board.packet)
@@ -183,7 +213,11 @@ def edited(key: str) -> Edited | None:
     if not isinstance(sent, dict) or not isinstance(sent.get("grid"), str):
         return None
     at, value = sent.get("at"), sent.get("value")
-    if not isinstance(at, (list, tuple)) or len(at) != 2 or not all(isinstance(i, int) and 0 <= i < 64 for i in at):
+    if (
+        not isinstance(at, (list, tuple))
+        or len(at) != 2
+        or not all(isinstance(i, int) and 0 <= i < 64 for i in at)
+    ):
         return None
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
         return None

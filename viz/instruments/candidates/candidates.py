@@ -103,18 +103,45 @@ class Candidates(Spec):
             raise ValueError(f"token {taken} was taken and has no bar; the taken one is always among them")
         shown = [value for bar in bars for value in (bar.before, bar.after)]
         if not all(0 <= value <= 1 + 1e-9 for value in shown):
-            raise ValueError(f"a probability of {next(v for v in shown if not 0 <= v <= 1 + 1e-9)}; they lie from 0 to 1")
+            raise ValueError(
+                f"a probability of {next(v for v in shown if not 0 <= v <= 1 + 1e-9)}; they lie from 0 to 1"
+            )
         for bar in bars:
             if bar.way and len(bar.way.scores) != 1 + len(filters):
-                raise ValueError(f"token {bar.id} has {len(bar.way.scores)} scores; there is the model's and one of each of {len(filters)} filters")
+                raise ValueError(
+                    f"token {bar.id} has {len(bar.way.scores)} scores; there is the model's and one of each of {len(filters)} filters"
+                )
         rows = [_row(bar.token, bar, bar.id) for bar in bars]
         if others is not None and others[0] > 0:
             n, before, after = others
             shut = after < 1e-9 < before
-            rows.append(_row(f"{n:,} others", Bar(-1, "", before, 0.0 if shut else after, "filters" if shut else None), None))
+            rows.append(
+                _row(
+                    f"{n:,} others",
+                    Bar(-1, "", before, 0.0 if shut else after, "filters" if shut else None),
+                    None,
+                )
+            )
         edges = np.cumsum(sorted((row["after"] for row in rows if row["after"] > 0), reverse=True))[:-1]
-        drawn = None if lot is None else {"u": lot.u, "low": lot.low, "high": lot.high, "edges": [float(e) for e in edges if e < 0.995]}
-        return Packet({"rows": rows, "lot": drawn, "offers": self.on_ask is not None, "filters": list(filters), **self.plain("taken", "step", "title", "python")})
+        drawn = (
+            None
+            if lot is None
+            else {
+                "u": lot.u,
+                "low": lot.low,
+                "high": lot.high,
+                "edges": [float(e) for e in edges if e < 0.995],
+            }
+        )
+        return Packet(
+            {
+                "rows": rows,
+                "lot": drawn,
+                "offers": self.on_ask is not None,
+                "filters": list(filters),
+                **self.plain("taken", "step", "title", "python"),
+            }
+        )
 
 
 candidates_packet = face(Candidates, Candidates.packet)
@@ -130,7 +157,15 @@ def asked(key: str) -> Asked | None:
 def _row(name: str, bar: Bar, index: int | None) -> dict[str, Any]:
     why = CUTS.get(bar.cut_by, f"cut by {bar.cut_by}") if bar.cut_by else ""
     says = f"{percent(bar.before)}, {why}" if why else percent(bar.after)
-    found = {"token": name, "id": index, "before": bar.before, "after": bar.after, "cut": why, "says": says, "model": percent(bar.before)}
+    found = {
+        "token": name,
+        "id": index,
+        "before": bar.before,
+        "after": bar.after,
+        "cut": why,
+        "says": says,
+        "model": percent(bar.before),
+    }
     return found if bar.way is None else found | {"way": _told(bar.way)}
 
 

@@ -109,19 +109,52 @@ class Diagram(Spec):
             raise ValueError(f"two boxes of one name among {', '.join(names)}")
         if selected and selected not in names:
             raise ValueError(f"box {selected!r}; there are {', '.join(names)}")
-        packet = Packet({
-            "nodes": [], "echo": "", **self.plain("rows", "row", "selected", "title", "python"),
-            "edges": [{"through": [list(spot) for spot in edge.through], "strong": edge.strong} for edge in self.edges],
-            "frames": [{"corner": list(frame.corner), "size": list(frame.size), "label": frame.label, "left": frame.left} for frame in self.frames],
-            "texts": [{"words": list(text.words), "at": list(text.at), "wide": text.wide, "quiet": text.quiet, "marked": text.marked} for text in self.texts],
-        })  # fmt: skip
+        packet = Packet(
+            {
+                "nodes": [],
+                "echo": "",
+                **self.plain("rows", "row", "selected", "title", "python"),
+                "edges": [
+                    {"through": [list(spot) for spot in edge.through], "strong": edge.strong}
+                    for edge in self.edges
+                ],
+                "frames": [
+                    {
+                        "corner": list(frame.corner),
+                        "size": list(frame.size),
+                        "label": frame.label,
+                        "left": frame.left,
+                    }
+                    for frame in self.frames
+                ],
+                "texts": [
+                    {
+                        "words": list(text.words),
+                        "at": list(text.at),
+                        "wide": text.wide,
+                        "quiet": text.quiet,
+                        "marked": text.marked,
+                    }
+                    for text in self.texts
+                ],
+            }
+        )
         for number, node in enumerate(nodes):
             small = None if node.picture is None else levels(node.picture, centred=node.centred)
-            packet.header["nodes"].append({
-                "name": node.name, "label": node.label, "at": list(node.at), "size": list(node.size), "hue": node.hue, "told": node.told,
-                "small": node.small, "picture": None if small is None else list(small.shape), "centred": node.centred,
-                "struck": node.struck,
-            })  # fmt: skip
+            packet.header["nodes"].append(
+                {
+                    "name": node.name,
+                    "label": node.label,
+                    "at": list(node.at),
+                    "size": list(node.size),
+                    "hue": node.hue,
+                    "told": node.told,
+                    "small": node.small,
+                    "picture": None if small is None else list(small.shape),
+                    "centred": node.centred,
+                    "struck": node.struck,
+                }
+            )
             if small is not None:
                 packet.add(f"thumb.{number}", small.tobytes())
         return packet

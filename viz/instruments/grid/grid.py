@@ -92,16 +92,30 @@ class AllHeads(Spec):
         named = None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds]
         worth = None if self.scores is None else _measure("scores", self.scores, (n_layers, n_heads))
         ranks = [] if named is None else _ranks(named, worth, self.kind_order)
-        numbers = {name: _measure(name, values, (n_layers, n_heads)) for name, values in (self.measures or {}).items()}
+        numbers = {
+            name: _measure(name, values, (n_layers, n_heads))
+            for name, values in (self.measures or {}).items()
+        }
         thumbs, may = remembered(stack, "pool", lambda: pool(stack)), None
-        packet = Packet({
-            "size": [n_layers, n_heads], "shape": list(thumbs.shape[2:]), "tokens": [rows, columns],
-            "kinds": ranks, "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
-            "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
-            "measures": labels(list(numbers), len(numbers), "measure"), "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-            "place": self.place or self.key, "before": self.before and f"{self.before}.", **self.plain("title", "order_name", "group", "url", "python"),
-            "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
-        })  # fmt: skip
+        packet = Packet(
+            {
+                "size": [n_layers, n_heads],
+                "shape": list(thumbs.shape[2:]),
+                "tokens": [rows, columns],
+                "kinds": ranks,
+                "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
+                "scores": None
+                if worth is None
+                else [[_printed(value) for value in row] for row in worth.tolist()],
+                "measures": labels(list(numbers), len(numbers), "measure"),
+                "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
+                "place": self.place or self.key,
+                "before": self.before and f"{self.before}.",
+                **self.plain("title", "order_name", "group", "url", "python"),
+                "queries": None if queries is None else labels(queries, rows, "query"),
+                "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
+            }
+        )
         packet.steady = tuple(packet.header)
         packet.header |= {"selected": None, "echo": None}
         if allowed is not None:
@@ -128,7 +142,11 @@ def show_grid(
     on_choice: Callable[[], None] = nothing,
 ) -> None:
     """Draw a grid whose packet was made before; `on_choice` is called before the run that answers a click (`clicked`)."""
-    GRID.show(replace(packet, header=packet.header | {"selected": selected, "echo": echo}), key=key, on_head_change=on_choice)
+    GRID.show(
+        replace(packet, header=packet.header | {"selected": selected, "echo": echo}),
+        key=key,
+        on_head_change=on_choice,
+    )
 
 
 def clicked(key: str) -> tuple[tuple[int, int] | None, str | None]:
@@ -148,14 +166,18 @@ def _add_weights(packet: Packet, stack: NDArray[Any], allowed: ArrayLike | None)
 def _stack(weights: ArrayLike) -> NDArray[Any]:
     stack = np.asarray(weights)
     if stack.ndim != 4:
-        raise ValueError(f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+        raise ValueError(
+            f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}"
+        )
     return stack
 
 
 def _measure(name: str, values: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
     found = np.asarray(values, dtype=np.float64)
     if found.shape != size:
-        raise ValueError(f"{name!r} has shape {found.shape}; this run has {size[0]} layers of {size[1]} heads")
+        raise ValueError(
+            f"{name!r} has shape {found.shape}; this run has {size[0]} layers of {size[1]} heads"
+        )
     return found
 
 
@@ -163,7 +185,9 @@ def _printed(value: float) -> float | None:
     return round(value, 3) if np.isfinite(value) else None
 
 
-def _ranks(kinds: Sequence[Sequence[str]], scores: NDArray[np.float64] | None, first: Sequence[str]) -> list[str]:
+def _ranks(
+    kinds: Sequence[Sequence[str]], scores: NDArray[np.float64] | None, first: Sequence[str]
+) -> list[str]:
     """Every kind once: those of `first` in their order, then by the best score of a head of that kind."""
     best: dict[str, float] = {}
     for i, row in enumerate(kinds):
@@ -181,7 +205,9 @@ def pool(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
         >>> pool(np.full((1, 1, 64, 3), 0.5)).shape, int(pool(np.ones((1, 1, 2, 2)))[0, 0, 0, 0])
         ((1, 1, 32, 3), 254)
     """
-    pooled = np.array([[_pool(head) for head in layer] for layer in weights])  # one by one: a copy of all may be 600 MB
+    pooled = np.array(
+        [[_pool(head) for head in layer] for layer in weights]
+    )  # one by one: a copy of all may be 600 MB
     finite = np.isfinite(pooled)
     levels = np.rint(np.where(finite, pooled, 0).clip(0, 1) * 254).astype(np.uint8)
     return np.where(finite, levels, np.uint8(_NOT_FINITE))

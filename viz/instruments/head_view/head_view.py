@@ -96,7 +96,11 @@ class HeadView(Spec):
         if self.on_touched_change is not None:
             pinned, echo = _newest(self.key, pinned, shape)
             event = stored(self.key, "touched")
-            on = tuple(name for i, name in enumerate(names) if i in event["heads"]) if event and list(event["names"]) == names else on
+            on = (
+                tuple(name for i, name in enumerate(names) if i in event["heads"])
+                if event and list(event["names"]) == names
+                else on
+            )
             told, states = {"tell": True, "echo": echo}, {"on_touched_change": self.on_touched_change}
         packet = replace(self, selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}").packet()
         packet.header |= told
@@ -111,12 +115,21 @@ class HeadView(Spec):
         names = _names(self.heads, stack.shape[0])
         rows, columns = stack.shape[1:]
         query_words, key_words = labels(self.queries, rows, "query"), labels(self.keys, columns, "key")
-        packet = Packet({
-            "queries": query_words, "keys": None if key_words == query_words else key_words,
-            "heads": names, "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
-            "segments": _segments(self.segments, rows, columns), "special": sorted(set(self.special)), "selected": _start(self.selected, rows, columns),
-            "reading": bool(self.reading), "axis": list(self.axis), **self.plain("layout", "title", "group", "python", "url", "height"),
-        }, steady=STEADY)  # fmt: skip
+        packet = Packet(
+            {
+                "queries": query_words,
+                "keys": None if key_words == query_words else key_words,
+                "heads": names,
+                "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
+                "segments": _segments(self.segments, rows, columns),
+                "special": sorted(set(self.special)),
+                "selected": _start(self.selected, rows, columns),
+                "reading": bool(self.reading),
+                "axis": list(self.axis),
+                **self.plain("layout", "title", "group", "python", "url", "height"),
+            },
+            steady=STEADY,
+        )
         if among is not None:
             among.join(packet, [name for name in names if isinstance(name, int)])
         may, spare = as_allowed(self.allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
@@ -139,7 +152,9 @@ head_view_packet = face(HeadView, HeadView.packet)
 head_view = face(HeadView, HeadView.show)
 
 
-def _newest(key: str, pinned: list[int] | None, shape: tuple[int, int]) -> tuple[list[int] | None, str | None]:
+def _newest(
+    key: str, pinned: list[int] | None, shape: tuple[int, int]
+) -> tuple[list[int] | None, str | None]:
     found, echo = latest(key, "touched", tuple(pinned) if pinned else None, (2, max(shape)))
     return (list(found) if found and found[1] < shape[found[0]] else None), echo
 
@@ -149,7 +164,9 @@ def _stack(weights: ArrayLike) -> NDArray[np.float64]:
     if stack.ndim == 2:
         stack = stack[None]
     if stack.ndim != 3:
-        raise ValueError(f"expected heads of one layer, axes (head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+        raise ValueError(
+            f"expected heads of one layer, axes (head, query, key); got {stack.ndim} axes of shape {stack.shape}"
+        )
     if not stack.shape[0]:
         raise ValueError("0 heads; a picture needs at least 1: pass weights[[3]], not weights[[]]")
     as_matrix(stack[0])
@@ -157,7 +174,10 @@ def _stack(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def _names(heads: Sequence[int | str] | None, count: int) -> list[int | str]:
-    names = [int(h) if isinstance(h, (int, np.integer)) else str(h) for h in (range(count) if heads is None else heads)]
+    names = [
+        int(h) if isinstance(h, (int, np.integer)) else str(h)
+        for h in (range(count) if heads is None else heads)
+    ]
     if len(names) != count:
         raise ValueError(f"{len(names)} names for {count} heads")
     if len(set(names)) != count:
@@ -180,7 +200,9 @@ def _segments(
             raise ValueError(f"{len(side)} segments for {count} {name} positions")
         marks = [None if mark is None else int(mark) for mark in side]
         if not set(marks) <= {0, 1, None}:
-            raise ValueError(f"segments {sorted({m for m in marks if m is not None})}; a pair has 0 (A) and 1 (B)")
+            raise ValueError(
+                f"segments {sorted({m for m in marks if m is not None})}; a pair has 0 (A) and 1 (B)"
+            )
         out.append(marks)
     return out
 
@@ -194,5 +216,10 @@ def _start(selected: int | str | None, rows: int, columns: int) -> list[int] | N
     """
     asked = "" if selected is None else str(selected)
     side, digits = (1, asked[1:]) if asked.startswith("s") else (0, asked)
-    fine = digits.isascii() and digits.isdigit() and len(digits) < 6 and int(digits) < (columns if side else rows)
+    fine = (
+        digits.isascii()
+        and digits.isdigit()
+        and len(digits) < 6
+        and int(digits) < (columns if side else rows)
+    )
     return [side, int(digits)] if fine else None

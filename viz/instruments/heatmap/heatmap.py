@@ -24,7 +24,21 @@ SCALES = ("pattern", "score", "difference")
 FORBIDDEN = "masked"
 FURTHER = ("score", "contribution")
 """Lenses besides the weight that Python can make when a visitor asks for one."""
-STEADY = ("queries", "keys", "scale", "axis", "height", "group", "called", "offers", "python", "unit", "shut", "hint", "lone")
+STEADY = (
+    "queries",
+    "keys",
+    "scale",
+    "axis",
+    "height",
+    "group",
+    "called",
+    "offers",
+    "python",
+    "unit",
+    "shut",
+    "hint",
+    "lone",
+)
 Lenses = Callable[[], tuple[ArrayLike | None, ArrayLike | None]]
 
 
@@ -111,17 +125,38 @@ class Heatmap(Spec):
         if scale not in SCALES:
             raise ValueError(f"scale={scale!r}; there are {', '.join(SCALES)}")
         if scale != "pattern" and (self.scores is not None or self.values is not None):
-            raise ValueError(f"scale={scale!r} with scores or values: only a pattern has these further lenses")
+            raise ValueError(
+                f"scale={scale!r} with scores or values: only a pattern has these further lenses"
+            )
         matrix = as_matrix(self.weights)
         rows, columns = matrix.shape
         query_words, key_words = labels(self.queries, rows, "query"), labels(self.keys, columns, "key")
         may = as_allowed(self.allowed, matrix.shape)
-        packet = Packet({
-            "queries": query_words, "keys": None if key_words == query_words else key_words, "axis": list(self.axis), "echo": None,
-            "numbers": bool(self.numbers) and max(rows, columns) <= 32, "margins": self.margins and scale == "pattern" and _shared_out(matrix, may),
-            "offers": [] if self.lenses is None else FURTHER, "lone": [list(places) for places in self.lone],
-            **self.plain("scale", "selected", "title", "height", "group", "python", "called", "unit", "shut", "hint"),
-        }, steady=STEADY)  # fmt: skip
+        packet = Packet(
+            {
+                "queries": query_words,
+                "keys": None if key_words == query_words else key_words,
+                "axis": list(self.axis),
+                "echo": None,
+                "numbers": bool(self.numbers) and max(rows, columns) <= 32,
+                "margins": self.margins and scale == "pattern" and _shared_out(matrix, may),
+                "offers": [] if self.lenses is None else FURTHER,
+                "lone": [list(places) for places in self.lone],
+                **self.plain(
+                    "scale",
+                    "selected",
+                    "title",
+                    "height",
+                    "group",
+                    "python",
+                    "called",
+                    "unit",
+                    "shut",
+                    "hint",
+                ),
+            },
+            steady=STEADY,
+        )
         shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
         layers = {} if among and not among.stack.rough else dict(shown)
         if self.log_sums is not None:

@@ -71,7 +71,11 @@ class Cells:
         if isinstance(form, str):
             return self.sent.size * (4 if form == "f32" else 2)
         known = max((f for f in self._counted if f <= form), default=None)
-        return 0 if known is None else self._counted[known][1] - self.sent.size * int(form // known).bit_length() // 8
+        return (
+            0
+            if known is None
+            else self._counted[known][1] - self.sent.size * int(form // known).bit_length() // 8
+        )
 
     def size(self, form: Form) -> int:
         if isinstance(form, str):

@@ -56,7 +56,10 @@ def follow(*entries: Path) -> list[Module]:
 
     def visit(path: Path, way: tuple[Path, ...]) -> None:
         if path in way:
-            raise ValueError("these modules import each other in a circle: " + " -> ".join(map(str, (*way[way.index(path) :], path))))
+            raise ValueError(
+                "these modules import each other in a circle: "
+                + " -> ".join(map(str, (*way[way.index(path) :], path)))
+            )
         if path not in found:
             module = read(path)
             for needed, _ in module.imports:

@@ -35,7 +35,11 @@ _SENT = "_instrument_parts_sent"
 
 def kit() -> str:
     """What all instruments share, sent once a visit: the modules of SHARED, and in given.js what Python knows."""
-    given = {"PALETTES": {"light": asdict(LIGHT), "dark": asdict(DARK)}, "CSS": sheets(SHARED), "PAGE": page()}
+    given = {
+        "PALETTES": {"light": asdict(LIGHT), "dark": asdict(DARK)},
+        "CSS": sheets(SHARED),
+        "PAGE": page(),
+    }
     text = joined(SHARED, HERE)
     for name, value in given.items():
         text = text.replace(f'"%%{name}%%"', _literal(value))
@@ -49,7 +53,15 @@ def bundle(entry: str) -> str:
     """
     own = [module for module in follow(HERE / f"{entry}.js") if module not in SHARED]
     begin = f"const begin = kit_page_begin.starter({own[-1].name(HERE)}, {_literal(sheets(own))});"
-    return "\n".join(["// the instrument", joined(own, HERE) + begin, "export default begin;", "globalThis.attentionAtlas.alone?.(begin);", ""])
+    return "\n".join(
+        [
+            "// the instrument",
+            joined(own, HERE) + begin,
+            "export default begin;",
+            "globalThis.attentionAtlas.alone?.(begin);",
+            "",
+        ]
+    )
 
 
 def _literal(value: Any) -> str:
@@ -66,8 +78,13 @@ def page() -> str:
     """The page that holds one instrument and needs nothing else; %%CODE%% and %%PACKET%% are still open in it."""
 
     def colours(palette: Palette) -> str:
-        named = {"background": palette.background, "secondary-background": palette.surface, "text": palette.text,
-                 "border": palette.line, "primary": palette.primary}  # fmt: skip
+        named = {
+            "background": palette.background,
+            "secondary-background": palette.surface,
+            "text": palette.text,
+            "border": palette.line,
+            "primary": palette.primary,
+        }
         return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 
     sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
@@ -115,7 +132,14 @@ class Instrument:
         boot = b"" if BOOT_ID in sent else BOOT
         data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)
         sent.update({BOOT_ID, *packet.whole()})
-        return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, on_exact_change=nothing, **states)
+        return self._renderer(
+            key=key,
+            data=data,
+            height=height or "content",
+            on_lost_change=_forget,
+            on_exact_change=nothing,
+            **states,
+        )
 
 
 def _forget() -> None:
@@ -160,6 +184,10 @@ def latest(
             click = _Click(echo, selected, stale=click.stale or selected != at)
         st.session_state[slot] = click
         choice = selected if click.stale else at
-    if choice is None or len(choice) != len(shape) or not all(0 <= i < n for i, n in zip(choice, shape, strict=True)):
+    if (
+        choice is None
+        or len(choice) != len(shape)
+        or not all(0 <= i < n for i, n in zip(choice, shape, strict=True))
+    ):
         return None, echo
     return tuple(int(i) for i in choice), echo

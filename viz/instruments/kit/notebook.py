@@ -44,10 +44,23 @@ def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) ->
 
 
 def _drawn(
-    instrument: Instrument, spec: Spec, run: Run, attention: Attention, what: str, height: int, layer: int | None = None, head: int | str | None = None
+    instrument: Instrument,
+    spec: Spec,
+    run: Run,
+    attention: Attention,
+    what: str,
+    height: int,
+    layer: int | None = None,
+    head: int | str | None = None,
 ) -> Picture:
     """What a page would show, as a picture that says whose numbers they are."""
-    return Picture(instrument, spec.packet(), name=named(run, attention, what), height=height, origin=of(run, attention.kind, layer, head))
+    return Picture(
+        instrument,
+        spec.packet(),
+        name=named(run, attention, what),
+        height=height,
+        origin=of(run, attention.kind, layer, head),
+    )
 
 
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
@@ -56,16 +69,27 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
     check(run, attention, layer, head)
     crossing, what = attention.kind in CROSSING, head_name(layer, head)
     spec = Words(
-        attention.weights[layer, head], attention.queries, attention.keys, allowed=attention.allowed[layer, head],
-        layout="two" if crossing else "one", reading=not crossing, names=("reads", "writes") if crossing else ("", ""),
+        attention.weights[layer, head],
+        attention.queries,
+        attention.keys,
+        allowed=attention.allowed[layer, head],
+        layout="two" if crossing else "one",
+        reading=not crossing,
+        names=("reads", "writes") if crossing else ("", ""),
         targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
-        special=("START", "[CLS]", "[SEP]"), caption=what, python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
-    )  # fmt: skip
+        special=("START", "[CLS]", "[SEP]"),
+        caption=what,
+        python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
+    )
     return _drawn(WORDS, spec, run, attention, what, 420, layer, head)
 
 
 def head_view(
-    run: Run, layer: int = 0, heads: Sequence[int] | str | None = None, kind: str | None = None, by: str = "word"
+    run: Run,
+    layer: int = 0,
+    heads: Sequence[int] | str | None = None,
+    kind: str | None = None,
+    by: str = "word",
 ) -> Picture:
     """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
     attention, _, what = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
@@ -77,25 +101,47 @@ def head_view(
         what = f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0])
         called, given = shown, None if heads is None else shown
     spec = HeadView(
-        attention.weights[layer, shown], attention.queries, attention.keys, heads=called, allowed=attention.allowed[layer, shown],
-        reading=attention.kind not in CROSSING, axis=axis(attention), title=what, special=SPECIAL,
+        attention.weights[layer, shown],
+        attention.queries,
+        attention.keys,
+        heads=called,
+        allowed=attention.allowed[layer, shown],
+        reading=attention.kind not in CROSSING,
+        axis=axis(attention),
+        title=what,
+        special=SPECIAL,
         python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
-    )  # fmt: skip
-    return _drawn(HEAD_VIEW, spec, run, attention, what, 620, layer, heads if isinstance(heads, str) else None)
+    )
+    return _drawn(
+        HEAD_VIEW, spec, run, attention, what, 620, layer, heads if isinstance(heads, str) else None
+    )
 
 
-def heatmap(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
+def heatmap(
+    run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
+) -> Picture:
     """One head as a grid of cells, query rows and key columns, with the exact values under the pointer.
 
     By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
     """
     attention, index, what = _headed(run, kind, by, layer, head)
-    scores, values = (None, None) if isinstance(head, str) else lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
+    scores, values = (
+        (None, None)
+        if isinstance(head, str)
+        else lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
+    )
     spec = Heatmap(
-        attention.weights[layer, index], attention.queries, attention.keys, allowed=attention.allowed[layer, index],
-        scores=scores, values=values, axis=axis(attention), title=what, numbers=len(attention.keys) <= 16,
+        attention.weights[layer, index],
+        attention.queries,
+        attention.keys,
+        allowed=attention.allowed[layer, index],
+        scores=scores,
+        values=values,
+        axis=axis(attention),
+        title=what,
+        numbers=len(attention.keys) <= 16,
         python=lines(run, "heatmap", layer=layer, head=head, kind=attention.kind, by=by),
-    )  # fmt: skip
+    )
     return _drawn(HEATMAP, spec, run, attention, what, 620, layer, head)
 
 
@@ -104,26 +150,39 @@ def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     attention = seen(run, kind, by)
     what = "all heads"
     spec = AllHeads(
-        attention.weights, allowed=attention.allowed[0, 0], title=what, python=lines(run, "grid", kind=attention.kind, by=by),
-        queries=attention.queries, keys=attention.keys,
+        attention.weights,
+        allowed=attention.allowed[0, 0],
+        title=what,
+        python=lines(run, "grid", kind=attention.kind, by=by),
+        queries=attention.queries,
+        keys=attention.keys,
     )
     return _drawn(GRID, spec, run, attention, what, 120 + 140 * attention.weights.shape[0])
 
 
-def strip(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
+def strip(
+    run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
+) -> Picture:
     """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
     attention, index, what = _headed(run, kind, by, layer, head)
     crossing = attention.kind in CROSSING
     spec = Strip(
-        attention.weights[layer, index], [*map(visible, attention.queries)], keys=[*map(visible, attention.keys)] if crossing else None,
-        allowed=attention.allowed[layer, index], special=SPECIAL, say=WRITING if crossing else READING,
-        names=("reads", "writes") if crossing else ("", ""), title=what,
+        attention.weights[layer, index],
+        [*map(visible, attention.queries)],
+        keys=[*map(visible, attention.keys)] if crossing else None,
+        allowed=attention.allowed[layer, index],
+        special=SPECIAL,
+        say=WRITING if crossing else READING,
+        names=("reads", "writes") if crossing else ("", ""),
+        title=what,
         python=lines(run, "strip", layer=layer, head=head, kind=attention.kind, by=by),
-    )  # fmt: skip
+    )
     return _drawn(STRIP, spec, run, attention, what, 320, layer, head)
 
 
-def arithmetic(run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None) -> Picture:
+def arithmetic(
+    run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None
+) -> Picture:
     """How one weight is computed from the tensors of this run, line by line, and what it then does.
 
     query and key are positions of tokens; without a key it is the one that this query looks at most.
@@ -131,7 +190,11 @@ def arithmetic(run: Run, layer: int = 0, head: int = 0, query: int = -1, key: in
     attention = seen(run, kind, "token")
     check(run, attention, layer, head)
     row = position("query", query, len(attention.queries))
-    column = int(attention.weights[layer, head, row].argmax()) if key is None else position("key", key, len(attention.keys))
+    column = (
+        int(attention.weights[layer, head, row].argmax())
+        if key is None
+        else position("key", key, len(attention.keys))
+    )
     python = lines(run, "arithmetic", layer=layer, head=head, query=row, key=column, kind=attention.kind)
     spec = Arithmetic(lines_of(run, attention.kind, layer, head, row, column), python=python)
     return _drawn(ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head)

@@ -63,8 +63,22 @@ class Origin:
             >>> Origin(model="gpt-mini", text="Once upon", kind="causal", layer=2, head=5).heading()
             ('gpt-mini, causal self-attention, layer 2, head 5', '“Once upon”')
         """
-        layer, head = (f"layer {self.layer}" if self.layer is not None else ""), (f"head {self.head}" if self.head is not None else "")
-        whose = ", ".join(filter(None, (self.model, _KINDS.get(self.kind, self.kind), layer, f"{self.joined} of its heads" if self.joined else head, self.changed)))
+        layer, head = (
+            (f"layer {self.layer}" if self.layer is not None else ""),
+            (f"head {self.head}" if self.head is not None else ""),
+        )
+        whose = ", ".join(
+            filter(
+                None,
+                (
+                    self.model,
+                    _KINDS.get(self.kind, self.kind),
+                    layer,
+                    f"{self.joined} of its heads" if self.joined else head,
+                    self.changed,
+                ),
+            )
+        )
         texts = [f"“{phrase(shorten(text, LONGEST))}”" for text in (self.text, self.beside) if text]
         return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
 
@@ -80,7 +94,9 @@ class Origin:
 
 def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
     """What a picture of `run` shows; `head` may be the name of a way to join the heads of the layer."""
-    text, beside = (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
+    text, beside = (
+        (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
+    )
     number, joined = (None, head) if isinstance(head, str) else (head, "")
     return Origin("", run.model.name or "", text, beside, kind, layer, number, joined)
 
@@ -95,7 +111,9 @@ def tell(**said: Any) -> None:
     st.session_state[_SLOT] = replace(Origin(now().page), **said)
 
 
-def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:
+def tell_run(
+    run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any
+) -> None:
     """The same for what `of` says of a run."""
     st.session_state[_SLOT] = replace(of(run, kind, layer, head), page=now().page, **more)
 

@@ -129,7 +129,9 @@ class Packet:
             if may is not None and not may.all():
                 self.add(f"{prefix}allowed", runs(may))
 
-    def add_matrices(self, layers: Mapping[str, Layer], allowed: ArrayLike | None = None, *, spare: int = 0) -> None:
+    def add_matrices(
+        self, layers: Mapping[str, Layer], allowed: ArrayLike | None = None, *, spare: int = 0
+    ) -> None:
         """Add matrices over the same cells, {prefix: layer}, as exact as one budget lets them be; the first comes first."""
         if not layers:
             return
@@ -137,7 +139,9 @@ class Packet:
         shape = next(iter(grids.values())).shape
         for grid in grids.values():
             if grid.shape != shape:
-                raise ValueError(f"one matrix has {grid.shape} (query, key) cells, another {shape}: give both the same")
+                raise ValueError(
+                    f"one matrix has {grid.shape} (query, key) cells, another {shape}: give both the same"
+                )
         may = as_allowed(allowed, shape)
         runs_of_may = runs(may) if may is not None and not may.all() else None
         room = budget(max(shape)) - spare - len(runs_of_may or b"") - _FIELDS * (len(layers) - 1)
@@ -150,7 +154,9 @@ class Packet:
             self.rounded(len(cells) * shape[0] * shape[1], lambda packet: packet.add_float32(layers, allowed))
         for prefix, sent, form in zip(grids, cells, forms, strict=True):
             fields, data, bad = sent.written(form)
-            self.header |= {f"{prefix}{name}": value for name, value in ({"shape": list(shape)} | fields).items()}
+            self.header |= {
+                f"{prefix}{name}": value for name, value in ({"shape": list(shape)} | fields).items()
+            }
             self.add(f"{prefix}values", data)
             if bad:
                 self.add(f"{prefix}bad", bad)
@@ -203,7 +209,9 @@ def as_matrix(values: ArrayLike) -> NDArray[np.float64]:
     """(query, key) floats, at most LARGEST_SIDE each way; anything else is a ValueError with both numbers."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
-        raise ValueError(f"expected one head, axes (query, key); got {matrix.ndim} axes of shape {matrix.shape}")
+        raise ValueError(
+            f"expected one head, axes (query, key); got {matrix.ndim} axes of shape {matrix.shape}"
+        )
     if max(matrix.shape, default=0) > LARGEST_SIDE:
         raise ValueError(
             f"{max(matrix.shape)} tokens on one side; a picture holds {LARGEST_SIDE}: show a window of them"

@@ -40,7 +40,15 @@ class Picture:
         <Picture: one word>
     """
 
-    def __init__(self, instrument: Instrument, packet: Packet, *, name: str = "attention", height: int = 480, origin: Origin | None = None) -> None:
+    def __init__(
+        self,
+        instrument: Instrument,
+        packet: Packet,
+        *,
+        name: str = "attention",
+        height: int = 480,
+        origin: Origin | None = None,
+    ) -> None:
         self.instrument, self.packet, self.name, self.height = instrument, packet, name, height
         if origin:
             origin.stamp(packet)
@@ -99,7 +107,11 @@ def check(run: Run, attention: Attention, layer: int, *heads: int) -> None:
 def position(what: str, index: int, count: int) -> int:
     """The place that is meant, counted from 0, or from the end if negative. Raises InputError for one that is not there."""
     if not -count <= index < count:
-        raise InputError(f"There is no {what} {index}.", f"The run has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+        raise InputError(
+            f"There is no {what} {index}.",
+            f"The run has {count}, counted from 0.",
+            f"Choose 0 to {count - 1}.",
+        )
     return index % count
 
 
@@ -128,7 +140,16 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
     if run.side.pair is not None:
         given.append(f"pair={run.side.pair!r}")
     said = [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
-    return "\n".join(["import core", "import viz", "", f"model = core.open_model({run.model.name!r})", f"run = model.run({', '.join(given)})", ending(picture, f"{picture}({', '.join(['run', *said])})")])
+    return "\n".join(
+        [
+            "import core",
+            "import viz",
+            "",
+            f"model = core.open_model({run.model.name!r})",
+            f"run = model.run({', '.join(given)})",
+            ending(picture, f"{picture}({', '.join(['run', *said])})"),
+        ]
+    )
 
 
 def ending(name: str, call: str) -> str:
@@ -161,4 +182,9 @@ def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **o
     """
     module = import_module(f"viz.instruments.{name}.{name}")
     packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
-    return Picture(getattr(module, name.upper()), packet, name=options.get("title") or name, origin=Origin(**(whose or {})))
+    return Picture(
+        getattr(module, name.upper()),
+        packet,
+        name=options.get("title") or name,
+        origin=Origin(**(whose or {})),
+    )

@@ -98,7 +98,9 @@ def stacked(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | Non
     """
     stack = np.asarray(weights)
     if stack.ndim != 4:
-        raise ValueError(f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+        raise ValueError(
+            f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}"
+        )
     if not 0 < stack.size <= 2 * MOST_CELLS:  # a causal mask leaves half
         return None
     may = as_allowed(allowed, stack.shape)

@@ -62,7 +62,15 @@ class Marked(Spec):
         MARKED.show(self.packet(), key=self.key, on_span_change=self.on_pick)
 
     def packet(self) -> Packet:
-        words, above, below, notes, hues, span, pick = self.words, self.above, self.below, self.notes, self.hues, self.span, self.pick
+        words, above, below, notes, hues, span, pick = (
+            self.words,
+            self.above,
+            self.below,
+            self.notes,
+            self.hues,
+            self.span,
+            self.pick,
+        )
         seen = labels(list(words), len(words), "word")
         for name, values in (("above", above), ("below", below), ("notes", notes), ("hues", hues)):
             if values is not None and len(values) != len(seen):
@@ -71,12 +79,23 @@ class Marked(Spec):
             raise ValueError(f"pick={pick!r}; there are {', '.join(map(repr, PICKS))}")
         if span is not None and not 0 <= span[0] <= span[1] < len(seen):
             raise ValueError(f"the stretch {span} does not lie in {len(seen)} words")
-        rows = {name: None if values is None else [round(float(value), 6) for value in values] for name, values in (("above", above), ("below", below))}
-        return Packet({
-            "words": seen, "glued": sorted(set(self.glued)), "quiet": sorted(set(self.quiet)), **rows, "names": list(self.names),
-            "notes": None if notes is None else list(notes), "hues": None if hues is None else list(hues), "span": None if span is None else list(span),
-            **self.plain("most", "pick", "title", "hint", "python"),
-        })  # fmt: skip
+        rows = {
+            name: None if values is None else [round(float(value), 6) for value in values]
+            for name, values in (("above", above), ("below", below))
+        }
+        return Packet(
+            {
+                "words": seen,
+                "glued": sorted(set(self.glued)),
+                "quiet": sorted(set(self.quiet)),
+                **rows,
+                "names": list(self.names),
+                "notes": None if notes is None else list(notes),
+                "hues": None if hues is None else list(hues),
+                "span": None if span is None else list(span),
+                **self.plain("most", "pick", "title", "hint", "python"),
+            }
+        )
 
 
 marked_packet = face(Marked, Marked.packet)
@@ -91,7 +110,11 @@ def picked(key: str, n: int) -> tuple[int, int] | None:
         True
     """
     sent = stored(key, "span")
-    if not isinstance(sent, (list, tuple)) or len(sent) != 2 or not all(isinstance(at, (int, float)) and at == int(at) for at in sent):
+    if (
+        not isinstance(sent, (list, tuple))
+        or len(sent) != 2
+        or not all(isinstance(at, (int, float)) and at == int(at) for at in sent)
+    ):
         return None
     first, last = int(sent[0]), int(sent[1])
     return (first, last) if 0 <= first <= last < n else None

@@ -70,13 +70,23 @@ class MaskEditor(Spec):
 
     def packet(self) -> Packet:
         start = as_matrix(self.allowed) > 0.5
-        words = labels(list(self.queries), start.shape[0], "query"), labels(list(self.keys), start.shape[1], "key")
+        words = (
+            labels(list(self.queries), start.shape[0], "query"),
+            labels(list(self.keys), start.shape[1], "key"),
+        )
         named = self.presets or {}
-        packet = Packet({
-            "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(self.axis), "shape": list(start.shape),
-            "base": fingerprint(start, self.turn), "presets": labels(list(named), len(named), "preset"),
-            **self.plain("title", "height", "python", "hint"), **({"drawing": True} if self.drawing else {}),
-        })  # fmt: skip
+        packet = Packet(
+            {
+                "queries": words[0],
+                "keys": None if words[0] == words[1] else words[1],
+                "axis": list(self.axis),
+                "shape": list(start.shape),
+                "base": fingerprint(start, self.turn),
+                "presets": labels(list(named), len(named), "preset"),
+                **self.plain("title", "height", "python", "hint"),
+                **({"drawing": True} if self.drawing else {}),
+            }
+        )
         packet.add("start", runs(start))
         packet.add("now", runs(start if self.now is None else self.now))
         for i, (name, mask) in enumerate(named.items()):

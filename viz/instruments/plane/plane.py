@@ -49,7 +49,11 @@ class Score:
 
     def given(self) -> dict[str, Any]:
         """The arguments by which viz.course.look_up.retrieval.maths.look_up computes the same: `look_up(query, keys, values, **score.given())`."""
-        return {name: value for name, value in asdict(self).items() if name in ("rule", "sharpness") or (name != "label" and len(value))}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name in ("rule", "sharpness") or (name != "label" and len(value))
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +118,25 @@ class Plane(Spec):
             raise ValueError(f"score {self.shown} of {len(scores)}, counted from 0")
         points = [replace(point, movable=point.movable and not self.blind) for point in points]
         names = labels([point.name for point in points], len(points), "point")
-        return Packet({
-            "task": "sum" if words else "attend",
-            "points": [asdict(point) | {"name": name, "at": list(point.at)} for point, name in zip(points, names, strict=True)],
-            "values": None if values is None else [list(at) for at in values], "value_names": list(self.value_names) if self.value_names else None,
-            "movable_values": self.movable_values and not self.blind, "scores": [asdict(score) for score in scores], "plus": list(plus), "minus": list(minus),
-            "captions": list(self.captions), "echo": "", "base": base(points, values is not None),
-            **self.plain("shown", "limit", "field", "hull", "mix", "title", "height", "blind", "python"),
-        })  # fmt: skip
+        return Packet(
+            {
+                "task": "sum" if words else "attend",
+                "points": [
+                    asdict(point) | {"name": name, "at": list(point.at)}
+                    for point, name in zip(points, names, strict=True)
+                ],
+                "values": None if values is None else [list(at) for at in values],
+                "value_names": list(self.value_names) if self.value_names else None,
+                "movable_values": self.movable_values and not self.blind,
+                "scores": [asdict(score) for score in scores],
+                "plus": list(plus),
+                "minus": list(minus),
+                "captions": list(self.captions),
+                "echo": "",
+                "base": base(points, values is not None),
+                **self.plain("shown", "limit", "field", "hull", "mix", "title", "height", "blind", "python"),
+            }
+        )
 
 
 plane_packet = face(Plane, Plane.packet)
@@ -130,10 +145,16 @@ plane = face(Plane, Plane.show)
 
 def base(points: Sequence[Point], values: bool) -> str:
     """A short name of these points, wherever they are: a move of other ones is never taken for theirs."""
-    return hashlib.sha256(repr([(point.name, point.role, point.movable) for point in points] + [values]).encode("utf-8", "replace")).hexdigest()[:12]
+    return hashlib.sha256(
+        repr([(point.name, point.role, point.movable) for point in points] + [values]).encode(
+            "utf-8", "replace"
+        )
+    ).hexdigest()[:12]
 
 
-def moved(key: str, points: Sequence[Point], *, values: int = 0, limit: float = 2) -> tuple[list[Pair], list[Pair]] | None:
+def moved(
+    key: str, points: Sequence[Point], *, values: int = 0, limit: float = 2
+) -> tuple[list[Pair], list[Pair]] | None:
     """Where the visitor put the points and the (so many) values in the plane `key`; None before any move, or for other points.
 
     The answer comes from a browser and is checked: another count, or what is no finite number, is None; beyond the limit is the limit.
@@ -156,7 +177,11 @@ def checked(rows: Any, count: int, limit: float) -> list[Pair] | None:
         return None
     found: list[Pair] = []
     for row in rows:
-        if not isinstance(row, list) or len(row) != 2 or not all(isinstance(v, (int, float)) and math.isfinite(v) for v in row):
+        if (
+            not isinstance(row, list)
+            or len(row) != 2
+            or not all(isinstance(v, (int, float)) and math.isfinite(v) for v in row)
+        ):
             return None
         found.append((max(-limit, min(limit, row[0])), max(-limit, min(limit, row[1]))))
     return found

@@ -66,11 +66,39 @@ class Source(Spec):
         The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
         """
         lines, edits, card = self.lines, self.edits, self.card
-        changes = {i: found for i, line in enumerate(lines) if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))}
+        changes = {
+            i: found
+            for i, line in enumerate(lines)
+            if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))
+        }
         sizes = {word: size for line in lines for word, size in zip(line.axes, line.shape, strict=True)}
         scope = _scope(paths_of(lines))
-        packet = Packet({"scope": scope, "sizes": sizes, "edits": changes, "echo": None, **self.plain("title", "selected", "height", "python")})
-        packet.add("lines", _text(tuple((line.file, line.number, line.spans, line.leaf, line.path and line.path.removeprefix(scope), line.axes, line.gap) for line in lines)))
+        packet = Packet(
+            {
+                "scope": scope,
+                "sizes": sizes,
+                "edits": changes,
+                "echo": None,
+                **self.plain("title", "selected", "height", "python"),
+            }
+        )
+        packet.add(
+            "lines",
+            _text(
+                tuple(
+                    (
+                        line.file,
+                        line.number,
+                        line.spans,
+                        line.leaf,
+                        line.path and line.path.removeprefix(scope),
+                        line.axes,
+                        line.gap,
+                    )
+                    for line in lines
+                )
+            ),
+        )
         packet.add("card", b"null" if card is None else _json(_card(card)))
         return packet
 
@@ -103,19 +131,39 @@ def _json(value: Any) -> bytes:
 @lru_cache(64)
 def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
     """The lines as they stand in their files; `path` goes on where the scope of the layer ends."""
-    return _json([
-        {"file": file, "number": number, "spans": spans, "leaf": leaf, "path": made, "axes": axes, "gap": gap}
-        for file, number, spans, leaf, made, axes, gap in lines
-    ])  # fmt: skip
+    return _json(
+        [
+            {
+                "file": file,
+                "number": number,
+                "spans": spans,
+                "leaf": leaf,
+                "path": made,
+                "axes": axes,
+                "gap": gap,
+            }
+            for file, number, spans, leaf, made, axes, gap in lines
+        ]
+    )
 
 
 def _card(card: TensorCard) -> dict[str, Any]:
     """The numbers of one tensor as texts; a mask counts what it lets through."""
-    ends = [] if card.kind == "bool" else [["smallest", _figure(card.smallest)], ["largest", _figure(card.largest)]]
+    ends = (
+        []
+        if card.kind == "bool"
+        else [["smallest", _figure(card.smallest)], ["largest", _figure(card.largest)]]
+    )
     mean = ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", _figure(card.mean)]
     first = [str(bool(value)) if card.kind == "bool" else _figure(value) for value in card.first]
     odd = [["not finite", str(card.odd)]] if card.odd else []
-    return {"path": card.path, "word": card.word, "sentence": card.sentence, "numbers": [*ends, mean, *odd], "first": first}
+    return {
+        "path": card.path,
+        "word": card.word,
+        "sentence": card.sentence,
+        "numbers": [*ends, mean, *odd],
+        "first": first,
+    }
 
 
 def _figure(value: float) -> str:
@@ -127,5 +175,11 @@ def _figure(value: float) -> str:
     """
     if value != value:
         return "not a number"
-    text = f"{value:#.4g}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}" if abs(value) < 1e4 else f"{float(f'{value:.4g}'):g}"
+    text = (
+        f"{value:#.4g}"
+        if 1e-3 <= abs(value) < 1e4 or value == 0
+        else f"{value:.4g}"
+        if abs(value) < 1e4
+        else f"{float(f'{value:.4g}'):g}"
+    )
     return text.replace("-", "−")

@@ -96,16 +96,32 @@ class Strip(Spec):
         may = as_allowed(self.allowed, matrix.shape)
         queries = units(labels(self.tokens, matrix.shape[0], "query"), self.spans, special)
         two = self.keys is not None
-        looked_at = units(labels(self.keys, matrix.shape[1], "key"), self.key_spans, special) if self.keys is not None else queries
+        looked_at = (
+            units(labels(self.keys, matrix.shape[1], "key"), self.key_spans, special)
+            if self.keys is not None
+            else queries
+        )
         if not two and matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are two texts: name the keys, keys=[...]")
+            raise ValueError(
+                f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are two texts: name the keys, keys=[...]"
+            )
         matrix, may = joined(matrix, may, queries, looked_at)
-        packet = Packet({
-            "queries": _side(queries), "keys": _side(looked_at) if two else None, "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
-            "say": {name: text.replace("this head", self.who) for name, text in asdict(self.say or READING).items()},
-            "special": sorted(set(special)), "names": list(self.names), "lines": LINES, "place": self.key,
-            **self.plain("direction", "mode", "title", "group", "url", "height", "python"),
-        })  # fmt: skip
+        packet = Packet(
+            {
+                "queries": _side(queries),
+                "keys": _side(looked_at) if two else None,
+                "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
+                "say": {
+                    name: text.replace("this head", self.who)
+                    for name, text in asdict(self.say or READING).items()
+                },
+                "special": sorted(set(special)),
+                "names": list(self.names),
+                "lines": LINES,
+                "place": self.key,
+                **self.plain("direction", "mode", "title", "group", "url", "height", "python"),
+            }
+        )
         packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
         return packet
 
@@ -117,7 +133,9 @@ strip = face(Strip, Strip.show)
 # ---------------------------------------------------------------- units
 
 
-def units(tokens: Sequence[str], spans: Sequence[Span] | None = None, special: Sequence[str] = ()) -> list[Unit]:
+def units(
+    tokens: Sequence[str], spans: Sequence[Span] | None = None, special: Sequence[str] = ()
+) -> list[Unit]:
     """Tokens joined to what people see as one character; which of them touch the one before.
 
     Example:
@@ -161,7 +179,11 @@ def _one_character(tokens: Sequence[str], spans: Sequence[Span] | None, before: 
     """Whether token `i` belongs to the same character as the pieces `before` it."""
     if spans is not None:
         here, there = spans[i], spans[before[-1]]
-        if here is not None and there is not None and (here == there or (here[0] < there[1] and there[0] < here[1])):
+        if (
+            here is not None
+            and there is not None
+            and (here == there or (here[0] < there[1] and there[0] < here[1]))
+        ):
             return True
     elif _BYTES.fullmatch(tokens[i]) and _BYTES.fullmatch(tokens[before[-1]]):
         return "\ufffd" in _spelled([tokens[k] for k in before] + [""]) or _bytes(tokens[i])[0] & 0xC0 == 0x80
@@ -194,7 +216,10 @@ def _spelled(tokens: Sequence[str]) -> str:
 
 
 def joined(
-    weights: NDArray[np.float64], allowed: NDArray[np.bool_] | None, queries: Sequence[Unit], keys: Sequence[Unit]
+    weights: NDArray[np.float64],
+    allowed: NDArray[np.bool_] | None,
+    queries: Sequence[Unit],
+    keys: Sequence[Unit],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
     """Weights between units: the sum over the pieces of a key, the mean over those of a query.
 
@@ -207,7 +232,9 @@ def joined(
         if not any(len(unit.pieces) > 1 for unit in side):
             continue
         first = [unit.pieces[0] for unit in side]
-        weights = np.add.reduceat(weights if allowed is None else np.where(allowed, weights, 0), first, axis=axis)
+        weights = np.add.reduceat(
+            weights if allowed is None else np.where(allowed, weights, 0), first, axis=axis
+        )
         if allowed is not None:
             allowed = np.logical_or.reduceat(allowed, first, axis=axis)
         if axis == 0:
@@ -218,9 +245,11 @@ def joined(
 def _side(side: Sequence[Unit]) -> dict[str, Any]:
     several = any(len(unit.pieces) > 1 for unit in side)
     return {
-        "words": [unit.text for unit in side], "glued": "".join(str(int(unit.glued)) for unit in side),
-        "first": [unit.pieces[0] for unit in side] if several else None, "pieces": [len(unit.pieces) for unit in side] if several else None,
-    }  # fmt: skip
+        "words": [unit.text for unit in side],
+        "glued": "".join(str(int(unit.glued)) for unit in side),
+        "first": [unit.pieces[0] for unit in side] if several else None,
+        "pieces": [len(unit.pieces) for unit in side] if several else None,
+    }
 
 
 def _start(
@@ -235,7 +264,14 @@ def _start(
     """The unit touched first, as ["query" | "key", index]: the one that holds the position `selected`."""
     asked = str(selected) if selected is not None else ""
     side, digits = ("key", asked[1:]) if two and asked.startswith("s") else ("query", asked)
-    here = next((i for i, unit in enumerate(keys if side == "key" else queries) if digits.isascii() and digits.isdigit() and int(digits) in unit.pieces), None)
+    here = next(
+        (
+            i
+            for i, unit in enumerate(keys if side == "key" else queries)
+            if digits.isascii() and digits.isdigit() and int(digits) in unit.pieces
+        ),
+        None,
+    )
     if here is None:
         drawn = [(unit.text, row) for row, unit in enumerate(queries)]
         side, here = "query", int(start(weights, allowed, drawn, len(keys), None, "two" if two else "one")[1])

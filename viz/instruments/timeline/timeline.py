@@ -60,7 +60,13 @@ class Timeline(Spec):
         shown = len(moments) - 1 if self.at is None else self.at
         if moments and not 0 <= shown < len(moments):
             raise ValueError(f"step {shown} of {len(moments)} steps, counted from 0")
-        return Packet({"moments": [vars(moment) for moment in moments], "at": shown, **self.plain("given", "title", "python")})
+        return Packet(
+            {
+                "moments": [vars(moment) for moment in moments],
+                "at": shown,
+                **self.plain("given", "title", "python"),
+            }
+        )
 
 
 timeline_packet = face(Timeline, Timeline.packet)

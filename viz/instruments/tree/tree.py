@@ -98,7 +98,12 @@ class Tree(Spec):
         node = at[0] if at else None
         packet = replace(self, selected=node).packet()
         packet.header["echo"] = echo
-        TREE.show(packet, key=self.key, on_node_change=self.on_node or nothing, on_second_change=self.on_second or nothing)
+        TREE.show(
+            packet,
+            key=self.key,
+            on_node_change=self.on_node or nothing,
+            on_second_change=self.on_second or nothing,
+        )
         return Node(node)
 
     def packet(self) -> Packet:
@@ -106,13 +111,24 @@ class Tree(Spec):
         _check(branches, self.selected)
         for letter, node in marks.items():
             if not 0 <= node < len(branches):
-                raise _refused(f"The mark {letter!r} stands at node {node}.", f"The tree has {len(branches)}, counted from 0.", "Choose one of them.")
+                raise _refused(
+                    f"The mark {letter!r} stands at node {node}.",
+                    f"The tree has {len(branches)}, counted from 0.",
+                    "Choose one of them.",
+                )
         count = len(branches)
-        packet = Packet({
-            "states": STATES, "root": labels([self.root], 1, "root")[0], "echo": None, "place": self.key, "means": dict(self.means or {}),
-            "marks": [[node, letter] for letter, node in marks.items()], "compares": self.on_second is not None,
-            **self.plain("selected", "title", "height", "url", "python"),
-        })  # fmt: skip
+        packet = Packet(
+            {
+                "states": STATES,
+                "root": labels([self.root], 1, "root")[0],
+                "echo": None,
+                "place": self.key,
+                "means": dict(self.means or {}),
+                "marks": [[node, letter] for letter, node in marks.items()],
+                "compares": self.on_second is not None,
+                **self.plain("selected", "title", "height", "url", "python"),
+            }
+        )
         words = {
             "tokens": labels([branch.token for branch in branches], count, "token"),
             "says": labels([branch.says for branch in branches], count, "reason"),
@@ -120,9 +136,15 @@ class Tree(Spec):
         packet.add("words", json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode())
         packet.add("parents", np.array([branch.parent for branch in branches], "<i4").tobytes())
         packet.add("kinds", np.array([STATES.index(branch.state) for branch in branches], "u1").tobytes())
-        packet.add("ends", np.array([branch.ends or branch.state == "finished" for branch in branches], "u1").tobytes())
+        packet.add(
+            "ends",
+            np.array([branch.ends or branch.state == "finished" for branch in branches], "u1").tobytes(),
+        )
         packet.add("scores", np.array([branch.score for branch in branches], "<f8").tobytes())
-        packet.add("chances", np.array([-1 if branch.p is None else branch.p for branch in branches], "<f8").tobytes())
+        packet.add(
+            "chances",
+            np.array([-1 if branch.p is None else branch.p for branch in branches], "<f8").tobytes(),
+        )
         return packet
 
 
@@ -150,21 +172,43 @@ def _addressed(url: str | None) -> int | None:
 
 def _check(branches: Sequence[Branch], selected: int | None) -> None:
     if len(branches) > MOST:
-        raise _refused(f"The tree has {len(branches)} nodes.", f"A picture holds {MOST}.", "Show a part of it.")
+        raise _refused(
+            f"The tree has {len(branches)} nodes.", f"A picture holds {MOST}.", "Show a part of it."
+        )
     if selected is not None and not 0 <= selected < len(branches):
-        raise _refused(f"selected={selected} is no node of the tree.", f"It has {len(branches)}, counted from 0.", "Leave it out, or choose one of them.")
+        raise _refused(
+            f"selected={selected} is no node of the tree.",
+            f"It has {len(branches)}, counted from 0.",
+            "Leave it out, or choose one of them.",
+        )
     for place, branch in enumerate(branches):
         if not -1 <= branch.parent < place:
             wrong = f"Node {place} ({branch.token!r}) has the parent {branch.parent}."
-            raise _refused(wrong, "A parent comes before its children; -1 is the root.", f"Give it one from -1 to {place - 1}, or list the parent first.")
+            raise _refused(
+                wrong,
+                "A parent comes before its children; -1 is the root.",
+                f"Give it one from -1 to {place - 1}, or list the parent first.",
+            )
         if branch.state not in STATES:
-            raise _refused(f"Node {place} ({branch.token!r}) has state={branch.state!r}.", f"There are {', '.join(STATES)}.", "Choose one of them.")
+            raise _refused(
+                f"Node {place} ({branch.token!r}) has state={branch.state!r}.",
+                f"There are {', '.join(STATES)}.",
+                "Choose one of them.",
+            )
         if branch.p is not None and not (branch.p != branch.p or 0 <= branch.p <= 1):
             wrong = f"Node {place} ({branch.token!r}) has p={branch.p}."
-            raise _refused(wrong, "A probability lies between 0 and 1.", "Give the probability of the token behind its parent, or None.")
+            raise _refused(
+                wrong,
+                "A probability lies between 0 and 1.",
+                "Give the probability of the token behind its parent, or None.",
+            )
     here = [place for place, branch in enumerate(branches) if branch.state == "now"]
     if len(here) > 1:
-        raise _refused(f'Nodes {here[0]} and {here[1]} both have state="now".', "The reader stands at one node.", "Give the others another state.")
+        raise _refused(
+            f'Nodes {here[0]} and {here[1]} both have state="now".',
+            "The reader stands at one node.",
+            "Give the others another state.",
+        )
 
 
 def _refused(wrong: str, rule: str, remedy: str) -> ValueError:

@@ -47,9 +47,17 @@ class Weighing(Spec):
         most = self.most
         values = [float(value) for value in self.raw]
         if not all(0 <= value <= most for value in values):
-            raise ValueError(f"importances lie between 0 and {most:g}; these go from {min(values):g} to {max(values):g}")
+            raise ValueError(
+                f"importances lie between 0 and {most:g}; these go from {min(values):g} to {max(values):g}"
+            )
         seen = labels(list(self.words), len(values), "word")
-        return Packet({"words": seen, "raw": [] if self.covered else values, **self.plain("most", "threshold", "covered", "title", "python")})
+        return Packet(
+            {
+                "words": seen,
+                "raw": [] if self.covered else values,
+                **self.plain("most", "threshold", "covered", "title", "python"),
+            }
+        )
 
 
 weighing_packet = face(Weighing, Weighing.packet)

@@ -23,7 +23,21 @@ from viz.instruments.kit.spec import Spec, face
 from viz.instruments.kit.stack import Among
 
 WORDS = Instrument("attention_atlas_words", "words/words")
-STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python", "after")
+STEADY = (
+    "layout",
+    "keys",
+    "words",
+    "rows",
+    "say",
+    "names",
+    "special",
+    "caption",
+    "group",
+    "url",
+    "height",
+    "python",
+    "after",
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +50,10 @@ class Sentences:
 
     looks: str = "Writing {word}, this head gives {percent} of its attention to {key}."
     two: str = "Writing {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}."
-    spreads: str = (
-        "Writing {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+    spreads: str = "Writing {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+    itself: str = (
+        "Writing {word}, this head gives {percent} of its attention to the position of {word} itself."
     )
-    itself: str = "Writing {word}, this head gives {percent} of its attention to the position of {word} itself."
     only: str = "Writing {word}, this head may attend to {key} only: {percent}."
     shut: str = "Writing {word}, every key is masked for this head."
     broken: str = "Writing {word}, this row of the tensor holds a number that is not finite."
@@ -58,7 +72,9 @@ class After:
 
 
 WRITING = Sentences()
-ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
+ALIGNING = Sentences(
+    **{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()}
+)
 """What is said of a recurrent translator: it has one alignment, and no heads."""
 SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
 """Nothing is said of any word: before a guess."""
@@ -130,20 +146,33 @@ class Words(Spec):
         layout, among = self.layout, self.among
         matrix = as_matrix(self.weights)
         may = as_allowed(self.allowed, matrix.shape)
-        query_words, key_words = labels(self.queries, matrix.shape[0], "query"), labels(self.keys, matrix.shape[1], "key")
+        query_words, key_words = (
+            labels(self.queries, matrix.shape[0], "query"),
+            labels(self.keys, matrix.shape[1], "key"),
+        )
         drawn = _targets(self.targets, query_words, key_words, layout, self.reading)
         for word, row in drawn:
             if not -1 <= row < matrix.shape[0]:
                 raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
         if layout == "one" and len(drawn) < len(key_words):
-            raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
+            raise ValueError(
+                f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word"
+            )
         words = labels([word for word, _ in drawn], len(drawn), "target")
-        packet = Packet({
-            "keys": key_words, "words": None if words == key_words else words, "rows": [row for _, row in drawn],
-            "start": start(matrix, may, drawn, len(key_words), self.selected, layout), "say": asdict(self.say or (READING if self.reading else WRITING)),
-            "names": list(self.names), "special": sorted(set(self.special)), "after": [[one.word, one.chance] for one in self.after],
-            **self.plain("layout", "caption", "url", "height", "group", "python"),
-        }, steady=STEADY)  # fmt: skip
+        packet = Packet(
+            {
+                "keys": key_words,
+                "words": None if words == key_words else words,
+                "rows": [row for _, row in drawn],
+                "start": start(matrix, may, drawn, len(key_words), self.selected, layout),
+                "say": asdict(self.say or (READING if self.reading else WRITING)),
+                "names": list(self.names),
+                "special": sorted(set(self.special)),
+                "after": [[one.word, one.chance] for one in self.after],
+                **self.plain("layout", "caption", "url", "height", "group", "python"),
+            },
+            steady=STEADY,
+        )
         if among is None or among.stack.rough:
             packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
         if among is not None:
@@ -197,10 +226,19 @@ def start(
         ['source', 1]
     """
     asked = str(selected) if selected is not None else ""
-    side, digits, count = ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
-    if digits.isascii() and digits.isdigit() and int(digits) < count and not (side == "source" and layout == "one"):
+    side, digits, count = (
+        ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
+    )
+    if (
+        digits.isascii()
+        and digits.isdigit()
+        and int(digits) < count
+        and not (side == "source" and layout == "one")
+    ):
         return [side, int(digits)]
-    places = np.array([(index, row) for index, (_, row) in enumerate(drawn) if row >= 0], dtype=int).reshape(-1, 2)
+    places = np.array([(index, row) for index, (_, row) in enumerate(drawn) if row >= 0], dtype=int).reshape(
+        -1, 2
+    )
     if not places.size or not n_keys:
         return ["target", 0]
     index, row = places.T

@@ -24,11 +24,17 @@ _stage = v2.component(
     "atlas_stage",
     html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
     css=(_HERE / "stage.css").read_text("utf-8"),
-    js="\n".join((_HERE / name).read_text("utf-8") for name in ("history.js", "pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")),
+    js="\n".join(
+        (_HERE / name).read_text("utf-8")
+        for name in ("history.js", "pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")
+    ),
     isolate_styles=False,
 )
 _large = v2.component(
-    "atlas_present", html="<span></span>", css=(_HERE / "present.css").read_text("utf-8"), isolate_styles=False
+    "atlas_present",
+    html="<span></span>",
+    css=(_HERE / "present.css").read_text("utf-8"),
+    isolate_styles=False,
 )
 
 
@@ -36,7 +42,11 @@ _large = v2.component(
 def around(entry: Entry) -> Iterator[None]:
     """Draw a page between the keys and, for an exhibit, the links to its neighbours."""
     with st.container(key="atlas-stage"):
-        _stage(key="stage", data={"presenting": state.presenting(), "walks": isinstance(entry.info, Exhibit)}, on_leave_change=_leave)
+        _stage(
+            key="stage",
+            data={"presenting": state.presenting(), "walks": isinstance(entry.info, Exhibit)},
+            on_leave_change=_leave,
+        )
         if state.presenting():
             _large(key="stage.large")
     if isinstance(entry.info, Exhibit):
@@ -61,7 +71,12 @@ def neighbours(entry: Entry) -> tuple[Entry | None, Entry | None]:
 
 def _foot(entry: Entry) -> None:
     before, after = neighbours(entry)
-    with st.container(key="lesson-foot", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(
+        key="lesson-foot", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
         for name, other, arrows in (("previous", before, "←  {}"), ("next", after, "{}  →")):
             with st.container(key=f"lesson-{name}", width="content", gap=None):
-                links.to(other.slug if other else "course", arrows.format(literal(other.info.title if other else "Course")))
+                links.to(
+                    other.slug if other else "course",
+                    arrows.format(literal(other.info.title if other else "Course")),
+                )

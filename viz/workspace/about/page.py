@@ -17,18 +17,40 @@ from viz.server import limits, start
 from viz.shell.pages import Page
 from viz.widgets import parts
 
-PAGE = Page(title="About", order=90, menu="more",
-            claim="Attention as it is computed: real models, real weights, in your browser, without a network.")
+PAGE = Page(
+    title="About",
+    order=90,
+    menu="more",
+    claim="Attention as it is computed: real models, real weights, in your browser, without a network.",
+)
 
-LIBRARIES = ("streamlit", "torch", "plotly", "altair", "numpy", "einops", "tokenizers", "safetensors",
-             "huggingface-hub", "pillow", "segno", "threadpoolctl", *(() if sys.platform == "win32" else ("uvloop",)))
-FONTS = (("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
-         ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
-         ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
-         ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"))
+LIBRARIES = (
+    "streamlit",
+    "torch",
+    "plotly",
+    "altair",
+    "numpy",
+    "einops",
+    "tokenizers",
+    "safetensors",
+    "huggingface-hub",
+    "pillow",
+    "segno",
+    "threadpoolctl",
+    *(() if sys.platform == "win32" else ("uvloop",)),
+)
+FONTS = (
+    ("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
+    ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
+    ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
+    ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"),
+)
 DATA = (
-    ("Sentence pairs and everyday sentences", "Tatoeba (tatoeba.org), CC BY 2.0 FR, in the selection of "
-     "www.manythings.org/anki; cleaned and filtered for this project."),
+    (
+        "Sentence pairs and everyday sentences",
+        "Tatoeba (tatoeba.org), CC BY 2.0 FR, in the selection of "
+        "www.manythings.org/anki; cleaned and filtered for this project.",
+    ),
     ("Children's books", "Public-domain books from Project Gutenberg."),
     ("Phrasebook", "118 everyday English-Spanish pairs written for this project."),
 )
@@ -66,20 +88,26 @@ def page() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header("Three promises", anchor=False)
-        st.markdown("- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
-                    "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
-                    "- **It is instant.** A look costs one frame, a new sentence a fraction of a second.")
+        st.markdown(
+            "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
+            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
+            "- **It is instant.** A look costs one frame, a new sentence a fraction of a second."
+        )
         st.header("What is kept about you", anchor=False)
-        st.markdown("Nothing on disk: no account, no tracking, no usage statistics. What you type goes to the server "
-                    "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
-                    "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
-                    "a link shows the same view: share the link and you share the text.")
+        st.markdown(
+            "Nothing on disk: no account, no tracking, no usage statistics. What you type goes to the server "
+            "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
+            "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
+            "a link shows the same view: share the link and you share the text."
+        )
     with right:
         st.header("How to cite", anchor=False)
         st.code(CITE.format(version=made.version), language="bibtex", wrap_lines=True)
         st.header("Licence", anchor=False)
-        st.markdown(f"Version {made.version}. The code and the shipped weights are under the Apache License 2.0; "
-                    "the training text itself is not part of this program.")
+        st.markdown(
+            f"Version {made.version}. The code and the shipped weights are under the Apache License 2.0; "
+            "the training text itself is not part of this program."
+        )
     st.header("This server", anchor=False)
     for line in running():
         st.markdown(literal(line))
@@ -96,12 +124,19 @@ def running() -> list[str]:
     """How the server stands: what did not come up, its open files and its memory, with their limits."""
     came = start.REPORT
     lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.behind) if problem]
-    lines += [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
+    lines += (
+        [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
+    )
     if most := limits.most_files():
-        lines.append(f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay.")
+        lines.append(
+            f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay."
+        )
     if now := limits.memory():
         cap = limits.most_memory()
-        lines.append(f"It uses {now / 2**20:,.0f} MB of memory" + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit."))
+        lines.append(
+            f"It uses {now / 2**20:,.0f} MB of memory"
+            + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit.")
+        )
     return lines
 
 
@@ -109,8 +144,16 @@ def running() -> list[str]:
 def _library(name: str) -> tuple[str, str, str]:
     """Name, installed version, licence as the package itself states it."""
     about: Any = metadata.metadata(name)
-    marks = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier", []) if line.startswith("License ::")]
+    marks = [
+        line.rpartition(" :: ")[2]
+        for line in about.get_all("Classifier", [])
+        if line.startswith("License ::")
+    ]
     stated = (about.get("License") or "").strip()
     if len(stated) > 60 or "Copyright" in stated:
         stated = ""
-    return name, metadata.version(name), about.get("License-Expression") or ", ".join(marks) or stated or "see package"
+    return (
+        name,
+        metadata.version(name),
+        about.get("License-Expression") or ", ".join(marks) or stated or "see package",
+    )

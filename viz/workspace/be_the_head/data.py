@@ -45,12 +45,16 @@ class Game:
     @property
     def keys(self) -> list[int]:
         """The keys that the row may look at."""
-        return np.flatnonzero(self.run.trace[self.kind.path(self.place.layer, "allowed")][0, self.row]).tolist()
+        return np.flatnonzero(
+            self.run.trace[self.kind.path(self.place.layer, "allowed")][0, self.row]
+        ).tolist()
 
     @property
     def names(self) -> list[str]:
         """The tokens of these keys."""
-        side = self.run.source if self.kind.keys == "source" and self.run.source is not None else self.run.side
+        side = (
+            self.run.source if self.kind.keys == "source" and self.run.source is not None else self.run.side
+        )
         return [side.tokens[key] for key in self.keys]
 
     @property
@@ -70,7 +74,12 @@ class Game:
     @property
     def heads(self) -> list[tuple[int, int]]:
         """All heads, the one whose row matters most first."""
-        return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(np.argsort(self.table, axis=None), self.table.shape), strict=True)]
+        return [
+            (int(layer), int(head))
+            for layer, head in zip(
+                *np.unravel_index(np.argsort(self.table, axis=None), self.table.shape), strict=True
+            )
+        ]
 
 
 def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
@@ -91,9 +100,15 @@ def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -
 
 def last_word(reader, text: str) -> tuple[int, int]:
     """Where the last word stands in the text. Raises InputError for a text without two words."""
-    words = [span for span in _spans(reader, text) if any(letter.isalnum() for letter in text[span[0] : span[1]])]
+    words = [
+        span for span in _spans(reader, text) if any(letter.isalnum() for letter in text[span[0] : span[1]])
+    ]
     if len(words) < 2:
-        raise InputError("There is nothing to guess.", "The model reads all but the last word, and is to say that one.", "Type a sentence of three words or more.")
+        raise InputError(
+            "There is nothing to guess.",
+            "The model reads all but the last word, and is to say that one.",
+            "Type a sentence of three words or more.",
+        )
     return words[-1]
 
 
@@ -115,7 +130,10 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
-        row = min(range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
+        row = min(
+            range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))),
+            key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]),
+        )
     return _chosen(run, head, row, wanted[row], kind)
 
 
@@ -140,8 +158,15 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
     text, model = (run.source or run.side).text, run.model
     key = ("be_the_head.even", model.name, text, run.target_text, kind, row, word_id)
     cost = float(len(text) * model.config.n_layers * model.config.n_heads)
-    read = lambda other: np.asarray(said(other, row, word_id))  # noqa: E731
-    return compute.submit(key, lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change), cost)
+
+    def read(other: Run) -> np.ndarray:
+        return np.asarray(said(other, row, word_id))
+
+    return compute.submit(
+        key,
+        lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change),
+        cost,
+    )
 
 
 def said(run: Run, row: int, word_id: int) -> float:
@@ -153,9 +178,13 @@ def played(found: Game, shares: tuple[int, ...]) -> float:
     """The probability of the word with the visitor's row in the place of the head's own."""
     weights = np.zeros(found.run.trace[found.path].shape[-1])
     weights[found.keys] = np.array(shares) / WHOLE
-    edit = SetPattern(found.path, found.row, tuple(float(weight) for weight in weights), head=found.place.head)
+    edit = SetPattern(
+        found.path, found.row, tuple(float(weight) for weight in weights), head=found.place.head
+    )
     run = found.run
-    other = compute.run(run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,))
+    other = compute.run(
+        run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,)
+    )
     return said(other, found.row, found.word_id)
 
 

@@ -69,7 +69,9 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = bench.choose("be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=bench.heads)
+    asked = bench.choose(
+        "be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=bench.heads
+    )
     if asked is not None:
         _played(asked)
 
@@ -98,8 +100,16 @@ def _played(asked: bench.Asked) -> None:
             row.controls(found, shares)
             _rows(found, shares, put)
         with right:
-            own = ("uniform attention", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
-            parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own")
+            own = (
+                ("uniform attention", found.even, False),
+                ("you", yours, True),
+                (f"the head itself, {found.place}", found.true if put else None, False),
+            )
+            parts.show(
+                revealed(own),
+                "be_the_head.bars",
+                f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
+            )
             parts.numbers(_sentence(found, shares, yours))
         _folds(found, shares, put)
 
@@ -110,16 +120,28 @@ def _controls(model: str, text: str) -> Game:
     kind = reader.spec.kinds_of(reader.config)[-1].name
     told = state.peek("kind")
     if told not in ("", kind):
-        st.caption(f"The head of the page before belongs to “{chooser.KINDS.get(told, literal(told))}”. Here you are one of “{chooser.KINDS[kind]}”, which speaks in the last step.")
-    layer, number = (state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head"))
+        st.caption(
+            f"The head of the page before belongs to “{chooser.KINDS.get(told, literal(told))}”. Here you are one of “{chooser.KINDS[kind]}”, which speaks in the last step."
+        )
+    layer, number = (
+        state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head")
+    )
     at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
     with st.container():
-        found = compute(Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None))
+        found = compute(
+            Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None)
+        )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _who(found)
         if found.run.source is not None:
             words = distinct(token.strip() or token for token in found.run.side.written().tokens)
-            controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, words.__getitem__)
+            controls.select(
+                "The word to be written",
+                list(range(found.run.side.n_real - 1)),
+                "be_the_head.at",
+                found.row,
+                words.__getitem__,
+            )
     return found
 
 
@@ -133,7 +155,15 @@ def _who(found: Game) -> None:
         layer, number = st.session_state[key]
         state.write(kind=found.place.kind, layer=layer, head=number)
 
-    st.selectbox("You are", offered, offered.index(lit), format_func=lambda head: _head(found, head), key=key, on_change=store, label_visibility="collapsed")
+    st.selectbox(
+        "You are",
+        offered,
+        offered.index(lit),
+        format_func=lambda head: _head(found, head),
+        key=key,
+        on_change=store,
+        label_visibility="collapsed",
+    )
 
 
 def _head(found: Game, head: tuple[int, int]) -> str:
@@ -152,15 +182,28 @@ def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
     """The visitor's row; the head's own below it once it is revealed."""
     rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
     keys = [visible(name) for name in found.names]
-    heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "token looked at"), height=150,
-            numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden", margins=False)  # fmt: skip
+    heatmap(
+        np.stack(rows),
+        ["you", str(found.place)][: len(rows)],
+        keys,
+        key="be_the_head.rows",
+        axis=("who", "token looked at"),
+        height=150,
+        numbers=len(keys) <= 16,
+        title="Your row, and the head's own" if put else "Your row; the head's own is hidden",
+        margins=False,
+    )
 
 
 def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
     word = visible(found.word.strip() or found.word)
     if yours is None:
         spent = sum(shares)
-        do = "Put it into the model when you are content." if spent == WHOLE else f"You have {WHOLE - spent} % left."
+        do = (
+            "Put it into the model when you are content."
+            if spent == WHOLE
+            else f"You have {WHOLE - spent} % left."
+        )
         return f"With uniform attention to its {len(found.keys)} tokens, the head leaves “{word}” at {percent(found.even)}. {do}"
     place = data.best(found)
     better = _better(found, shares, yours)
@@ -177,23 +220,54 @@ def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
     level = percent(yours) == percent(found.even)
     if yours > found.true:
         return "You did better than the head"
-    return "It is as good as uniform attention" if level else "You did better than uniform attention" if yours > found.even else "Uniform attention does better"
+    return (
+        "It is as good as uniform attention"
+        if level
+        else "You did better than uniform attention"
+        if yours > found.even
+        else "Uniform attention does better"
+    )
 
 
 def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
     with parts.fold(parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
             parts.equation(EQUATION)
-            parts.numbers(" + ".join(f"{share / WHOLE:.2f} × v({visible(name)})" for share, name in zip(shares, found.names, strict=True) if share) or "0")
+            parts.numbers(
+                " + ".join(
+                    f"{share / WHOLE:.2f} × v({visible(name)})"
+                    for share, name in zip(shares, found.names, strict=True)
+                    if share
+                )
+                or "0"
+            )
     with parts.fold(parts.LOOKING, "be_the_head.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
     parts.documents(PAGE)
-    parts.as_table(lambda: pd.DataFrame({"piece": [visible(name) for name in found.names], "you": np.array(shares) / WHOLE,
-                                         **({"the head": found.true_row} if put else {})}), "be_the_head")  # fmt: skip
+    parts.as_table(
+        lambda: pd.DataFrame(
+            {
+                "piece": [visible(name) for name in found.names],
+                "you": np.array(shares) / WHOLE,
+                **({"the head": found.true_row} if put else {}),
+            }
+        ),
+        "be_the_head",
+    )
     weights = np.zeros(found.run.trace[found.path].shape[-1])
     weights[found.keys] = np.array(shares) / WHOLE
     run = found.run
     target = f", target={run.target_text!r}" if run.source is not None else ""
-    code = CODE.format(model=run.model.name, path=found.path, query=found.row, weights=tuple(weights.tolist()), head=found.place.head, text=(run.source or run.side).text, target=target)
-    parts.take_away(lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head")
+    code = CODE.format(
+        model=run.model.name,
+        path=found.path,
+        query=found.row,
+        weights=tuple(weights.tolist()),
+        head=found.place.head,
+        text=(run.source or run.side).text,
+        target=target,
+    )
+    parts.take_away(
+        lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head"
+    )

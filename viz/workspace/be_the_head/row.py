@@ -25,7 +25,9 @@ def chosen(n: int) -> tuple[Shares, bool]:
         return data.read_row(raw, n), state.read(IN, False, state.flag)
     except ValueError as error:
         if not raw.replace(".", "").isdecimal():  # not merely of another sentence
-            notices.tell("The row in the link cannot be read.", str(error), "A uniform row stands in its place.")
+            notices.tell(
+                "The row in the link cannot be read.", str(error), "A uniform row stands in its place."
+            )
         return data.evenly(n), False
 
 
@@ -39,16 +41,38 @@ def controls(found: Game, shares: Shares) -> None:
     with st.container(horizontal=True, gap="small", key="be_the_head.words"):
         for place, (name, share) in enumerate(zip(names, shares, strict=True)):
             key = f"be_the_head.share.{place}"
-            st.number_input(literal(name), 0, WHOLE, state.held(key, share), step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares))
+            st.number_input(
+                literal(name),
+                0,
+                WHOLE,
+                state.held(key, share),
+                step=STEP,
+                key=key,
+                width=128,
+                on_change=_spent,
+                args=(key, place, shares),
+            )
     left = WHOLE - sum(shares)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Put it into the model", type="primary", icon=":material/input:", key="be_the_head.commit", disabled=left > 0,
-                  on_click=partial(_store, shares, into=True))  # fmt: skip
+        st.button(
+            "Put it into the model",
+            type="primary",
+            icon=":material/input:",
+            key="be_the_head.commit",
+            disabled=left > 0,
+            on_click=partial(_store, shares, into=True),
+        )
         st.button("Uniform", key="be_the_head.even", on_click=partial(_store, data.evenly(len(shares))))
         st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
         key = "be_the_head.rest"
-        st.menu_button(f"Give the rest ({left} %) to", list(range(len(shares))), key=key, disabled=not left, on_click=lambda: _rest(key, shares, left),
-                       format_func=lambda place: literal(names[place]))  # fmt: skip
+        st.menu_button(
+            f"Give the rest ({left} %) to",
+            list(range(len(shares))),
+            key=key,
+            disabled=not left,
+            on_click=lambda: _rest(key, shares, left),
+            format_func=lambda place: literal(names[place]),
+        )
 
 
 def _spent(key: str, place: int, shares: Shares) -> None:

@@ -53,7 +53,13 @@ class Pane:
     def tell(self) -> None:
         """The pictures that follow show this."""
         view = self.view
-        origin.tell_run(self.run, view.kind, view.layer if view.kind else None, view.head if view.kind else None, changed=view.edits)
+        origin.tell_run(
+            self.run,
+            view.kind,
+            view.layer if view.kind else None,
+            view.head if view.kind else None,
+            changed=view.edits,
+        )
 
     @property
     def alone(self) -> bool:
@@ -109,11 +115,20 @@ class Compared:
         both = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.rows], dtype=bool)
         cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
         shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
-        return Pair(a, b, self.weights[a] - self.weights[b], cells & shared, likeness(self.weights[a], self.weights[b], cells))
+        return Pair(
+            a,
+            b,
+            self.weights[a] - self.weights[b],
+            cells & shared,
+            likeness(self.weights[a], self.weights[b], cells),
+        )
 
     def lone(self, *panes: int) -> tuple[list[int], list[int]]:
         """Rows and columns whose word one of these panes lacks."""
-        rows, columns = ([place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)] for slots in (self.rows, self.columns))
+        rows, columns = (
+            [place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)]
+            for slots in (self.rows, self.columns)
+        )
         return rows, columns
 
     def word(self, side: str, place: int, pane: int) -> str:
@@ -126,29 +141,47 @@ class Compared:
         return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
 
     def words(self, side: str, pane: int) -> list[str]:
-        return [self.word(side, place, pane) for place in range(len(self.rows if side == "queries" else self.columns))]
+        return [
+            self.word(side, place, pane)
+            for place in range(len(self.rows if side == "queries" else self.columns))
+        ]
 
 
 def seen(view: View, by: str) -> Pane:
     """Run the model and take the pattern. Raises InputError for a view that cannot be shown."""
     run, heads = _run(view), chooser.survey(view.model)
     if not heads:
-        raise InputError(f"{view.model} has no attention.", "No word of it looks at another: there is no pattern to compare.", "Choose another model.")
+        raise InputError(
+            f"{view.model} has no attention.",
+            "No word of it looks at another: there is no pattern to compare.",
+            "Choose another model.",
+        )
     view = _placed(view, heads)
     by = "token" if KIND.get(view.model) == "copy" else by
     if isinstance(view.head, int):
         attention, head = chooser.look(run, view.kind, by), view.head
     else:
         how, head = pins.AGGREGATES[view.head], 0
-        attention = remembered(run, (view.kind, by, how), lambda: aggregated(run, view.kind, how, by, writing=chooser.crosses(view.kind)))
+        attention = remembered(
+            run,
+            (view.kind, by, how),
+            lambda: aggregated(run, view.kind, how, by, writing=chooser.crosses(view.kind)),
+        )
     kind = run.model.spec.kind(view.kind)
-    queries, keys = (run.source if side == "source" and run.source else run.side for side in (kind.queries, kind.keys))
+    queries, keys = (
+        run.source if side == "source" and run.source else run.side for side in (kind.queries, kind.keys)
+    )
     if chooser.crosses(view.kind):
         queries = queries.written()
     return Pane(
-        view, run, heads, attention.weights[view.layer, head], attention.allowed[view.layer, min(head, attention.allowed.shape[1] - 1)],
-        _axis(queries, attention.queries, by), _axis(keys, attention.keys, by),
-    )  # fmt: skip
+        view,
+        run,
+        heads,
+        attention.weights[view.layer, head],
+        attention.allowed[view.layer, min(head, attention.allowed.shape[1] - 1)],
+        _axis(queries, attention.queries, by),
+        _axis(keys, attention.keys, by),
+    )
 
 
 def compared(panes: Sequence[Pane], by: str) -> Compared:
@@ -156,12 +189,17 @@ def compared(panes: Sequence[Pane], by: str) -> Compared:
     rows, columns = (_slots([getattr(pane, side) for pane in panes], by) for side in ("queries", "keys"))
     sides = [([slot[k] for slot in rows], [slot[k] for slot in columns]) for k in range(len(panes))]
     return Compared(
-        tuple(panes), rows, columns, tuple(onto(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
+        tuple(panes),
+        rows,
+        columns,
+        tuple(onto(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
         tuple(onto(pane.allowed, *side) > 0 for pane, side in zip(panes, sides, strict=True)),
-    )  # fmt: skip
+    )
 
 
-def opening(model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None) -> tuple[View, View]:
+def opening(
+    model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
+) -> tuple[View, View]:
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
     heads = chooser.survey(model)
     if not chooser.several(heads):
@@ -173,7 +211,11 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best(text).items()
     a = place if place is not None and place in places else first[1]
-    clear = [at for habit, at in (first, *others) if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)]
+    clear = [
+        at
+        for habit, at in (first, *others)
+        if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)
+    ]
     habit = measured.kind(*a) if measured.kind(*a) != chooser.VAGUE else "spread"
     plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
     b = next(iter(clear), plain)  # where no second habit is: the head that has the first one least
@@ -192,13 +234,21 @@ def parted(first: View, second: View) -> tuple[View, View]:
         return first, second
     bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
     layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
-    return replace(first, kind=kind, layer=layer, head=head), replace(second, kind=kind, layer=layer, head=head)
+    return replace(first, kind=kind, layer=layer, head=head), replace(
+        second, kind=kind, layer=layer, head=head
+    )
 
 
 def _apart(one: Pane, other: Pane) -> np.ndarray:
     """(layer, head): how far each head's rows on two texts are apart, in bits."""
     found = [chooser.look(pane.run, pane.view.kind) for pane in (one, other)]
-    panes = [[replace(pane, weights=weights) for weights in attention.weights.reshape(-1, *attention.weights.shape[2:])] for pane, attention in zip((one, other), found, strict=True)]
+    panes = [
+        [
+            replace(pane, weights=weights)
+            for weights in attention.weights.reshape(-1, *attention.weights.shape[2:])
+        ]
+        for pane, attention in zip((one, other), found, strict=True)
+    ]
     bits = [compared(pair, "word").pair(0, 1).likeness.bits for pair in zip(*panes, strict=True)]
     return np.array(bits).reshape(found[0].weights.shape[:2])
 
@@ -207,8 +257,16 @@ def another(panes: Sequence[Pane]) -> View:
     """One more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
     last = panes[-1].view
     measured = panes[-1].heads[last.kind]
-    shown = [(view.layer, view.head) for view in (pane.view for pane in panes) if (view.model, view.kind) == (last.model, last.kind)]
-    left = [place for place in [*measured.best(last.text).values(), *np.ndindex(measured.shape)] if place not in shown]
+    shown = [
+        (view.layer, view.head)
+        for view in (pane.view for pane in panes)
+        if (view.model, view.kind) == (last.model, last.kind)
+    ]
+    left = [
+        place
+        for place in [*measured.best(last.text).values(), *np.ndindex(measured.shape)]
+        if place not in shown
+    ]
     layer, head = left[0] if left else (0, 0)
     return replace(last, layer=int(layer), head=int(head))
 
@@ -223,7 +281,9 @@ def _counterpart(model: str, text: str, kind: str) -> View:
     models = tasks.usable()
     names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
     same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
-    other = next((name for name in same if chooser.opened(name).spec.kinds_of(chooser.opened(name).config)), None)
+    other = next(
+        (name for name in same if chooser.opened(name).spec.kinds_of(chooser.opened(name).config)), None
+    )
     return View(other, text) if other else View(model, text, kind)
 
 
@@ -245,19 +305,35 @@ def _placed(view: View, heads: Mapping[str, Heads]) -> View:
         first = next(iter(chooser.habits(heads)), chooser.Place(next(iter(heads)), 0, 0))
         return replace(view, kind=first.kind, layer=first.layer, head=first.head)
     if view.kind not in heads:
-        raise InputError(f"{view.model} has no attention '{view.kind}'.", f"It has {', '.join(heads)}.", "Choose another head.")
+        raise InputError(
+            f"{view.model} has no attention '{view.kind}'.",
+            f"It has {', '.join(heads)}.",
+            "Choose another head.",
+        )
     layers, n_heads = heads[view.kind].shape
     if view.layer >= layers or (isinstance(view.head, int) and view.head >= n_heads):
-        raise InputError(f"{view.model} has no head {view}.", f"It has {layers} layers of {n_heads} heads, counted from 0.", "Choose another head.")
+        raise InputError(
+            f"{view.model} has no head {view}.",
+            f"It has {layers} layers of {n_heads} heads, counted from 0.",
+            "Choose another head.",
+        )
     if view.head == "rollout" and chooser.crosses(view.kind):
-        raise InputError("Rollout is not defined between two texts.", "It follows a text through its own layers.", "Choose another head.")
+        raise InputError(
+            "Rollout is not defined between two texts.",
+            "It follows a text through its own layers.",
+            "Choose another head.",
+        )
     return view
 
 
 def _axis(side: Side, names: tuple[str, ...], by: str) -> Axis:
     if side.pair is not None:
         return Axis(tuple(map(visible, names)) if by == "token" else names, (), None)
-    return Axis(tuple(map(visible, names)), side.spans, side.text) if by == "token" else Axis(names, (), side.text)
+    return (
+        Axis(tuple(map(visible, names)), side.spans, side.text)
+        if by == "token"
+        else Axis(names, (), side.text)
+    )
 
 
 def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:

@@ -50,8 +50,12 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
         if fold.open:
             pane = found.panes[0]
             attention = chooser.look(pane.run, pane.view.kind)
-            parts.dataframe(figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads")
-    parts.take_away(lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare")
+            parts.dataframe(
+                figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads"
+            )
+    parts.take_away(
+        lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
+    )
 
 
 def table(found: Compared, pair: Pair) -> pd.DataFrame:
@@ -64,21 +68,34 @@ def table(found: Compared, pair: Pair) -> pd.DataFrame:
         return {
             f"word, {letter}": [visible(found.word("queries", row, pane)) for row in rows],
             f"{letter} looks most at": [visible(found.word("keys", key, pane)) for key in best],
-            f"with, {letter}": [round(float(found.weights[pane][row, key]), 4) for row, key in zip(rows, best, strict=True)],
+            f"with, {letter}": [
+                round(float(found.weights[pane][row, key]), 4) for row, key in zip(rows, best, strict=True)
+            ],
         }
 
-    return pd.DataFrame(column(pair.a) | column(pair.b) | {"divergence in bits": [round(float(pair.likeness.rows[row]), 4) for row in rows]})
+    return pd.DataFrame(
+        column(pair.a)
+        | column(pair.b)
+        | {"divergence in bits": [round(float(pair.likeness.rows[row]), 4) for row in rows]}
+    )
 
 
 def figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
     """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits, far = entropy(w).mean(-1) / np.log(2), distance(w)
-    return pd.DataFrame({
-        "head": [head_name(*p) for p in places], "habit": [measured.word(*p) for p in places],
-        "entropy here, bits": [round(float(bits[p]), 2) for p in places], "mean distance here, words": [round(float(far[p]), 2) for p in places],
-        **{f"on {WORDS[name]}, battery": [round(float(score[p]), 2) for p in places] for name, score in measured.scores.items()},
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "head": [head_name(*p) for p in places],
+            "habit": [measured.word(*p) for p in places],
+            "entropy here, bits": [round(float(bits[p]), 2) for p in places],
+            "mean distance here, words": [round(float(far[p]), 2) for p in places],
+            **{
+                f"on {WORDS[name]}, battery": [round(float(score[p]), 2) for p in places]
+                for name, score in measured.scores.items()
+            },
+        }
+    )
 
 
 def _equation(found: Compared, pair: Pair) -> None:
@@ -90,8 +107,10 @@ def _equation(found: Compared, pair: Pair) -> None:
     a, b = (found.weights[pane][row] / found.weights[pane][row].sum() for pane in (pair.a, pair.b))
     h = [float(entropy(p) / np.log(2)) for p in ((a + b) / 2, a, b)]
     word = visible(found.word("queries", row, pair.a))
-    st.text(f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
-            f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits.")  # fmt: skip
+    st.text(
+        f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
+        f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits."
+    )
 
 
 def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
@@ -113,18 +132,33 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
         return f"by_spans({one}.text, {one}.spans, {two}.spans, {names[0]}.{side}, {names[1]}.{side})"
 
     return CODE.format(
-        how="by_spans" if pieces else "by_words", panes="\n".join(lines), rows=slots("queries"), columns=slots("keys"),
-        changes="from core.edits.serialize import from_text\n" if any(pane.view.edits for pane in panes) else "",
-        joins="" if all(isinstance(pane.view.head, int) for pane in panes) else "from core.analysis.attention.aggregate import aggregated\n",
-        **{key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]" for key, pane, name in zip(("one", "two"), panes, names, strict=True)},
-    )  # fmt: skip
+        how="by_spans" if pieces else "by_words",
+        panes="\n".join(lines),
+        rows=slots("queries"),
+        columns=slots("keys"),
+        changes="from core.edits.serialize import from_text\n"
+        if any(pane.view.edits for pane in panes)
+        else "",
+        joins=""
+        if all(isinstance(pane.view.head, int) for pane in panes)
+        else "from core.analysis.attention.aggregate import aggregated\n",
+        **{
+            key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]"
+            for key, pane, name in zip(("one", "two"), panes, names, strict=True)
+        },
+    )
 
 
 def _lines(pane: Pane, name: str, by: str) -> list[str]:
     """The run of a pane, and its patterns."""
     view, run = pane.view, pane.run
-    given = {"target": run.target_text if (view.strategy or view.edits) and run.source else view.target, "pair": view.pair}
-    more = "".join(f", {key}={value!r}" for key, value in given.items() if value) + (f", edits=from_text({view.edits!r})" if view.edits else "")
+    given = {
+        "target": run.target_text if (view.strategy or view.edits) and run.source else view.target,
+        "pair": view.pair,
+    }
+    more = "".join(f", {key}={value!r}" for key, value in given.items() if value) + (
+        f", edits=from_text({view.edits!r})" if view.edits else ""
+    )
     text = run.source.text if run.source else run.side.text
     writing = ", writing=True" if chooser.crosses(view.kind) else ""
     found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
@@ -137,4 +171,10 @@ def _side(pane: Pane, name: str, side: str) -> str:
     """The sequence along one side of a pattern, as it is found in the run."""
     found = pane.run.model.spec.kind(pane.view.kind)
     reads = getattr(found, side) == "source" and pane.run.source is not None
-    return f"{name}_run.source" if reads else f"{name}_run.side.written()" if side == "queries" and chooser.crosses(pane.view.kind) else f"{name}_run.side"
+    return (
+        f"{name}_run.source"
+        if reads
+        else f"{name}_run.side.written()"
+        if side == "queries" and chooser.crosses(pane.view.kind)
+        else f"{name}_run.side"
+    )

@@ -46,14 +46,24 @@ class Params:
 
 def views_of(p: Params) -> tuple[View, ...]:
     """The views of the panes, two at least."""
-    views = list(p.views or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place)))
-    if len(views) == 2 and not any(view.kind for view in views) and data.alike(views, "model") and not data.alike(views, "text"):
+    views = list(
+        p.views
+        or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place))
+    )
+    if (
+        len(views) == 2
+        and not any(view.kind for view in views)
+        and data.alike(views, "model")
+        and not data.alike(views, "text")
+    ):
         return data.parted(views[0], views[1])
     if len(views) > 1:
         return tuple(views)
     only = views[0]
     place = (only.layer, only.head) if only.kind and isinstance(only.head, int) else None
-    return only, replace(data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair)
+    return only, replace(
+        data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair
+    )
 
 
 def compute(p: Params) -> Compared:
@@ -63,19 +73,41 @@ def compute(p: Params) -> Compared:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = bench.choose("compare", lambda family: bool(family.kinds), model=Params.model, text=Params.text, given=True, runs=bench.heads)
+    asked = bench.choose(
+        "compare",
+        lambda family: bool(family.kinds),
+        model=Params.model,
+        text=Params.text,
+        given=True,
+        runs=bench.heads,
+    )
     if asked is None:
         return
     chosen = panes.held(asked.model, asked.text)
     with st.container(gap=None):
         presets.row(chosen)
         waiting = st.container()  # waiting is told here, and moves nothing below
-    params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), bench.target(chooser.opened(asked.model)), chosen, _by())
+    params = Params(
+        asked.model,
+        asked.text,
+        state.read("kind", "") or None,
+        _place(),
+        bench.target(chooser.opened(asked.model)),
+        chosen,
+        _by(),
+    )
     with waiting:
         asked_panes = panes.ask(views_of(params), params.by)
     panes.tell(asked_panes, asked.text)
     first = asked_panes[0].now
-    asked.shows(target=first.target, **({"kind": first.kind, "layer": first.layer, "head": first.head} if first.kind and isinstance(first.head, int) else {}))
+    asked.shows(
+        target=first.target,
+        **(
+            {"kind": first.kind, "layer": first.layer, "head": first.head}
+            if first.kind and isinstance(first.head, int)
+            else {}
+        ),
+    )
     _show(params, asked_panes)
 
 

@@ -56,26 +56,65 @@ def rows(found: Compared, pair: Pair, row: int | None) -> None:
         if st.session_state.get(key) is not None:
             state.write(**{ROW: st.session_state[key]})
 
-    st.pills("Where they differ most, in bits", offered, key=key, default=lit, required=True, on_change=store,
-             format_func=lambda place: f"{literal(visible(found.word('queries', place, pair.a)))} :gray[:small[{pair.likeness.rows[place]:.2f}]]")  # fmt: skip
+    st.pills(
+        "Where they differ most, in bits",
+        offered,
+        key=key,
+        default=lit,
+        required=True,
+        on_change=store,
+        format_func=lambda place: (
+            f"{literal(visible(found.word('queries', place, pair.a)))} :gray[:small[{pair.likeness.rows[place]:.2f}]]"
+        ),
+    )
 
 
 def show(found: Compared, pair: Pair) -> None:
     """The difference, centred, and beside it the divergence of each row."""
     left, right = st.columns([3, 2], gap="large")
     a, b = (found.panes[place].view for place in (pair.a, pair.b))
-    both = {name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name))))) for name in ("model", "text", "kind")}
+    both = {
+        name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
+        for name in ("model", "text", "kind")
+    }
     origin.tell(**both, changed=f"{a} minus {b}")
     with left:
         heatmap(
-            pair.difference, found.words("queries", pair.a), found.words("keys", pair.a), key="compare.heat.difference", allowed=pair.compared,
-            lone=found.lone(pair.a, pair.b), scale="difference", limit=1.0, title=pair.name, height=460, group=GROUP,
-        )  # fmt: skip
+            pair.difference,
+            found.words("queries", pair.a),
+            found.words("keys", pair.a),
+            key="compare.heat.difference",
+            allowed=pair.compared,
+            lone=found.lone(pair.a, pair.b),
+            scale="difference",
+            limit=1.0,
+            title=pair.name,
+            height=460,
+            group=GROUP,
+        )
     with right:
         shown = sorted(pair.order[:BARS])
-        st.markdown("Jensen-Shannon divergence of each row, bits" + (f": the {BARS} that differ most" if len(pair.order) > BARS else ""))
-        drawn = bars([(found.word("queries", place, pair.a), float(pair.likeness.rows[place]), place == pair.order[0]) for place in shown], "{:.2f}", end=1.0)
-        parts.show(drawn, key="compare.bits", alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).")
+        st.markdown(
+            "Jensen-Shannon divergence of each row, bits"
+            + (f": the {BARS} that differ most" if len(pair.order) > BARS else "")
+        )
+        drawn = bars(
+            [
+                (
+                    found.word("queries", place, pair.a),
+                    float(pair.likeness.rows[place]),
+                    place == pair.order[0],
+                )
+                for place in shown
+            ],
+            "{:.2f}",
+            end=1.0,
+        )
+        parts.show(
+            drawn,
+            key="compare.bits",
+            alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).",
+        )
 
 
 def sentence(found: Compared, pair: Pair, row: int | None) -> str:
@@ -84,14 +123,26 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
     if row is None:
         return "The two have no row in common: there is nothing to compare."
     if alike.largest == 0.0:
-        return "The two rows of every word are equal: this is one head beside itself." if a.view == b.view else "Here the two are exactly equal: the largest difference is 0.0."
+        return (
+            "The two rows of every word are equal: this is one head beside itself."
+            if a.view == b.view
+            else "Here the two are exactly equal: the largest difference is 0.0."
+        )
     if np.nanmax(alike.rows) < SAME:
         return f"On this sentence the two look the same: the largest difference is {alike.largest:.1g}."
     word, most = (visible(found.word("queries", place, pair.a)) for place in (row, pair.order[0]))
     looks = [_looks(found, pane, row) for pane in (pair.a, pair.b)]
     first = "They differ most at" if row == pair.order[0] else "At"
-    rest = "" if row == pair.order[0] else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
-    told = "The mean over all words is" if len(pair.order) == len(found.rows) else f"The mean over the {len(pair.order)} words that both have is"
+    rest = (
+        ""
+        if row == pair.order[0]
+        else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
+    )
+    told = (
+        "The mean over all words is"
+        if len(pair.order) == len(found.rows)
+        else f"The mean over the {len(pair.order)} words that both have is"
+    )
     return f"{first} “{word}”: {looks[0]}, {looks[1]}; Jensen-Shannon divergence {alike.rows[row]:.2f} bits (maximum 1).{rest} {told} {alike.bits:.2f} bits{_figures(pair)}."
 
 
@@ -103,14 +154,29 @@ def _looks(found: Compared, pane: int, row: int) -> str:
 
 def _figures(pair: Pair) -> str:
     named = {"correlation": pair.likeness.correlation, "cosine": pair.likeness.cosine}
-    return "".join(f", {name} {value:.2f}".replace("-", "\u2212") for name, value in named.items() if np.isfinite(value))
+    return "".join(
+        f", {name} {value:.2f}".replace("-", "\u2212") for name, value in named.items() if np.isfinite(value)
+    )
 
 
 def notes(found: Compared, pair: Pair) -> list[str]:
     """What could not be put opposite the same, and what a mask makes equal."""
     a, b = found.panes[pair.a], found.panes[pair.b]
-    sides = ["queries"] if a.queries.names == a.keys.names and b.queries.names == b.keys.names else ["keys", "queries"]
-    said = [line for side in sides for line in _apart(found, pair, side, "" if len(sides) == 1 else {"keys": " (looked at)", "queries": " (that look)"}[side])]
+    sides = (
+        ["queries"]
+        if a.queries.names == a.keys.names and b.queries.names == b.keys.names
+        else ["keys", "queries"]
+    )
+    said = [
+        line
+        for side in sides
+        for line in _apart(
+            found,
+            pair,
+            side,
+            "" if len(sides) == 1 else {"keys": " (looked at)", "queries": " (that look)"}[side],
+        )
+    ]
     return [*said, *_causal(found, pair, a, b)]
 
 
@@ -118,12 +184,24 @@ def _apart(found: Compared, pair: Pair, side: str, which: str) -> list[str]:
     slots = found.rows if side == "queries" else found.columns
 
     def words(one: int, other: int) -> str:
-        return ", ".join(visible(found.word(side, place, one)) for place, slot in enumerate(slots) if slot[one] and not slot[other])
+        return ", ".join(
+            visible(found.word(side, place, one))
+            for place, slot in enumerate(slots)
+            if slot[one] and not slot[other]
+        )
 
-    both = [(found.word(side, place, pair.a), found.word(side, place, pair.b)) for place, slot in enumerate(slots) if slot[pair.a] and slot[pair.b]]
+    both = [
+        (found.word(side, place, pair.a), found.word(side, place, pair.b))
+        for place, slot in enumerate(slots)
+        if slot[pair.a] and slot[pair.b]
+    ]
     other = ", ".join(f"{visible(x)} | {visible(y)}" for x, y in both if _bare(x) != _bare(y))
     lines = [f"Opposite each other{which}: {other}."] if other else []
-    alone = [f"only in {LETTERS[one]}: {found_words}" for one, two in ((pair.a, pair.b), (pair.b, pair.a)) if (found_words := words(one, two))]
+    alone = [
+        f"only in {LETTERS[one]}: {found_words}"
+        for one, two in ((pair.a, pair.b), (pair.b, pair.a))
+        if (found_words := words(one, two))
+    ]
     return [*lines, *([f"Without a counterpart{which}, {'; '.join(alone)}."] if alone else [])]
 
 
@@ -133,15 +211,32 @@ def _bare(word: str) -> str:
 
 def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     """One head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
-    here = [(pane.view.model, pane.view.kind, pane.view.layer, pane.view.head, pane.view.edits) for pane in (a, b)]
+    here = [
+        (pane.view.model, pane.view.kind, pane.view.layer, pane.view.head, pane.view.edits) for pane in (a, b)
+    ]
     first = next((place for place, slot in enumerate(found.rows) if _differs(found, pair, place, slot)), None)
-    if here[0] != here[1] or not first or chooser.crosses(a.view.kind) or (a.run.model.spec.has_source and a.view.kind == "causal"):
+    if (
+        here[0] != here[1]
+        or not first
+        or chooser.crosses(a.view.kind)
+        or (a.run.model.spec.has_source and a.view.kind == "causal")
+    ):
         return []
     largest = float(np.abs(found.weights[pair.a][:first] - found.weights[pair.b][:first]).max())
     word = visible(found.word("queries", first - 1, pair.a))
     if a.view.kind != "causal":
-        return [] if largest < TOLD else [f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."]
-    same = "exactly" if largest == 0.0 else "equal but for rounding, since texts of two lengths are added up in another order"
+        return (
+            []
+            if largest < TOLD
+            else [
+                f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."
+            ]
+        )
+    same = (
+        "exactly"
+        if largest == 0.0
+        else "equal but for rounding, since texts of two lengths are added up in another order"
+    )
     return [
         f"Up to “{word}” ({first} {'rows' if first > 1 else 'row'}) the two patterns are the same: the largest difference is {largest:.1g}, {same}. "
         "This model reads from left to right: a row is made from the words up to its own, and those are the same in both texts. "
@@ -150,4 +245,6 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
 
 
 def _differs(found: Compared, pair: Pair, place: int, slot: Sequence[tuple[int, ...]]) -> bool:
-    return not (slot[pair.a] and slot[pair.b]) or found.word("queries", place, pair.a) != found.word("queries", place, pair.b)
+    return not (slot[pair.a] and slot[pair.b]) or found.word("queries", place, pair.a) != found.word(
+        "queries", place, pair.b
+    )

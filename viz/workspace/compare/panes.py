@@ -58,7 +58,9 @@ def ask(views: Sequence[View], by: str) -> list[Asked]:
 def take(views: Sequence[View]) -> None:
     """These views are in the panes now; the page's model and sentence are those of the first."""
     told = pins.panes(tuple(views))
-    other = "text" in told and told["text"] != state.read("text", "")  # a given translation belongs to its sentence
+    other = "text" in told and told["text"] != state.read(
+        "text", ""
+    )  # a given translation belongs to its sentence
     state.write(**told, **{ROW: None}, **({"target": None} if other else {}))
 
 
@@ -91,7 +93,14 @@ def tell(asked: Sequence[Asked], said: str) -> None:
     now = [one.now for one in asked]
     for place, here in enumerate(now):
         if asked[place].pane and here.text != said:
-            reads.told(here.model, here.text, lambda small, place=place, here=here: take(_with(now, place, replace(here, text=small, target="", strategy=""))), key=f"compare.reads.{place}")
+            reads.told(
+                here.model,
+                here.text,
+                lambda small, place=place, here=here: take(
+                    _with(now, place, replace(here, text=small, target="", strategy=""))
+                ),
+                key=f"compare.reads.{place}",
+            )
 
 
 def clicked(n: int) -> int | None:
@@ -115,11 +124,19 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown.tell()
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
-        weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], lone=found.lone(pane), selected=cell, group=GROUP,
+        weights,
+        found.words("queries", pane),
+        found.words("keys", pane),
+        key=_key(LETTERS[place]),
+        allowed=found.allowed[pane],
+        lone=found.lone(pane),
+        selected=cell,
+        group=GROUP,
         axis=query_and_key(across=crossing),
-        title=f"{LETTERS[place]}: {shown.name}", height=420 if len(found.panes) < 3 else 380,
+        title=f"{LETTERS[place]}: {shown.name}",
+        height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
-    )  # fmt: skip
+    )
 
 
 def _chooser(asked: Sequence[Asked], place: int, now: list[View]) -> None:
@@ -135,7 +152,12 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
     """All heads of the model, and the heads of each layer joined."""
     here, measured = one.now, one.pane.heads if one.pane else {}
     chosen = (here.kind, here.layer, here.head)
-    options = [(kind, layer, head) for kind, heads in measured.items() for layer in range(heads.shape[0]) for head in (*range(heads.shape[1]), *_joined(kind, heads.shape[1]))]
+    options = [
+        (kind, layer, head)
+        for kind, heads in measured.items()
+        for layer in range(heads.shape[0])
+        for head in (*range(heads.shape[1]), *_joined(kind, heads.shape[1]))
+    ]
 
     def name(option: tuple[str, int, int | str]) -> str:
         kind, layer, head = option
@@ -155,7 +177,15 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         kind, layer, head = st.session_state[key]
         take(_with(now, place, replace(here, kind=kind, layer=layer, head=head)))
 
-    st.selectbox(f"{LETTERS[place]}: the head", offered, lit, format_func=name, key=key, on_change=store, label_visibility="collapsed")
+    st.selectbox(
+        f"{LETTERS[place]}: the head",
+        offered,
+        lit,
+        format_func=name,
+        key=key,
+        on_change=store,
+        label_visibility="collapsed",
+    )
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
@@ -182,7 +212,9 @@ def _sentence(place: int, now: list[View]) -> None:
             take(_with(now, place, replace(here, text=st.session_state[key], target="", strategy="")))
 
     st.text_input("Sentence of this pane", text, key=key, on_change=store)
-    _reads.show(chooser.opened(here.model), tasks.opening_with(here.model, chooser.opened(here.model).spec).box)
+    _reads.show(
+        chooser.opened(here.model), tasks.opening_with(here.model, chooser.opened(here.model).spec).box
+    )
 
 
 def _moves(place: int, now: list[View]) -> None:
@@ -192,16 +224,35 @@ def _moves(place: int, now: list[View]) -> None:
     swapped = list(now)
     swapped[place], swapped[other] = now[other], now[place]
     with st.container(horizontal=True, gap="small"):
-        st.button(f"Swap with {LETTERS[other]}", key=f"compare.swap.{place}", icon=":material/swap_horiz:", on_click=take, args=(swapped,))
+        st.button(
+            f"Swap with {LETTERS[other]}",
+            key=f"compare.swap.{place}",
+            icon=":material/swap_horiz:",
+            on_click=take,
+            args=(swapped,),
+        )
         if last > 1:
-            st.button("Take out", key=f"compare.out.{place}", icon=":material/close:", on_click=take, args=([*now[:place], *now[place + 1 :]],))
+            st.button(
+                "Take out",
+                key=f"compare.out.{place}",
+                icon=":material/close:",
+                on_click=take,
+                args=([*now[:place], *now[place + 1 :]],),
+            )
 
 
 def more(asked: Sequence[Asked]) -> None:
     """The button for one pane more."""
     now, good = [one.now for one in asked], [one.pane for one in asked if one.pane]
-    st.button("+ pane", key="compare.more", type="tertiary", disabled=not good or len(now) >= pins.MOST, help="One more head beside these, up to four",
-              on_click=take, args=([*now, data.another(good)] if good else now,))  # fmt: skip
+    st.button(
+        "+ pane",
+        key="compare.more",
+        type="tertiary",
+        disabled=not good or len(now) >= pins.MOST,
+        help="One more head beside these, up to four",
+        on_click=take,
+        args=([*now, data.another(good)] if good else now,),
+    )
 
 
 def _with(views: Sequence[View], place: int, view: View) -> list[View]:

@@ -17,7 +17,14 @@ from viz.workspace.shared import tasks
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
 CAR, STORY = "She has a white car.", "Once upon a time"
 CAT = "The old woman had a little white cat. One day the old woman and the little white"
-READER, WRITER, RECURRENT, FILLER, EARLY, LATE = "translator-en-es", "gpt-mini", "bahdanau-en-es", "bert-mini", "gpt-twin at step 437", "gpt-twin"
+READER, WRITER, RECURRENT, FILLER, EARLY, LATE = (
+    "translator-en-es",
+    "gpt-mini",
+    "bahdanau-en-es",
+    "bert-mini",
+    "gpt-twin at step 437",
+    "gpt-twin",
+)
 
 
 @dataclass(frozen=True)
@@ -32,29 +39,61 @@ class Telling:
 OWN = "Your own choice"
 HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in its own way.", ())
 TELLING = (
-    Telling("Tired or wide?", "An encoder reads the whole sentence: its last word changes where earlier words look. Of all its heads, the one that moves most.",
-            (View(READER, TIRED), View(READER, WIDE))),
-    Telling("One word changed", "A model that reads from left to right: before the last word nothing can differ. Of all its heads, the one that moves most.",
-            (View(WRITER, TIRED), View(WRITER, WIDE))),
-    Telling("One word changed, both ways", "A model that reads in both directions: rows before the last word differ too. Of all its heads, the one that moves most.",
-            (View(FILLER, TIRED), View(FILLER, WIDE))),
-    Telling("With and without recurrence", "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
-            (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
-    Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
-            (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
-    Telling("A head switched off", "One head as it is, and with the earlier head L2.H1 switched off: some of its rows read what that one wrote.",
-            (View(WRITER, CAT, "causal", 3, 6), View(WRITER, CAT, "causal", 3, 6, edits="zero:layer.2.self_attn.heads:1"))),
-    Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
-            (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
-    Telling("Two strategies", "One beginning, written on twice: greedy, and sampled. See Decode for how the tokens are chosen.",
-            (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
-)  # fmt: skip
+    Telling(
+        "Tired or wide?",
+        "An encoder reads the whole sentence: its last word changes where earlier words look. Of all its heads, the one that moves most.",
+        (View(READER, TIRED), View(READER, WIDE)),
+    ),
+    Telling(
+        "One word changed",
+        "A model that reads from left to right: before the last word nothing can differ. Of all its heads, the one that moves most.",
+        (View(WRITER, TIRED), View(WRITER, WIDE)),
+    ),
+    Telling(
+        "One word changed, both ways",
+        "A model that reads in both directions: rows before the last word differ too. Of all its heads, the one that moves most.",
+        (View(FILLER, TIRED), View(FILLER, WIDE)),
+    ),
+    Telling(
+        "With and without recurrence",
+        "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
+        (View(READER, CAR), View(RECURRENT, CAR, "alignment")),
+    ),
+    Telling(
+        "Encoder and decoder",
+        "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
+        (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6)),
+    ),
+    Telling(
+        "A head switched off",
+        "One head as it is, and with the earlier head L2.H1 switched off: some of its rows read what that one wrote.",
+        (
+            View(WRITER, CAT, "causal", 3, 6),
+            View(WRITER, CAT, "causal", 3, 6, edits="zero:layer.2.self_attn.heads:1"),
+        ),
+    ),
+    Telling(
+        "Late and early in training",
+        "One head at the end of training, and after 437 steps.",
+        (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3)),
+    ),
+    Telling(
+        "Two strategies",
+        "One beginning, written on twice: greedy, and sampled. See Decode for how the tokens are chosen.",
+        (
+            View(WRITER, STORY, "causal", 3, 6, strategy="greedy"),
+            View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"),
+        ),
+    ),
+)
 
 
 def offered() -> tuple[Telling, ...]:
     """The pairs whose models can be opened; and what the visitor pinned."""
     usable = tasks.usable()
-    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views))
+    found = tuple(
+        pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views)
+    )
     kept = held()
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
@@ -62,7 +101,10 @@ def offered() -> tuple[Telling, ...]:
 def row(shown: Sequence[View]) -> None:
     """One line: a list of telling pairs, and what there is to see in the one that is in the panes."""
     pairs, key = offered(), "compare.telling"
-    now = next((pair.name for pair in pairs if pair.views and pair.views == tuple(shown)), OWN if shown else HEADS.name)
+    now = next(
+        (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
+        OWN if shown else HEADS.name,
+    )
     state.held(key, now)
 
     def store() -> None:
@@ -77,7 +119,15 @@ def row(shown: Sequence[View]) -> None:
     lit = next((pair for pair in pairs if pair.name == now), None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row"):
         names = [*([] if lit else [OWN]), *(pair.name for pair in pairs)]
-        st.selectbox("Presets", names, names.index(now), key=key, on_change=store, label_visibility="collapsed", width=270)
+        st.selectbox(
+            "Presets",
+            names,
+            names.index(now),
+            key=key,
+            on_change=store,
+            label_visibility="collapsed",
+            width=270,
+        )
         st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
 
 

@@ -12,7 +12,14 @@ from viz.widgets.pins import View
 from viz.workspace.shared.heads import opened
 
 TOKENS = 16
-KNOBS = {"t": "temperature", "k": "top_k", "p": "top_p", "m": "min_p", "r": "repetition_penalty", "seed": "seed"}
+KNOBS = {
+    "t": "temperature",
+    "k": "top_k",
+    "p": "top_p",
+    "m": "min_p",
+    "r": "repetition_penalty",
+    "seed": "seed",
+}
 _KNOB = re.compile(r"(?:[tpmr]=\d{1,4}(?:\.\d{1,4})?|(?:k|seed)=\d{1,9})")
 
 
@@ -29,10 +36,16 @@ def strategy_of(text: str) -> Strategy:
         return Beam(int(rest[0]))
     if first == "lot" and all(map(_KNOB.fullmatch, rest)):
         knobs = dict(knob.split("=") for knob in rest)
-        chosen: dict[str, Any] = {KNOBS[name]: int(value) if name in ("k", "seed") else float(value) for name, value in knobs.items()}
+        chosen: dict[str, Any] = {
+            KNOBS[name]: int(value) if name in ("k", "seed") else float(value)
+            for name, value in knobs.items()
+        }
         return Sample(**chosen)
-    raise InputError("The way in which this text was written on cannot be read.", "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
-                     "Pin it again in Decode.")  # fmt: skip
+    raise InputError(
+        "The way in which this text was written on cannot be read.",
+        "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
+        "Pin it again in Decode.",
+    )
 
 
 def said(text: str) -> str:
@@ -44,17 +57,24 @@ def said(text: str) -> str:
     how = strategy_of(text)
     if isinstance(how, Beam):
         return f"a beam of width {how.width}"
-    return f"sampled (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "greedy"
+    return (
+        f"sampled (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "greedy"
+    )
 
 
 def on(view: View) -> tuple[str, str]:
     """The text and the translation of a view whose text is written on; a translator writes its translation."""
     how, model = strategy_of(view.strategy), opened(view.model)
     if not model.spec.writes:
-        raise InputError(f"{view.model} does not write.", "It reads a whole text at once.", "Choose a model that goes on with a text.")
+        raise InputError(
+            f"{view.model} does not write.",
+            "It reads a whole text at once.",
+            "Choose a model that goes on with a text.",
+        )
     ids = compute.submit(
-        ("compare.written", view.model, view.text, how), lambda: [*decode(model, view.text, how, max_new_tokens=TOKENS)][-1].ids,
+        ("compare.written", view.model, view.text, how),
+        lambda: [*decode(model, view.text, how, max_new_tokens=TOKENS)][-1].ids,
         cost=float(TOKENS * model.config.n_layers * len(view.text)),
-    )  # fmt: skip
+    )
     more = model.tokenizer.decode(ids)
     return (view.text, more) if model.spec.has_source else (view.text + more, "")

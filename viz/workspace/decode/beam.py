@@ -25,9 +25,17 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
     follow.begun(data, params.force)
     node, other = follow.chosen(data, (params.model, data.window.text, strategy, params.force))
     marks = {} if other is None else {"A": follow.path(data, node)[-1], "B": other}
-    tree(branches(data.last, strategy, node, frozenset(dict(params.force))), key=follow.KEY, title=f"A beam of {strategy.width}", selected=node,
-         marks=marks, on_node=follow.choose, on_second=follow.second, means={"score": "sum of ln p", "now": "followed below"},
-         root="" if data.model.spec.has_source else data.window.text)  # fmt: skip
+    tree(
+        branches(data.last, strategy, node, frozenset(dict(params.force))),
+        key=follow.KEY,
+        title=f"A beam of {strategy.width}",
+        selected=node,
+        marks=marks,
+        on_node=follow.choose,
+        on_second=follow.second,
+        means={"score": "sum of ln p", "now": "followed below"},
+        root="" if data.model.spec.has_source else data.window.text,
+    )
     parts.numbers(sentence(data, strategy))
     if other is not None:
         compared(data, marks["A"], other, strategy)
@@ -40,10 +48,14 @@ def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
     nodes, prompt = data.last.tree.nodes, prompt_of(data.model, data.window.text)
     one, other = (along(data.steps, place, prompt) for place in (a, b))
     found = compare(one, other, strategy.length_penalty, (nodes[a].cost, nodes[b].cost))
-    comparison.show(found, "" if data.model.spec.has_source else data.window.text, follow.alone, strategy.length_penalty)
+    comparison.show(
+        found, "" if data.model.spec.has_source else data.window.text, follow.alone, strategy.length_penalty
+    )
 
 
-def branches(step: Step, strategy: Beam, node: int | None = None, forced: frozenset[int] = frozenset()) -> list[Branch]:
+def branches(
+    step: Step, strategy: Beam, node: int | None = None, forced: frozenset[int] = frozenset()
+) -> list[Branch]:
     """The nodes with their state and the reason for it: the sum of ln p, and how it is compared. `node` is followed;
     the tokens of the steps `forced` were put in by the visitor."""
     found = step.tree
@@ -51,9 +63,21 @@ def branches(step: Step, strategy: Beam, node: int | None = None, forced: frozen
     fates, ends, opened = found.fates(), dict(found.finished), set(found.open)
     rows = []
     for place, one in enumerate(found.nodes):
-        says = ("put in by you; " if one.step in forced else "") + _minus(_reason(found, place, fates[place], ends, opened, strategy))
+        says = ("put in by you; " if one.step in forced else "") + _minus(
+            _reason(found, place, fates[place], ends, opened, strategy)
+        )
         fate = "now" if place == node else fates[place]
-        rows.append(Branch(one.parent, one.token, fate, one.logprob - one.cost, says, p=_probability(found.alone(place)), ends=place in ends))
+        rows.append(
+            Branch(
+                one.parent,
+                one.token,
+                fate,
+                one.logprob - one.cost,
+                says,
+                p=_probability(found.alone(place)),
+                ends=place in ends,
+            )
+        )
     return rows
 
 
@@ -70,9 +94,13 @@ def _probability(logprob: float) -> float:
     return min(1.0, math.exp(logprob))
 
 
-def _reason(found: Tree, place: int, fate: str, ends: dict[int, float], opened: set[int], strategy: Beam) -> str:
+def _reason(
+    found: Tree, place: int, fate: str, ends: dict[int, float], opened: set[int], strategy: Beam
+) -> str:
     node = found.nodes[place]
-    sum_of = f"sum of ln p = {node.logprob:.2f}" + (f", less {node.cost:.2f} for saying what another group said" if node.cost else "")
+    sum_of = f"sum of ln p = {node.logprob:.2f}" + (
+        f", less {node.cost:.2f} for saying what another group said" if node.cost else ""
+    )
     if place in ends:
         length = len(found.path(place))
         return f"{sum_of}, divided by {length}^{strategy.length_penalty:g} = {length**strategy.length_penalty:.2f}: score {ends[place]:.2f}; a text ends here"
@@ -97,7 +125,11 @@ def sentence(data: Any, strategy: Beam) -> str:
         f"{kind} of {strategy.width}: “{visible(best.text).replace('·', ' ')}”, ({best.logprob:.2f}{less}) / "
         f"{best.length}^{strategy.length_penalty:g} = {best.score:.3f}."
     )
-    return _minus(said) + (" Its score is the sum of ln p over its tokens, divided by a power of their number." if data.last.done else "")
+    return _minus(said) + (
+        " Its score is the sum of ln p over its tokens, divided by a power of their number."
+        if data.last.done
+        else ""
+    )
 
 
 def table(data: Any) -> None:
@@ -105,8 +137,21 @@ def table(data: Any) -> None:
     st.markdown("The texts of the beam, best first")
     parts.dataframe(
         pd.DataFrame(
-            [(visible(one.text), one.score, one.logprob, one.cost, one.length, one.divisor, one.group + 1, one.ended) for one in ranked(data)],
+            [
+                (
+                    visible(one.text),
+                    one.score,
+                    one.logprob,
+                    one.cost,
+                    one.length,
+                    one.divisor,
+                    one.group + 1,
+                    one.ended,
+                )
+                for one in ranked(data)
+            ],
             columns=["text", "score", "sum of ln p", "cost", "tokens", "divided by", "group", "ended"],
         ),
-        hide_index=True, key="decode.table.beam",
-    )  # fmt: skip
+        hide_index=True,
+        key="decode.table.beam",
+    )

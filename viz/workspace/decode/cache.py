@@ -24,30 +24,54 @@ def show(model: Model, text: str) -> None:
     n = max(1, min(len(model.tokenizer.encode(text).ids), model.config.n_ctx))
     source = n if model.spec.has_source else 1
     length = 1 if model.spec.has_source else n
-    arrays = ask.submit(("decode.held", model.name, length, source), lambda: held(model, length, source), cost=100)
+    arrays = ask.submit(
+        ("decode.held", model.name, length, source), lambda: held(model, length, source), cost=100
+    )
     total = sum(each.nbytes for each in arrays)
     parts.numbers(
         f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
-        + ("the keys and values of every layer, so that the next token is all that has to be read." if _grows(model) else "states, which do not grow."),
+        + (
+            "the keys and values of every layer, so that the next token is all that has to be read."
+            if _grows(model)
+            else "states, which do not grow."
+        ),
         "cache",
     )
     with parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
         if opened.open:
-            table = pd.DataFrame([(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays], columns=["layer", "attention", "what", "shape", "bytes"])
+            table = pd.DataFrame(
+                [(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays],
+                columns=["layer", "attention", "what", "shape", "bytes"],
+            )
             parts.dataframe(table, hide_index=True, key="decode.cache.table")
     if not _grows(model):
-        st.text("A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again.")
+        st.text(
+            "A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again."
+        )
         return
     lengths = _lengths(model.config.n_ctx)
     counted = {cached: [products(model, n, cached=cached, source=source) for n in lengths] for cached in WAYS}
-    parts.show(_chart(lengths, {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()}, "multiply-adds of one token"),
-               "decode.cache.products", "Multiply-adds of one token by its position in the text, with the KV cache and without it.")  # fmt: skip
+    parts.show(
+        _chart(
+            lengths,
+            {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()},
+            "multiply-adds of one token",
+        ),
+        "decode.cache.products",
+        "Multiply-adds of one token by its position in the text, with the KV cache and without it.",
+    )
     longest = len(lengths) - 1
     times = counted[False][longest].total / counted[True][longest].total
-    parts.numbers(f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many.")
+    parts.numbers(
+        f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many."
+    )
     with parts.fold("By what they are for", "decode.cache.parts") as opened:
         if opened.open:
-            parts.dataframe(_parts(counted[True][longest], counted[False][longest]), hide_index=True, key="decode.cache.kinds")
+            parts.dataframe(
+                _parts(counted[True][longest], counted[False][longest]),
+                hide_index=True,
+                key="decode.cache.kinds",
+            )
     _measured(model, lengths, source)
 
 
@@ -65,20 +89,37 @@ def _lengths(most: int) -> list[int]:
 
 
 def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> Layers:
-    rows = [{"place": n, "way": way, "value": value} for way, row in values.items() for n, value in zip(lengths, row, strict=True)]
-    lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True).encode(
-        x=alt.X("place:Q", title="position of the token in the text", scale=alt.Scale(type="log", base=2)),
-        y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
-        color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
-        strokeDash=alt.StrokeDash("way:N", legend=None),
-        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("place:Q", title="position of the token"), alt.Tooltip("value:Q", title=what)],
-    )  # fmt: skip
+    rows = [
+        {"place": n, "way": way, "value": value}
+        for way, row in values.items()
+        for n, value in zip(lengths, row, strict=True)
+    ]
+    lines = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X(
+                "place:Q", title="position of the token in the text", scale=alt.Scale(type="log", base=2)
+            ),
+            y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
+            color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
+            strokeDash=alt.StrokeDash("way:N", legend=None),
+            tooltip=[
+                alt.Tooltip("way:N"),
+                alt.Tooltip("place:Q", title="position of the token"),
+                alt.Tooltip("value:Q", title=what),
+            ],
+        )
+    )
     return alt.layer(lines).properties(height=260)
 
 
 def _parts(cached: Products, anew: Products) -> pd.DataFrame:
     names = [field.name.replace("_", " ") for field in fields(Products)]
-    return pd.DataFrame(zip(names, astuple(cached), astuple(anew), strict=True), columns=["part", "with the cache", "without it"])
+    return pd.DataFrame(
+        zip(names, astuple(cached), astuple(anew), strict=True),
+        columns=["part", "with the cache", "without it"],
+    )
 
 
 def _measured(model: Model, lengths: list[int], source: int) -> None:
@@ -90,10 +131,25 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
         for i, n in enumerate(lengths, 1):  # each in its turn, so that nobody else computes meanwhile
             row = ask.submit(("decode.timed", model.name, n, now), lambda: next(rows), cost=50.0 * n)
             known[model.name].append(row)
-            bar.progress(i / len(lengths), f"{row.n:,} tokens: {1e3 * row.cached:.1f} ms with the cache, {1e3 * row.anew:.1f} ms without")
+            bar.progress(
+                i / len(lengths),
+                f"{row.n:,} tokens: {1e3 * row.cached:.1f} ms with the cache, {1e3 * row.anew:.1f} ms without",
+            )
         bar.empty()
     if rows := known.get(model.name):
-        parts.show(_chart([row.n for row in rows], {WAYS[True]: [1e3 * row.cached for row in rows], WAYS[False]: [1e3 * row.anew for row in rows]}, "milliseconds of one token"),
-                   "decode.cache.times", "Measured milliseconds of one token by its position in the text.")  # fmt: skip
+        parts.show(
+            _chart(
+                [row.n for row in rows],
+                {
+                    WAYS[True]: [1e3 * row.cached for row in rows],
+                    WAYS[False]: [1e3 * row.anew for row in rows],
+                },
+                "milliseconds of one token",
+            ),
+            "decode.cache.times",
+            "Measured milliseconds of one token by its position in the text.",
+        )
         last = rows[-1]
-        parts.numbers(f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work.")
+        parts.numbers(
+            f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
+        )

@@ -16,7 +16,9 @@ from viz.workspace.decode.pictures import bare, tail
 SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0, width="small")
 
 
-def show(found: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None) -> None:
+def show(
+    found: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None
+) -> None:
     """The sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
@@ -26,10 +28,22 @@ def show(found: Comparison, given: str, on_none: Callable[[], None], length_pena
         parts.numbers(more)
     begun = tail("".join((given, *(one.token for one in found.common))), 70)
     if begun:
-        st.text(f"Both begin with “{begun}”" + (f", {_tokens(len(found.common))} of it written, ln p = {_sum(found.common)}." if found.common else "."))
+        st.text(
+            f"Both begin with “{begun}”"
+            + (
+                f", {_tokens(len(found.common))} of it written, ln p = {_sum(found.common)}."
+                if found.common
+                else "."
+            )
+        )
     left, right = st.columns([3, 2], gap="large")
     with left:
-        parts.dataframe(continuations(found), hide_index=True, column_config={"p, A": SHARE, "p, B": SHARE}, key="decode.compare.tokens")
+        parts.dataframe(
+            continuations(found),
+            hide_index=True,
+            column_config={"p, A": SHARE, "p, B": SHARE},
+            key="decode.compare.tokens",
+        )
     with right:
         parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
 
@@ -42,12 +56,18 @@ def sentence(found: Comparison) -> str:
     at = len(found.common) + 1
     if not a or not b:
         short, long, own = ("A", "B", b) if not a else ("B", "A", a)
-        return (f"{short} is the beginning of {long}, so it is {times(found.log_ratio)} as probable as {long}: "
-                f"from token {at} on {long} goes on with “{bare(own[0].token)}” ({percent(own[0].p)})"
-                f"{f' and {_tokens(len(own) - 1)} more' if len(own) > 1 else ''}.")  # fmt: skip
+        return (
+            f"{short} is the beginning of {long}, so it is {times(found.log_ratio)} as probable as {long}: "
+            f"from token {at} on {long} goes on with “{bare(own[0].token)}” ({percent(own[0].p)})"
+            f"{f' and {_tokens(len(own) - 1)} more' if len(own) > 1 else ''}."
+        )
     more, less = ("A", "B") if found.log_ratio >= 0 else ("B", "A")
     alike = times(found.log_ratio) == "1.0 times"
-    first = "A and B are equally probable" if alike else f"{more} is {times(found.log_ratio)} as probable as {less}"
+    first = (
+        "A and B are equally probable"
+        if alike
+        else f"{more} is {times(found.log_ratio)} as probable as {less}"
+    )
     return f"{first}; they part at token {at}, where A has “{bare(a[0].token)}” ({percent(a[0].p)}) and B “{bare(b[0].token)}” ({percent(b[0].p)})."
 
 
@@ -62,8 +82,10 @@ def caution(found: Comparison, length_penalty: float | None) -> str:
         return f"By the beam's score, sum of ln p{less} / length^{length_penalty:g}, {ahead} is ahead: A {_figure(one.score, 3)}, B {_figure(other.score, 3)}."
     if one.length == other.length:
         return ""
-    return (f"A has {_tokens(one.length)}, B {_tokens(other.length)}, and every further token makes a text less probable; "
-            f"the cross-entropy is {one.bits:.2f} bits per token for A, {other.bits:.2f} for B.")  # fmt: skip
+    return (
+        f"A has {_tokens(one.length)}, B {_tokens(other.length)}, and every further token makes a text less probable; "
+        f"the cross-entropy is {one.bits:.2f} bits per token for A, {other.bits:.2f} for B."
+    )
 
 
 def times(log_ratio: float) -> str:
@@ -103,7 +125,9 @@ def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
     if length_penalty is not None:
         names += ["cost of diversity"] if found.a.cost or found.b.cost else []
         names += [f"score, / length^{length_penalty:g}"]
-    return pd.DataFrame({"": [*names, "bits per token", "tokens"], "A": column(found.a), "B": column(found.b)})
+    return pd.DataFrame(
+        {"": [*names, "bits per token", "tokens"], "A": column(found.a), "B": column(found.b)}
+    )
 
 
 def _sum(written: Sequence[Written]) -> str:

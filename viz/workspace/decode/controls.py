@@ -47,7 +47,9 @@ def request(start: Any) -> Request | None:
     """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
     writers = {name: family for name, family in tasks.usable().items() if family.writes}
     if not writers:
-        raise InputError("No model that writes can be opened.", "The models lie in assets/models.", "See More, Models.")
+        raise InputError(
+            "No model that writes can be opened.", "The models lie in assets/models.", "See More, Models."
+        )
     chosen = tasks.in_view(writers, start.model, tasks.cannot_write)
     if chosen is None:
         return None
@@ -57,7 +59,14 @@ def request(start: Any) -> Request | None:
     label = task.box if task.toy or reads else "The beginning of a text"
     reader = look_heads.opened(chosen)
     with st.container(gap="xxsmall"):
-        text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
+        text = controls.text(
+            label,
+            "text",
+            task.text if task.toy else OPENING[reads],
+            quiet=True,
+            placeholder="Type and press Enter",
+            drops=("target",),
+        )
         _reads.show(reader, task.box)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tasks.chips(writers, chosen)
@@ -85,7 +94,15 @@ def _begin_anew(model: str) -> None:
 def view(model: Any) -> str:
     """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
-    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], lambda view: SHOWN.get(view, view), quiet=True, wrap=False)
+    return controls.segmented(
+        "Looked at as",
+        offered,
+        "decode.show",
+        VIEWS[0],
+        lambda view: SHOWN.get(view, view),
+        quiet=True,
+        wrap=False,
+    )
 
 
 def knobs(start: Any) -> dict[str, Any]:
@@ -113,35 +130,106 @@ def how(params: Any) -> None:
     def store() -> None:
         wanted = ways.index(st.session_state.get(key) or ways[number])
         if wanted != number:
-            state.write(**{"decode.temperature": WARM if wanted == 1 else None, "decode.beam": WIDTH if wanted == 2 else None})
+            state.write(
+                **{
+                    "decode.temperature": WARM if wanted == 1 else None,
+                    "decode.beam": WIDTH if wanted == 2 else None,
+                }
+            )
             forks.forget()
 
-    st.segmented_control("How the next token is chosen", ways, key=key, default=lit, required=True, on_change=store, label_visibility="collapsed")
+    st.segmented_control(
+        "How the next token is chosen",
+        ways,
+        key=key,
+        default=lit,
+        required=True,
+        on_change=store,
+        label_visibility="collapsed",
+    )
 
 
 def ways(params: Any) -> None:
     """The knobs of the way that is chosen; taking the most probable has none."""
     if params.beam:
         _knobs(
-            lambda: controls.number("Width", 1, WIDEST, "decode.beam", WIDTH, help="So many texts are carried on side by side."),
-            lambda: controls.slider("Length penalty", 0.0, 2.0, "decode.length", 1.0, 0.1,
-                                    help="The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token."),
-            lambda: controls.number("Groups", 1, WIDEST, "decode.groups", 1, help="The width is divided into so many groups; each avoids what those before it wrote."),
-            lambda: controls.slider("Diversity", 0.0, 5.0, "decode.diversity", 0.0, 0.1, help="What a token costs that an earlier group has just written."),
-        )  # fmt: skip
+            lambda: controls.number(
+                "Width", 1, WIDEST, "decode.beam", WIDTH, help="So many texts are carried on side by side."
+            ),
+            lambda: controls.slider(
+                "Length penalty",
+                0.0,
+                2.0,
+                "decode.length",
+                1.0,
+                0.1,
+                help="The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token.",
+            ),
+            lambda: controls.number(
+                "Groups",
+                1,
+                WIDEST,
+                "decode.groups",
+                1,
+                help="The width is divided into so many groups; each avoids what those before it wrote.",
+            ),
+            lambda: controls.slider(
+                "Diversity",
+                0.0,
+                5.0,
+                "decode.diversity",
+                0.0,
+                0.1,
+                help="What a token costs that an earlier group has just written.",
+            ),
+        )
         return
     if not params.temperature:
         return
     _knobs(
-        lambda: controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
-                                help="The logits are divided by it before the softmax: below 1 sharper, above 1 flatter."),
-        lambda: controls.slider("Top-p", 0.0, 1.0, "decode.top_p", 1.0, 0.05, help="Keep only the first tokens that together have at least p; 1 keeps all."),
-        lambda: controls.slider("Min-p", 0.0, 1.0, "decode.min_p", 0.0, 0.05, help="Keep tokens at least this many times as probable as the first; 0 keeps all."),
-        lambda: controls.slider("Repetition", 0.5, 2.0, "decode.repetition", 1.0, 0.05,
-                                help="Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."),
-        lambda: controls.number("Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."),
-        lambda: controls.number("Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."),
-    )  # fmt: skip
+        lambda: controls.slider(
+            "Temperature",
+            0.1,
+            2.0,
+            "decode.temperature",
+            WARM,
+            0.1,
+            help="The logits are divided by it before the softmax: below 1 sharper, above 1 flatter.",
+        ),
+        lambda: controls.slider(
+            "Top-p",
+            0.0,
+            1.0,
+            "decode.top_p",
+            1.0,
+            0.05,
+            help="Keep only the first tokens that together have at least p; 1 keeps all.",
+        ),
+        lambda: controls.slider(
+            "Min-p",
+            0.0,
+            1.0,
+            "decode.min_p",
+            0.0,
+            0.05,
+            help="Keep tokens at least this many times as probable as the first; 0 keeps all.",
+        ),
+        lambda: controls.slider(
+            "Repetition",
+            0.5,
+            2.0,
+            "decode.repetition",
+            1.0,
+            0.05,
+            help="Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing.",
+        ),
+        lambda: controls.number(
+            "Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."
+        ),
+        lambda: controls.number(
+            "Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."
+        ),
+    )
 
 
 def _knobs(*drawn: Callable[[], Any]) -> None:
@@ -157,8 +245,10 @@ def told(data: Any) -> None:
     if data.steps[0].note:
         st.text(data.steps[0].note)
     if window.tokens < window.of:
-        st.text(f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
-                f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”.")  # fmt: skip
+        st.text(
+            f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
+            f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”."
+        )
     special = model.tokenizer.typed_special(window.text)
     if special:
         st.text(f"{', '.join(special)} is read as letters here, not as the model's own sign.")
@@ -171,14 +261,18 @@ def head(data: Any) -> Head:
     layers, n_heads = data.last.attention[data.kind].shape[:2]
     if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
         return ALL
-    return state.read("layer", 0, state.whole(0, layers - 1)), state.read("head", 0, state.whole(0, n_heads - 1))
+    return state.read("layer", 0, state.whole(0, layers - 1)), state.read(
+        "head", 0, state.whole(0, n_heads - 1)
+    )
 
 
 def shows(data: Any, place: Head) -> None:
     """The head is on screen, for links; and a kind of attention that is asked for and not there is told."""
     asked = state.peek("kind")
     if asked and data.kind and asked not in data.kinds:
-        st.caption(f"“{look_heads.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{look_heads.KINDS[data.kind]}”.")
+        st.caption(
+            f"“{look_heads.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{look_heads.KINDS[data.kind]}”."
+        )
     elif place != ALL:
         subject.shows(kind=data.kind, layer=place[0], head=place[1])
 
@@ -189,12 +283,20 @@ def heads(data: Any, place: Head) -> None:
     None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
     """
     if len(data.kinds) > 1:
-        controls.segmented("Which attention", data.kinds, "kind", data.kinds[-1], look_heads.KINDS.__getitem__, quiet=True)
+        controls.segmented(
+            "Which attention", data.kinds, "kind", data.kinds[-1], look_heads.KINDS.__getitem__, quiet=True
+        )
     if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
         return
     measured = look_heads.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
-    shown |= {where: WORDS[habit] for habit, where in measured.best(data.window.text + data.model.tokenizer.decode(data.last.ids)).items() if habit != "mixed" or where == place}
+    shown |= {
+        where: WORDS[habit]
+        for habit, where in measured.best(
+            data.window.text + data.model.tokenizer.decode(data.last.ids)
+        ).items()
+        if habit != "mixed" or where == place
+    }
     if place not in shown:
         shown[place] = measured.word(*place)
     key = "decode.heads"
@@ -202,7 +304,21 @@ def heads(data: Any, place: Head) -> None:
 
     def store() -> None:
         layer, number = st.session_state.get(key) or place
-        state.write(**({"layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
+        state.write(
+            **(
+                {"layer": None, "head": None}
+                if layer < 0
+                else {"kind": data.kind, "layer": layer, "head": number}
+            )
+        )
 
-    st.pills("Whose attention is shown", list(shown), key=key, default=[lit], required=True, label_visibility="collapsed", on_change=store,
-             format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip
+    st.pills(
+        "Whose attention is shown",
+        list(shown),
+        key=key,
+        default=[lit],
+        required=True,
+        label_visibility="collapsed",
+        on_change=store,
+        format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]",
+    )

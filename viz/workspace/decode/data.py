@@ -41,7 +41,9 @@ class Params:
         """A beam where it has a width, else by lot, else the most probable; groups that do not divide the width are one."""
         if self.beam:
             groups = self.groups if self.beam % self.groups == 0 else 1
-            return Beam(self.beam, self.length, groups=groups, diversity=self.diversity if groups > 1 else 0.0)
+            return Beam(
+                self.beam, self.length, groups=groups, diversity=self.diversity if groups > 1 else 0.0
+            )
         if self.temperature == 0 and self.repetition == 1:
             return Greedy()
         return Sample(self.temperature, self.top_k, self.top_p, self.seed, self.min_p, self.repetition)
@@ -88,20 +90,30 @@ def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = No
     if model.spec.has_source:
         window = Window(p.text, 0, 0)
     else:
-        window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)), len(p.text) / 50 + 1)
+        window = submit(
+            ("decode.fit", p.model, p.text),
+            lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)),
+            len(p.text) / 50 + 1,
+        )
     force = p.force
     key = (p.model, window.text, p.strategy, force)
     longest = cfg.n_ctx if model.spec.has_source else min(cfg.n_ctx, window.tokens + most)
-    held = 8 * cfg.n_layers * cfg.d_model * longest * max(1, p.beam)  # keys and values of whole texts; recurrent states are smaller
+    held = (
+        8 * cfg.n_layers * cfg.d_model * longest * max(1, p.beam)
+    )  # keys and values of whole texts; recurrent states are smaller
 
     def begin() -> Replay:
-        return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force, run=run), held)
+        return Replay(
+            lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force, run=run), held
+        )
 
     def cost(index: int) -> float:
         return cfg.n_layers * (8 + (min(len(window.text), 4 * cfg.n_ctx) if index == 0 else 0))
 
     def step(index: int) -> Step:
-        return submit(("decode.step", key, index), lambda: submit(("decode", key), begin, 1).step(index), cost(index))
+        return submit(
+            ("decode.step", key, index), lambda: submit(("decode", key), begin, 1).step(index), cost(index)
+        )
 
     def several(start: int, stop: int) -> list[Step]:
         found: list[Step] = []
@@ -112,5 +124,9 @@ def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = No
     steps: list[Step] = []
     while len(steps) < max(1, p.n) and not (steps and steps[-1].done):
         start, stop = len(steps), min(len(steps) + AT_ONCE, max(1, p.n))
-        steps += submit(("decode.steps", key, start, stop), lambda start=start, stop=stop: several(start, stop), sum(map(cost, range(start, stop))))
+        steps += submit(
+            ("decode.steps", key, start, stop),
+            lambda start=start, stop=stop: several(start, stop),
+            sum(map(cost, range(start, stop))),
+        )
     return Data(tuple(steps), model, window)

@@ -19,7 +19,14 @@ from viz.workspace.decode.maths.filtered import title, way
 FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
 
 
-def show(info: Page, params: Any, data: Any, head: tuple[int, int], beam: Callable[[], None] | None = None, node: int | None = None) -> None:
+def show(
+    info: Page,
+    params: Any,
+    data: Any,
+    head: tuple[int, int],
+    beam: Callable[[], None] | None = None,
+    node: int | None = None,
+) -> None:
     """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
@@ -33,16 +40,22 @@ def _equation(params: Any, step: Step) -> None:
         if not opened.open:
             return
         taken, temperature = step.chosen, params.temperature
-        st.markdown("Each token *j* of the vocabulary has a logit *z*; the softmax makes probabilities of them:")
+        st.markdown(
+            "Each token *j* of the vocabulary has a logit *z*; the softmax makes probabilities of them:"
+        )
         parts.equation(
             r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
             rf" = \frac{{e^{{{taken.logit:.2f}}}}}{{e^{{{step.log_total:.2f}}}}} = e^{{{step.logprob:.3f}}} = {taken.before:.4f}"
         )
         if step.draw:
-            st.markdown(f"With temperature {temperature:g} the logits are divided by it first; what the filters cut counts as 0:")
+            st.markdown(
+                f"With temperature {temperature:g} the logits are divided by it first; what the filters cut counts as 0:"
+            )
             parts.equation(rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}")
         for cut in step.cuts:
-            st.text(f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model.")
+            st.text(
+                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model."
+            )
         st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
         parts.equation(
             rf"H = -\sum_j P_j \log_2 P_j = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
@@ -56,29 +69,41 @@ def _looking(data: Any) -> None:
             return
         recurrent = not any(kind.layered for kind in data.model.spec.kinds)
         if data.kind is None:
-            st.markdown("A translator without attention: one network reads the sentence word by word, and its last state, one "
-                        "vector, is all that the other network knows of it. What it writes next depends on that vector and on "
-                        "its own words, so no picture of looking exists.")  # fmt: skip
+            st.markdown(
+                "A translator without attention: one network reads the sentence word by word, and its last state, one "
+                "vector, is all that the other network knows of it. What it writes next depends on that vector and on "
+                "its own words, so no picture of looking exists."
+            )
         elif data.across:
-            st.markdown("Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
-                        "source. A row is the pattern of the query that *wrote* the token, so it sums to 1.")  # fmt: skip
+            st.markdown(
+                "Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
+                "source. A row is the pattern of the query that *wrote* the token, so it sums to 1."
+            )
             if recurrent:
-                st.markdown("A recurrent translator has one such pattern, not several heads: its alignment. Hatched cells lie "
-                            "outside the window of a local one; around a predicted position a Gaussian "
-                            "lowers what is farther off, so a row may sum to less than 1.")  # fmt: skip
+                st.markdown(
+                    "A recurrent translator has one such pattern, not several heads: its alignment. Hatched cells lie "
+                    "outside the window of a local one; around a predicted position a Gaussian "
+                    "lowers what is farther off, so a row may sum to less than 1."
+                )
         else:
-            st.markdown("The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
-                        "it: that query stands at the token before, and it may look at everything up to there. Touch another "
-                        "written token to see its own row. Much weight on the very first token is often an attention "
-                        "sink (a place to rest), not a meaning. A tie ‿ marks a token that continues a word.")  # fmt: skip
-        st.markdown("The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
-                    "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
-                    "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
-                    "drawn number points at one of them. The same seed draws the same numbers again.")  # fmt: skip
+            st.markdown(
+                "The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
+                "it: that query stands at the token before, and it may look at everything up to there. Touch another "
+                "written token to see its own row. Much weight on the very first token is often an attention "
+                "sink (a place to rest), not a meaning. A tie ‿ marks a token that continues a word."
+            )
+        st.markdown(
+            "The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
+            "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
+            "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
+            "drawn number points at one of them. The same seed draws the same numbers again."
+        )
         last = data.last
         kept = "states" if recurrent else "keys and values"
-        st.text(f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
-                "are kept, so that only the newest token has to be read.")  # fmt: skip
+        st.text(
+            f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
+            "are kept, so that only the newest token has to be read."
+        )
 
 
 def _tables(data: Any, beam: Callable[[], None] | None) -> None:
@@ -97,30 +122,67 @@ def candidate_table(step: Step) -> pd.DataFrame:
     """The listed candidates, most probable first; their score after each filter, and the rule that cut them."""
     named = [title(each) for each in step.filters]
     return pd.DataFrame(
-        [(visible(c.token), c.id, c.logit, *c.scores, c.before, c.after, way(c, step).rule, c.id == step.id) for c in step.candidates],
+        [
+            (
+                visible(c.token),
+                c.id,
+                c.logit,
+                *c.scores,
+                c.before,
+                c.after,
+                way(c, step).rule,
+                c.id == step.id,
+            )
+            for c in step.candidates
+        ],
         columns=["token", "id", "score", *named, "probability", "after filters", "cut by", "taken"],
-    )  # fmt: skip
+    )
 
 
 def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
     """One row a step."""
     return pd.DataFrame(
-        [(s.index + 1, visible(s.token), s.id, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), s.draw.u if s.draw else None,
-          1000 * s.seconds, s.cache_bytes / 1024) for s in steps],
-        columns=["step", "token", "id", "probability", "surprisal, bits", "entropy, bits", "random number", "ms", "cache, KB"],
-    )  # fmt: skip
+        [
+            (
+                s.index + 1,
+                visible(s.token),
+                s.id,
+                float(np.exp(s.logprob)),
+                s.surprise,
+                s.entropy / np.log(2),
+                s.draw.u if s.draw else None,
+                1000 * s.seconds,
+                s.cache_bytes / 1024,
+            )
+            for s in steps
+        ],
+        columns=[
+            "step",
+            "token",
+            "id",
+            "probability",
+            "surprisal, bits",
+            "entropy, bits",
+            "random number",
+            "ms",
+            "cache, KB",
+        ],
+    )
 
 
 def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
     """What the page shows, as arrays: attention rows (step, key), ids, probabilities, the candidates of the last step."""
     steps, last = data.steps, data.last
-    found = {"ids": np.array([step.id for step in steps]), "probability": np.exp([step.logprob for step in steps]),
-             "entropy_nats": np.array([step.entropy for step in steps]),
-             "candidate_ids": np.array([c.id for c in last.candidates]),
-             "candidate_logits": np.array([c.logit for c in last.candidates]),
-             "candidate_scores": np.array([c.scores for c in last.candidates]),
-             "candidate_before": np.array([c.before for c in last.candidates]),
-             "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
+    found = {
+        "ids": np.array([step.id for step in steps]),
+        "probability": np.exp([step.logprob for step in steps]),
+        "entropy_nats": np.array([step.entropy for step in steps]),
+        "candidate_ids": np.array([c.id for c in last.candidates]),
+        "candidate_logits": np.array([c.logit for c in last.candidates]),
+        "candidate_scores": np.array([c.scores for c in last.candidates]),
+        "candidate_before": np.array([c.before for c in last.candidates]),
+        "candidate_after": np.array([c.after for c in last.candidates]),
+    }
     found["tokens"] = np.array([step.token for step in steps])
     found["candidates"] = np.array([c.token for c in last.candidates])
     for kind in last.attention:

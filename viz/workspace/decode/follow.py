@@ -16,7 +16,12 @@ from viz.workspace.decode import forks, pictures
 KEY = "decode.beam.tree"
 NODE, OTHER = "decode.node", "decode.other"
 _OF = "decode.node.of"
-FATES = {"best": "on the way to {}", "pruned": "pruned", "finished": "a text that ended", "open": "still open"}
+FATES = {
+    "best": "on the way to {}",
+    "pruned": "pruned",
+    "finished": "a text that ended",
+    "open": "still open",
+}
 Path = tuple[int, ...]
 
 
@@ -69,7 +74,9 @@ def line(data: Any, node: int | None) -> None:
         with st.container(width="stretch"):
             st.text(following(data, node))
         if node is not None:
-            st.button(f"Follow {_best(data)}", key="decode.node.back", on_click=lambda: state.write(**{NODE: None}))
+            st.button(
+                f"Follow {_best(data)}", key="decode.node.back", on_click=lambda: state.write(**{NODE: None})
+            )
 
 
 def following(data: Any, node: int | None) -> str:
@@ -77,7 +84,11 @@ def following(data: Any, node: int | None) -> str:
     if node is None:
         return f"Followed below: {_best(data)}, token by token. Choose any other text by its last token in the tree."
     found, length = data.last.tree, len(data.last.tree.path(node))
-    fate = "not wanted any more" if found.fates()[node] == "open" and data.last.done else FATES[found.fates()[node]].format(_best(data))
+    fate = (
+        "not wanted any more"
+        if found.fates()[node] == "open" and data.last.done
+        else FATES[found.fates()[node]].format(_best(data))
+    )
     return f"Followed below: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
 
 
@@ -99,8 +110,14 @@ def begun(data: Any, force: forks.Forced) -> None:
         return
     tree, steps = data.last.tree, [step for step, _ in force]
     put = [tree.nodes[place].token for place in tree.path(tree.best) if tree.nodes[place].step in steps]
-    where = "begin with" if steps == list(range(len(steps))) else f"have, at token {', '.join(str(step + 1) for step in steps)},"
+    where = (
+        "begin with"
+        if steps == list(range(len(steps)))
+        else f"have, at token {', '.join(str(step + 1) for step in steps)},"
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
-            st.text(f"All texts of this search {where} “{pictures.tail(''.join(put), 60)}”: the last of it was put in by you.")
+            st.text(
+                f"All texts of this search {where} “{pictures.tail(''.join(put), 60)}”: the last of it was put in by you."
+            )
         st.button("Search freely", key="decode.force.none", on_click=forks.forget)

@@ -17,7 +17,11 @@ from viz.widgets import compute as ask
 from viz.widgets import controls, parts
 from viz.workspace.shared import heads
 
-RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome.": "De nada.", "Once upon a time": " there was a little girl who lived in a village."}
+RIGHT = {
+    "She has a white car.": "Ella tiene un coche blanco.",
+    "You are welcome.": "De nada.",
+    "Once upon a time": " there was a little girl who lived in a village.",
+}
 """How our opening texts are written on."""
 
 
@@ -27,9 +31,15 @@ def show(model: Model, text: str) -> None:
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
-    found: Forcing = ask.submit(("decode.forcing", model.name, text, target), lambda: side_by_side(model, text, target), cost=len(text + target) / 2 + 200)
+    found: Forcing = ask.submit(
+        ("decode.forcing", model.name, text, target),
+        lambda: side_by_side(model, text, target),
+        cost=len(text + target) / 2 + 200,
+    )
     given = "" if reads else text
-    st.markdown("**Training: the right words are given, whatever the model would have written** (teacher forcing)")
+    st.markdown(
+        "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
+    )
     timeline(_moments(found.forced), given=given, key="decode.forced")
     st.markdown("**Inference: the model reads its own words**")
     timeline(_moments(found.free), given=given, key="decode.free")
@@ -49,7 +59,16 @@ def _own(model: Model, text: str) -> str:
 
 
 def _moments(places: Sequence[Position]) -> list[Moment]:
-    return [Moment(place.next, min(1.0, place.p), place.loss / np.log(2), None, "" if place.right else f"its first choice is {visible(place.best)}") for place in places]
+    return [
+        Moment(
+            place.next,
+            min(1.0, place.p),
+            place.loss / np.log(2),
+            None,
+            "" if place.right else f"its first choice is {visible(place.best)}",
+        )
+        for place in places
+    ]
 
 
 def _sentence(model: Model, found: Forcing) -> str:
@@ -60,15 +79,40 @@ def _sentence(model: Model, found: Forcing) -> str:
         free = found.free[found.parts].next if found.parts < len(found.free) else "nothing"
         forced = found.forced[found.parts].next if found.parts < len(found.forced) else "nothing"
         said += f"Running free it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
-    return said + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."
+    return (
+        said
+        + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."
+    )
 
 
 def _table(found: Forcing) -> pd.DataFrame:
     rows = []
     for i in range(max(len(found.forced), len(found.free))):
         a, b = (places[i] if i < len(places) else None for places in (found.forced, found.free))
-        rows.append((
-            i + 1, visible(a.read) if a else "", visible(a.next) if a else "", a.p if a else None, a.loss if a else None, visible(a.best) if a else "",
-            visible(b.read) if b else "", visible(b.next) if b else "", b.p if b else None,
-        ))  # fmt: skip
-    return pd.DataFrame(rows, columns=["place", "given: reads", "wanted", "probability", "-ln p", "first choice", "free: reads", "writes", "its probability"])
+        rows.append(
+            (
+                i + 1,
+                visible(a.read) if a else "",
+                visible(a.next) if a else "",
+                a.p if a else None,
+                a.loss if a else None,
+                visible(a.best) if a else "",
+                visible(b.read) if b else "",
+                visible(b.next) if b else "",
+                b.p if b else None,
+            )
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "place",
+            "given: reads",
+            "wanted",
+            "probability",
+            "-ln p",
+            "first choice",
+            "free: reads",
+            "writes",
+            "its probability",
+        ],
+    )

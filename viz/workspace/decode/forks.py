@@ -53,7 +53,9 @@ def parsed(raw: str) -> Branch:
     """
     force, _, n = raw.partition("@")
     if not _NUMBER.fullmatch(n):
-        raise state.Unusable("A branch is step:token for each token that was put in, then @ and the number of steps: 3:512@9.")
+        raise state.Unusable(
+            "A branch is step:token for each token that was put in, then @ and the number of steps: 3:512@9."
+        )
     return Branch(decoded(force), int(n))
 
 
@@ -157,8 +159,22 @@ def drawn(places: Sequence[Place], now: tuple[int, ...]) -> list[Twig]:
         here = len(step.ids) <= len(now) and now[: len(step.ids)] == step.ids
         state = "now" if step.ids == now else "best" if here else "open"
         why = WHY.get(step.chosen_by, step.chosen_by)
-        says = f"{why}, {step.surprise:.2f} bits of surprisal; after the prompt ln p = {total[-1]:.2f}".replace("= -", "= \u2212")
-        found.append(Twig(place.parent, step.token, state, total[-1], says, step.chosen.before, ends=step.reason == "end"))
+        says = (
+            f"{why}, {step.surprise:.2f} bits of surprisal; after the prompt ln p = {total[-1]:.2f}".replace(
+                "= -", "= \u2212"
+            )
+        )
+        found.append(
+            Twig(
+                place.parent,
+                step.token,
+                state,
+                total[-1],
+                says,
+                step.chosen.before,
+                ends=step.reason == "end",
+            )
+        )
     return found
 
 

@@ -34,38 +34,71 @@ def show(model: Model, text: str) -> None:
     history, before, now = _history(model, text, guesses, mine)
     read = Round(model, now).window
     with st.container(key="decode-guess-now"):
-        st.header(f"{'… ' if read.tokens < read.of else ''}{literal(visible(read.text).replace('·', ' '))} …", anchor=False)
+        st.header(
+            f"{'… ' if read.tokens < read.of else ''}{literal(visible(read.text).replace('·', ' '))} …",
+            anchor=False,
+        )
     if read.tokens < read.of:
-        st.caption(f"The text has {read.of:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment.")
+        st.caption(
+            f"The text has {read.of:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment."
+        )
     if len(guesses) < MOST:
         _picks(model, now)
-        st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")
+        st.text_input(
+            "Which word comes next?",
+            key=_BOX,
+            on_change=_store,
+            placeholder="Pick one above, or type a word and press Enter",
+        )
     else:
         st.text(f"This game ends after {MOST} words.")
     if not history:
-        st.caption("Your guess goes into the model: it says how probable it held that word to be, and which it would have taken.")
+        st.caption(
+            "Your guess goes into the model: it says how probable it held that word to be, and which it would have taken."
+        )
         return
     last = history[-1]
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown(f"**You guessed {literal(visible(last.guess.text))}: {percent(last.guess.p)}, {last.guess.bits:.1f} bits**")
-        same = "the same word" if last.guess.ids == last.own.ids else f"“{literal(visible(last.own.text))}”, {percent(last.own.p)}, {last.own.bits:.1f} bits"
+        st.markdown(
+            f"**You guessed {literal(visible(last.guess.text))}: {percent(last.guess.p)}, {last.guess.bits:.1f} bits**"
+        )
+        same = (
+            "the same word"
+            if last.guess.ids == last.own.ids
+            else f"“{literal(visible(last.own.text))}”, {percent(last.own.p)}, {last.own.bits:.1f} bits"
+        )
         st.markdown(f"{literal(model.name)} would have taken {same}.")
-        pieces = " · ".join(f"{visible(piece).replace('·', ' ')} {percent(float(p))}" for piece, p in zip(last.guess.pieces, np.exp(last.guess.logprobs), strict=True))
+        pieces = " · ".join(
+            f"{visible(piece).replace('·', ' ')} {percent(float(p))}"
+            for piece, p in zip(last.guess.pieces, np.exp(last.guess.logprobs), strict=True)
+        )
         ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
         st.text(f"In tokens: {pieces}{ends}.")
         parts.numbers(told(history))
-        st.button("Play again", icon=":material/restart_alt:", on_click=lambda: state.write(**{"decode.guesses": None}))
+        st.button(
+            "Play again",
+            icon=":material/restart_alt:",
+            on_click=lambda: state.write(**{"decode.guesses": None}),
+        )
     with right:
         _expected(model, before, last)
 
 
 def _picks(model: Model, now: str) -> None:
     """A few words to choose from, each with a key: what a class calls out and one presses."""
-    words: tuple[str, ...] = ask.submit(("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200)
+    words: tuple[str, ...] = ask.submit(
+        ("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200
+    )
     with st.container(horizontal=True, gap="small"):
         for place, word in enumerate(words):
-            st.button(f"**{literal(visible(word))}**", key=f"decode.guess.pick.{place}", shortcut=str(place + 1), on_click=_pick, args=(word,))
+            st.button(
+                f"**{literal(visible(word))}**",
+                key=f"decode.guess.pick.{place}",
+                shortcut=str(place + 1),
+                on_click=_pick,
+                args=(word,),
+            )
 
 
 def _pick(word: str) -> None:
@@ -98,7 +131,11 @@ def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: 
 
 
 def _round(model: Model, text: str, guess: str) -> Played:
-    return ask.submit(("decode.guess", model.name, text, guess), lambda: played(Round(model, text), guess), cost=len(text) / 4 + 100)
+    return ask.submit(
+        ("decode.guess", model.name, text, guess),
+        lambda: played(Round(model, text), guess),
+        cost=len(text) / 4 + 100,
+    )
 
 
 def _history(model: Model, text: str, guesses: tuple[str, ...], mine: bool) -> tuple[list[Played], str, str]:
@@ -116,12 +153,21 @@ def _expected(model: Model, before: str, last: Played) -> None:
 
     def likeliest() -> list[tuple[int, str, float]]:
         game = Round(model, before)
-        return [(index, game.prompt.name(index), float(game.distribution[index])) for index in largest(game.distribution, LISTED)]
+        return [
+            (index, game.prompt.name(index), float(game.distribution[index]))
+            for index in largest(game.distribution, LISTED)
+        ]
 
-    found: list[Any] = ask.submit(("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50)
+    found: list[Any] = ask.submit(
+        ("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50
+    )
     own = last.own.ids[0]
     rest = max(0.0, 1 - sum(p for _, _, p in found))
     candidates(
-        [Bar(index, token, p, p) for index, token, p in found], taken=own if own in {index for index, _, _ in found} else found[0][0],
-        others=(last.own.n_vocab - len(found), rest, rest), key="decode.guess.bars", title="What the model expected", step=0,
-    )  # fmt: skip
+        [Bar(index, token, p, p) for index, token, p in found],
+        taken=own if own in {index for index, _, _ in found} else found[0][0],
+        others=(last.own.n_vocab - len(found), rest, rest),
+        key="decode.guess.bars",
+        title="What the model expected",
+        step=0,
+    )

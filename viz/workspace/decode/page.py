@@ -20,7 +20,19 @@ from viz.shell.pages import Cite, Page
 from viz.widgets import compute as ask
 from viz.widgets import parts
 from viz.workspace.decode import beam as beams
-from viz.workspace.decode import cache, controls, folds, follow, forcing, forks, guess, pictures, pin, player, prompts
+from viz.workspace.decode import (
+    cache,
+    controls,
+    folds,
+    follow,
+    forcing,
+    forks,
+    guess,
+    pictures,
+    pin,
+    player,
+    prompts,
+)
 from viz.workspace.decode import compare as comparison
 from viz.workspace.decode.data import Data, Params, compute
 
@@ -44,7 +56,9 @@ PAGE = Page(
 )
 TREE = "decode.tree"
 WRITE = controls.VIEWS[0]
-VIEWS: dict[str, Callable[[Model, str], None]] = dict(zip(controls.VIEWS[1:], (guess.show, prompts.show, forcing.show, cache.show), strict=True))
+VIEWS: dict[str, Callable[[Model, str], None]] = dict(
+    zip(controls.VIEWS[1:], (guess.show, prompts.show, forcing.show, cache.show), strict=True)
+)
 
 
 def page() -> None:
@@ -67,11 +81,15 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
     with errors.guard():
         bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
         n_vocab = core.serving.engine.default().open(wanted.model).config.n_vocab
-        params = Params(wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab))
+        params = Params(
+            wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab)
+        )
         controls.ways(params)
         with ask.many() as submit:
             data = compute(params, submit)
-        now = forks.left(params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps)))
+        now = forks.left(
+            params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps))
+        )
         with bar:
             player.buttons(len(data.steps), data.last, ticking)
             controls.how(params)
@@ -99,7 +117,9 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
                 pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             _everything(params, data, now)
             folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
-        if not data.last.done:  # all is on its way to the browser: the next token is ready before it is asked for
+        if (
+            not data.last.done
+        ):  # all is on its way to the browser: the next token is ready before it is asked for
             with ask.many() as submit:
                 compute(replace(params, n=len(data.steps) + 1), submit)
 
@@ -111,7 +131,10 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
         return
     extra = () if other is None else (other,)
     with ask.many() as submit:
-        branches = {branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps for branch in (*others, *extra, now)}
+        branches = {
+            branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps
+            for branch in (*others, *extra, now)
+        }
     places, given = forks.grown(branches), "" if data.model.spec.has_source else data.window.text
     marks = {} if other is None else forks.marked(places, A=data.last.ids, B=branches[other][-1].ids)
 
@@ -127,9 +150,15 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
             forks.against(places[node].to)
 
     tree(
-        forks.drawn(places, data.last.ids), key=TREE, title="Everything tried", on_node=back, means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
-        root=given, marks=marks, on_second=against,
-    )  # fmt: skip
+        forks.drawn(places, data.last.ids),
+        key=TREE,
+        title="Everything tried",
+        on_node=back,
+        means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
+        root=given,
+        marks=marks,
+        on_second=against,
+    )
     if other is not None:
         comparison.show(compare(data.steps, branches[other]), given, lambda: forks.against(None))
 

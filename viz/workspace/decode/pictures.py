@@ -24,22 +24,33 @@ ROWS = 10
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
 WHY = {"forced": "put in by you", "draw": "drawn"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
-MANY = Sentences(**{
-    name: text.replace("this head gives", "the heads, on average, give").replace("this head spreads", "the heads, on average, spread")
-    .replace("its attention", "their attention").replace("for this head", "for all heads").replace("this head may", "the heads may")
-    .replace("no row of this head", "no row")
-    for name, text in vars(ONE).items()
-})  # fmt: skip
+MANY = Sentences(
+    **{
+        name: text.replace("this head gives", "the heads, on average, give")
+        .replace("this head spreads", "the heads, on average, spread")
+        .replace("its attention", "their attention")
+        .replace("for this head", "for all heads")
+        .replace("this head may", "the heads may")
+        .replace("no row of this head", "no row")
+        for name, text in vars(ONE).items()
+    }
+)
 
 
 def whose(data: Any, head: tuple[int, int]) -> None:
     """What every picture of these steps shows; a head below 0 is the mean of all."""
     one = {"layer": head[0], "head": head[1]} if head[0] >= 0 else {}
-    written = getattr(data.last, "text", "") if data.model.spec.has_source else "".join(step.token for step in data.steps)
+    written = (
+        getattr(data.last, "text", "")
+        if data.model.spec.has_source
+        else "".join(step.token for step in data.steps)
+    )
     origin.tell(model=data.model.name, text=data.window.text, beside=written, kind=data.kind or "", **one)
 
 
-def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None) -> None:
+def show(
+    data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None
+) -> None:
     """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -75,7 +86,12 @@ def pieces(tokens: Sequence[str]) -> list[str]:
     """
     shown: list[str] = []
     for place, token in enumerate(tokens):
-        joins = place > 0 and token[:1].isalnum() and tokens[place - 1][-1:].isalnum() and tokens[place - 1] != "START"
+        joins = (
+            place > 0
+            and token[:1].isalnum()
+            and tokens[place - 1][-1:].isalnum()
+            and tokens[place - 1] != "START"
+        )
         bare = token[1:] if token[:1] == " " and token.strip() else token
         shown.append(f"‿{bare}" if joins and token != "END" else bare)
     return shown
@@ -88,27 +104,43 @@ def _flowing(data: Any, head: tuple[int, int]) -> None:
     drawn = pieces([*last.keys[kind], last.token])
     weights, allowed = rows(steps, kind, head)
     words_view(
-        weights, [step.token for step in steps], drawn[:-1], key="decode.words", layout="one", allowed=allowed,
-        targets=[(word, max(-1, place - given)) for place, word in enumerate(drawn)], selected=len(drawn) - 1,
-        say=MANY if head[0] < 0 else ONE, special=("START", "END"), height=430 if len(drawn) > 70 else None,
-    )  # fmt: skip
+        weights,
+        [step.token for step in steps],
+        drawn[:-1],
+        key="decode.words",
+        layout="one",
+        allowed=allowed,
+        targets=[(word, max(-1, place - given)) for place, word in enumerate(drawn)],
+        selected=len(drawn) - 1,
+        say=MANY if head[0] < 0 else ONE,
+        special=("START", "END"),
+        height=430 if len(drawn) > 70 else None,
+    )
 
 
 def _alignment(data: Any, head: tuple[int, int]) -> None:
     kind = data.kind
     weights, allowed = rows(data.steps, kind, head)
     heatmap(
-        weights, pieces([step.token for step in data.steps]), pieces(data.last.keys[kind]), key="decode.alignment", allowed=allowed,
-        selected=(len(weights) - 1, int(weights[-1].argmax())), axis=query_and_key("token", across=True),
-        numbers=weights.shape[1] <= 14, height=430,
-    )  # fmt: skip
+        weights,
+        pieces([step.token for step in data.steps]),
+        pieces(data.last.keys[kind]),
+        key="decode.alignment",
+        allowed=allowed,
+        selected=(len(weights) - 1, int(weights[-1].argmax())),
+        axis=query_and_key("token", across=True),
+        numbers=weights.shape[1] <= 14,
+        height=430,
+    )
 
 
 def _unlooking(data: Any) -> None:
     """A translator without attention: what it has written, and that there is nothing to look at."""
     st.markdown(f"**What {literal(data.model.name)} has written**")
     one_vector.show(data.window.text, data.last.text)
-    st.text(f"{data.model.name} reads the whole sentence into one vector before it writes: there is nothing to look back at.")
+    st.text(
+        f"{data.model.name} reads the whole sentence into one vector before it writes: there is nothing to look back at."
+    )
 
 
 def bars(step: Step) -> dict[str, Any]:
@@ -121,21 +153,32 @@ def bars(step: Step) -> dict[str, Any]:
     before = max(0.0, 1 - sum(c.before for c in listed))
     after = max(0.0, 1 - sum(c.after for c in listed))
     return {
-        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed], "taken": step.id, "step": step.index,
-        "others": (step.kept + cut - len(ids), before, after), "lot": Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
+        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed],
+        "taken": step.id,
+        "step": step.index,
+        "others": (step.kept + cut - len(ids), before, after),
+        "lot": Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
         "filters": [title(each) for each in step.filters],
-    }  # fmt: skip
+    }
 
 
 def through(candidate: Candidate, step: Step) -> Way:
     """The way of a candidate as the bars tell it."""
     found = way(candidate, step)
-    return Way(found.line, tuple((stage.name, stage.put, stage.result) for stage in found.stages), (candidate.logit, *candidate.scores), found.rule)
+    return Way(
+        found.line,
+        tuple((stage.name, stage.put, stage.result) for stage in found.stages),
+        (candidate.logit, *candidate.scores),
+        found.rule,
+    )
 
 
 def moments(steps: Sequence[Step]) -> list[Moment]:
     """The steps as the timeline shows them."""
-    return [Moment(s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), WHY.get(s.chosen_by, "")) for s in steps]
+    return [
+        Moment(s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), WHY.get(s.chosen_by, ""))
+        for s in steps
+    ]
 
 
 def written(data: Any, on_go: Callable[[], None]) -> None:
@@ -147,7 +190,9 @@ def written(data: Any, on_go: Callable[[], None]) -> None:
 def sentence(data: Any) -> str:
     """One sentence of numbers about the newest token."""
     step = data.last
-    before = data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
+    before = (
+        data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
+    )
     where = f"After “{tail(before)}”" if before else "At the start"
     token = "the end of the text" if step.token == "END" else f"“{bare(step.token)}”"
     effective = float(np.exp(step.entropy))
@@ -158,20 +203,33 @@ def sentence(data: Any) -> str:
     said = f"{where}, {data.model.name} gives {token} {percent(step.chosen.before)}; {hesitates}."
     if step.draw:
         took = f"The random number {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
-        changed = "" if abs(step.chosen.after - step.chosen.before) < 5e-4 else f" ({percent(step.chosen.after)} after the filters)"
+        changed = (
+            ""
+            if abs(step.chosen.after - step.chosen.before) < 5e-4
+            else f" ({percent(step.chosen.after)} after the filters)"
+        )
         said += f" {took}{changed}."
     if step.pending:
         said += f" {len(step.pending)} byte{'s' * (len(step.pending) > 1)} of a character wait for the rest of it."
-    ends = {"end": "The model ended its text here.", "context": f"{data.model.name} can read no more tokens.",
-            "limit": f"This page stops after {len(data.steps)} tokens."}  # fmt: skip
+    ends = {
+        "end": "The model ended its text here.",
+        "context": f"{data.model.name} can read no more tokens.",
+        "limit": f"This page stops after {len(data.steps)} tokens.",
+    }
     loop = looping([each.token for each in data.steps])
-    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""), _erred(data))))
+    return " ".join(
+        filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""), _erred(data)))
+    )
 
 
 def _erred(data: Any) -> str:
     """That a ready-made sentence came out wrong, where the model wrote what it holds most probable, to the end."""
     greedy = all(step.id == step.candidates[0].id for step in data.steps)
-    found = translated(data.window.text, data.model.name, data.last.text) if greedy and data.last.reason == "end" and data.model.spec.has_source else None
+    found = (
+        translated(data.window.text, data.model.name, data.last.text)
+        if greedy and data.last.reason == "end" and data.model.spec.has_source
+        else None
+    )
     return f"A telling error: {found.says}" if found and not found.kept else ""
 
 

@@ -53,13 +53,55 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
         go(n)
     if (pace() if playing() else None) != ticking:
         st.rerun()
-    st.button("Next token", icon=":material/arrow_forward:", type="primary", shortcut="Right", key="decode.next",
-              disabled=last.done, on_click=go, args=(n + 1,))  # fmt: skip
-    st.button("Back", icon=":material/arrow_back:", shortcut="Left", key="decode.back", disabled=n < 2, on_click=go, args=(n - 1,))
+    st.button(
+        "Next token",
+        icon=":material/arrow_forward:",
+        type="primary",
+        shortcut="Right",
+        key="decode.next",
+        disabled=last.done,
+        on_click=go,
+        args=(n + 1,),
+    )
+    st.button(
+        "Back",
+        icon=":material/arrow_back:",
+        shortcut="Left",
+        key="decode.back",
+        disabled=n < 2,
+        on_click=go,
+        args=(n - 1,),
+    )
     if playing():  # two buttons, not one with two names: as one, a Stop was once taken for a Play in a test
         st.button("Stop", icon=":material/stop:", shortcut="P", key="decode.stop", on_click=go, args=(n,))
-        controls.segmented("Speed", list(SPEEDS), "decode.speed", USUAL, lambda n: f"{n} a second", quiet=True)
+        controls.segmented(
+            "Speed", list(SPEEDS), "decode.speed", USUAL, lambda n: f"{n} a second", quiet=True
+        )
     else:
-        st.button("Play", icon=":material/play_arrow:", shortcut="P", key="decode.play", disabled=last.done, on_click=play, args=(n,))
-    st.button("First", icon=":material/first_page:", shortcut="Home", key="decode.first", disabled=n < 2, on_click=go, args=(1,))
-    st.button("Last", icon=":material/last_page:", shortcut="End", key="decode.last", disabled=last.done, on_click=go, args=(MOST,))
+        st.button(
+            "Play",
+            icon=":material/play_arrow:",
+            shortcut="P",
+            key="decode.play",
+            disabled=last.done,
+            on_click=play,
+            args=(n,),
+        )
+    st.button(
+        "First",
+        icon=":material/first_page:",
+        shortcut="Home",
+        key="decode.first",
+        disabled=n < 2,
+        on_click=go,
+        args=(1,),
+    )
+    st.button(
+        "Last",
+        icon=":material/last_page:",
+        shortcut="End",
+        key="decode.last",
+        disabled=last.done,
+        on_click=go,
+        args=(MOST,),
+    )

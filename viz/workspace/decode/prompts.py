@@ -45,14 +45,24 @@ def _asked(model: Model) -> None:
     number = titles.index(controls.select("A task", titles, "decode.task", titles[0]))
     task = ASKED[number]
     prompt = st.text_area("The prompt", task.prompt, key=f"decode.prompt.{number}")
-    box = st.text_input("Candidates, a bar between them; the right one first", " |".join(task.candidates), key=f"decode.answers.{number}")
+    box = st.text_input(
+        "Candidates, a bar between them; the right one first",
+        " |".join(task.candidates),
+        key=f"decode.answers.{number}",
+    )
     wanted = tuple(part.rstrip() for part in box.split("|") if part.strip())
-    found: list[Answer] = ask.submit(("decode.answers", model.name, prompt, wanted), lambda: answers(model, prompt, wanted), cost=len(prompt) + 100)
+    found: list[Answer] = ask.submit(
+        ("decode.answers", model.name, prompt, wanted),
+        lambda: answers(model, prompt, wanted),
+        cost=len(prompt) + 100,
+    )
     order = sorted(range(len(found)), key=lambda i: found[i].place)
     candidates(
-        [Bar(i, found[i].text, found[i].share, found[i].share) for i in order], taken=order[0], key="decode.prompts.bars",
+        [Bar(i, found[i].text, found[i].share, found[i].share) for i in order],
+        taken=order[0],
+        key="decode.prompts.bars",
         title="Shares of the candidates",
-    )  # fmt: skip
+    )
     right = found[0]
     verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
     parts.numbers(
@@ -62,21 +72,54 @@ def _asked(model: Model) -> None:
     st.caption(HONEST)
     with parts.fold("Token by token", "decode.prompts.table") as opened:
         if opened.open:
-            table = [(visible(each.text), " · ".join(map(visible, each.tokens)), each.logprob, each.mean, each.share, each.rank) for each in found]
-            parts.dataframe(pd.DataFrame(table, columns=["candidate", "tokens", "ln p", "ln p a token", "share", "rank of its first token"]), hide_index=True, key="decode.prompts.answers")
+            table = [
+                (
+                    visible(each.text),
+                    " · ".join(map(visible, each.tokens)),
+                    each.logprob,
+                    each.mean,
+                    each.share,
+                    each.rank,
+                )
+                for each in found
+            ]
+            parts.dataframe(
+                pd.DataFrame(
+                    table,
+                    columns=[
+                        "candidate",
+                        "tokens",
+                        "ln p",
+                        "ln p a token",
+                        "share",
+                        "rank of its first token",
+                    ],
+                ),
+                hide_index=True,
+                key="decode.prompts.answers",
+            )
 
 
 def _toy(model: Model, text: str) -> None:
     """The same letters behind each prompt word: one set of weights, three tasks."""
-    letters = "".join(letter for letter in text.rpartition(":")[2] if letter.isascii() and letter.isalpha())[:8] or "hello"
+    letters = (
+        "".join(letter for letter in text.rpartition(":")[2] if letter.isascii() and letter.isalpha())[:8]
+        or "hello"
+    )
     st.markdown("**The same weights and the same letters; the word in front chooses what is done**")
     for toy in toy_prompts(letters):
-        wrote = ask.submit(("decode.toy", model.name, toy.prompt), lambda toy=toy: _written(model, toy.prompt, len(toy.answer) + 2), cost=200)
+        wrote = ask.submit(
+            ("decode.toy", model.name, toy.prompt),
+            lambda toy=toy: _written(model, toy.prompt, len(toy.answer) + 2),
+            cost=200,
+        )
         st.text(f"{toy.prompt} → {wrote}  ({'right' if wrote == toy.answer else f'wanted: {toy.answer}'})")
 
 
 def _written(model: Model, prompt: str, most: int) -> str:
-    return "".join(step.token for step in decode(model, prompt, Greedy(), max_new_tokens=most) if step.reason != "end").strip()
+    return "".join(
+        step.token for step in decode(model, prompt, Greedy(), max_new_tokens=most) if step.reason != "end"
+    ).strip()
 
 
 def _rows(model: Model) -> None:

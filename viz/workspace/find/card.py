@@ -37,10 +37,14 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
     place = head.place
     with st.container(border=True, key="find.card"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"## {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content")
+            st.markdown(
+                f"## {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content"
+            )
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
-        name = controls.select("The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True)
+        name = controls.select(
+            "The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True
+        )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
         behind = heads.behind(head.model, place.kind, name)
         own = behind.of(place.layer, place.head)
@@ -48,11 +52,22 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])
         left, right = st.columns([3, 2], gap="large")
         with left:
-            parts.show(head_map.one_line(own, [text.text for text in behind.texts], untrained=without), "find.line", f"The score on each of {len(own)} texts.")
+            parts.show(
+                head_map.one_line(own, [text.text for text in behind.texts], untrained=without),
+                "find.line",
+                f"The score on each of {len(own)} texts.",
+            )
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all texts"
-            parts.numbers(f"On {len(own)} texts: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}.")
+            parts.numbers(
+                f"On {len(own)} texts: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
+            )
         with right:
-            parts.dataframe(_scores(measured, bare, place.layer, place.head), hide_index=True, height=210, key="find.scores")
+            parts.dataframe(
+                _scores(measured, bare, place.layer, place.head),
+                hide_index=True,
+                height=210,
+                key="find.scores",
+            )
         _texts(behind, head, own)
 
 
@@ -62,14 +77,23 @@ def _control(measured: Heads, name: str, layer: int, head: int) -> str:
     control = float(measured.controls[name][layer, head])
     if name in ("previous", "itself", "next", "first"):
         found = by_place(measured, layer, head) if measured.kind(layer, head) == name else None
-        return f"On shuffled words: {control:.2f}." if found is None else FOLLOWS[found].format(shuffled=control)
-    return ANYWAY.format(anyway=control) if measured.kind(layer, head) == name else f"Other words give {control:.2f} to the same places."
+        return (
+            f"On shuffled words: {control:.2f}." if found is None else FOLLOWS[found].format(shuffled=control)
+        )
+    return (
+        ANYWAY.format(anyway=control)
+        if measured.kind(layer, head) == name
+        else f"Other words give {control:.2f} to the same places."
+    )
 
 
 def _scores(measured: Heads, bare: Heads | None, layer: int, head: int) -> pd.DataFrame:
     """Every measure of this head, the highest first."""
     names = sorted(measured.scores, key=lambda name: -measured.scores[name][layer, head])
-    columns = {"habit": [WORDS[name] for name in names], "score": [round(float(measured.scores[name][layer, head]), 2) for name in names]}
+    columns = {
+        "habit": [WORDS[name] for name in names],
+        "score": [round(float(measured.scores[name][layer, head]), 2) for name in names],
+    }
     if bare is not None:
         columns["untrained"] = [round(float(bare.scores[name][layer, head]), 2) for name in names]
     return pd.DataFrame(columns)
@@ -78,15 +102,29 @@ def _scores(measured: Heads, bare: Heads | None, layer: int, head: int) -> pd.Da
 def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
     """The text with most and the one with least, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
-    for words, which, rows in (("Most", int(own.argmax()), behind.most), ("Least", int(own.argmin()), behind.least)):
+    for words, which, rows in (
+        ("Most", int(own.argmax()), behind.most),
+        ("Least", int(own.argmin()), behind.least),
+    ):
         text = behind.texts[which]
         st.markdown(f"**{words}, {own[which]:.2f}**")
-        target = "" if isinstance(text, Sentence) and chooser.opened(head.model).spec.has_source else getattr(text, "target", None)
+        target = (
+            ""
+            if isinstance(text, Sentence) and chooser.opened(head.model).spec.has_source
+            else getattr(text, "target", None)
+        )
         found = chooser.look(chooser.run(head.model, text.text, target), head.place.kind)
         crosses = chooser.crosses(head.place.kind)
         origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
         strip(
-            found.weights[layer, number], [visible(word) for word in found.queries], keys=[visible(word) for word in found.keys] if crosses else None,
-            key=f"find.text.{words}", allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)], selected=int(rows[which, layer, number]), special=chooser.MARKS,
-            say=WRITING if crosses else READING, names=("reads", "writes") if crosses else ("", ""), height=120,
-        )  # fmt: skip
+            found.weights[layer, number],
+            [visible(word) for word in found.queries],
+            keys=[visible(word) for word in found.keys] if crosses else None,
+            key=f"find.text.{words}",
+            allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)],
+            selected=int(rows[which, layer, number]),
+            special=chooser.MARKS,
+            say=WRITING if crosses else READING,
+            names=("reads", "writes") if crosses else ("", ""),
+            height=120,
+        )

@@ -13,12 +13,32 @@ from viz.charts.parts.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
-SIGNS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon", "bowtie", "hourglass")
+SIGNS = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "cross",
+    "x",
+    "star",
+    "hexagon",
+    "triangle-down",
+    "pentagon",
+    "bowtie",
+    "hourglass",
+)
 ROW = 17
 
 
 @kept
-def points(places: Array, kinds: Sequence[str], names: Sequence[str], *, order: Sequence[str] = (), chosen: int | None = None) -> go.Figure:
+def points(
+    places: Array,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    *,
+    order: Sequence[str] = (),
+    chosen: int | None = None,
+) -> go.Figure:
     """Heads as points (head, 2), each kind with a colour and a sign of its own; the chosen one in a ring.
 
     `order` lists all kinds that there may be, so that a kind looks the same in every map. The number of each head is its
@@ -33,45 +53,91 @@ def points(places: Array, kinds: Sequence[str], names: Sequence[str], *, order: 
         own = [place for place, other in enumerate(kinds) if other == kind]
         if own:
             figure.add_scatter(
-                x=places[own, 0].astype(np.float32), y=places[own, 1].astype(np.float32), mode="markers", name=plain(kind).replace("·", " "), customdata=own,
-                text=[plain(names[place]).replace("·", " ") for place in own], hovertemplate="%{text}<extra>%{fullData.name}</extra>",
-                marker={"size": 12, "symbol": SIGNS[number % len(SIGNS)], "color": theme.CATEGORICAL[number % len(theme.CATEGORICAL)], "line": {"width": 1, "color": theme.BACKGROUND}},
+                x=places[own, 0].astype(np.float32),
+                y=places[own, 1].astype(np.float32),
+                mode="markers",
+                name=plain(kind).replace("·", " "),
+                customdata=own,
+                text=[plain(names[place]).replace("·", " ") for place in own],
+                hovertemplate="%{text}<extra>%{fullData.name}</extra>",
+                marker={
+                    "size": 12,
+                    "symbol": SIGNS[number % len(SIGNS)],
+                    "color": theme.CATEGORICAL[number % len(theme.CATEGORICAL)],
+                    "line": {"width": 1, "color": theme.BACKGROUND},
+                },
                 unselected={"marker": {"opacity": 1}},
-            )  # fmt: skip
+            )
     if chosen is not None:
         figure.add_scatter(
-            x=places[[chosen], 0], y=places[[chosen], 1], mode="markers+text", text=[plain(names[chosen]).replace("·", " ")], textposition="top center",
-            textfont={"size": 14, "color": theme.TEXT}, hoverinfo="skip", showlegend=False, customdata=[chosen], unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.TEXT}},
+            x=places[[chosen], 0],
+            y=places[[chosen], 1],
+            mode="markers+text",
+            text=[plain(names[chosen]).replace("·", " ")],
+            textposition="top center",
+            textfont={"size": 14, "color": theme.TEXT},
+            hoverinfo="skip",
+            showlegend=False,
+            customdata=[chosen],
+            unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.TEXT}},
             marker={"size": 22, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
-        )  # fmt: skip
+        )
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True, "title_text": None}
     figure.update_xaxes(**bare)
     figure.update_yaxes(scaleanchor="x", scaleratio=1, **bare)
     figure.update_layout(
-        template=theme.template(), height=520, margin={"l": 4, "r": 4, "t": 8, "b": 4}, dragmode=False, clickmode="event+select",
+        template=theme.template(),
+        height=520,
+        margin={"l": 4, "r": 4, "t": 8, "b": 4},
+        dragmode=False,
+        clickmode="event+select",
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0},
-    )  # fmt: skip
+    )
     return figure
 
 
 @kept
-def thumbnail(weights: Array, queries: Sequence[str], keys: Sequence[str], *, allowed: Array | None = None, height: int = 150) -> go.Figure:
+def thumbnail(
+    weights: Array,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    allowed: Array | None = None,
+    height: int = 150,
+) -> go.Figure:
     """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
 
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
     'b looks at a'
     """
     rows, columns = ([plain(word).replace("·", " ") for word in words] for words in (queries, keys))
-    shown = weights.astype(np.float32) if allowed is None else np.where(allowed, weights, np.nan).astype(np.float32)
+    shown = (
+        weights.astype(np.float32)
+        if allowed is None
+        else np.where(allowed, weights, np.nan).astype(np.float32)
+    )
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    figure = go.Figure(go.Heatmap(
-        z=shown, zmin=0, zmax=1, colorscale=scale, showscale=False, hoverongaps=False, text=[[f"{row} looks at {column}" for column in columns] for row in rows],
-        hovertemplate="%{text}: %{z:.0%}<extra></extra>",
-    ))  # fmt: skip
+    figure = go.Figure(
+        go.Heatmap(
+            z=shown,
+            zmin=0,
+            zmax=1,
+            colorscale=scale,
+            showscale=False,
+            hoverongaps=False,
+            text=[[f"{row} looks at {column}" for column in columns] for row in rows],
+            hovertemplate="%{text}: %{z:.0%}<extra></extra>",
+        )
+    )
     bare = {"visible": False, "fixedrange": True, "constrain": "domain"}
     figure.update_xaxes(range=[-0.5, len(columns) - 0.5], **bare)
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], scaleanchor="x", scaleratio=1, **bare)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 0, "r": 0, "t": 0, "b": 0}, plot_bgcolor=theme.LINE)
+    figure.update_layout(
+        template=theme.template(),
+        height=height,
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        plot_bgcolor=theme.LINE,
+    )
     return figure
 
 
@@ -91,14 +157,30 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
         x += [left, height, height, right, None]
         y += [low, low, high, high, None]
         at[n + step] = (height, (low + high) / 2)
-    figure = go.Figure(go.Scatter(x=x, y=y, mode="lines", line={"width": 1.2, "color": theme.PRIMARY}, hoverinfo="skip"))
+    figure = go.Figure(
+        go.Scatter(x=x, y=y, mode="lines", line={"width": 1.2, "color": theme.PRIMARY}, hoverinfo="skip")
+    )
     shown = [plain(names[head]).replace("·", " ") for head in order]
     figure.update_yaxes(
-        tickvals=list(range(n)), ticktext=[f"<b>{name}</b>" if head == chosen else name for head, name in zip(order, shown, strict=True)],
-        range=[n - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True, tickfont={"size": 12, "color": theme.TEXT},
-    )  # fmt: skip
-    figure.update_xaxes(title_text="distance at which groups join, √bits", rangemode="tozero", fixedrange=True)
-    figure.update_layout(template=theme.template(), height=70 + ROW * n, margin={"l": 4, "r": 8, "t": 4, "b": 44}, showlegend=False)
+        tickvals=list(range(n)),
+        ticktext=[
+            f"<b>{name}</b>" if head == chosen else name for head, name in zip(order, shown, strict=True)
+        ],
+        range=[n - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        tickfont={"size": 12, "color": theme.TEXT},
+    )
+    figure.update_xaxes(
+        title_text="distance at which groups join, √bits", rangemode="tozero", fixedrange=True
+    )
+    figure.update_layout(
+        template=theme.template(),
+        height=70 + ROW * n,
+        margin={"l": 4, "r": 8, "t": 4, "b": 44},
+        showlegend=False,
+    )
     return figure
 
 
@@ -110,20 +192,39 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
     2
     """
     lift = np.arange(len(scores)) * 0.618 % 1 / 2 - 0.25  # points that would hide each other stand apart
-    figure = go.Figure(go.Scatter(
-        x=scores.astype(np.float32), y=lift.astype(np.float32), mode="markers", text=[plain(text).replace("·", " ") for text in texts],
-        hovertemplate="%{x:.2f}: %{text}<extra></extra>", marker={"size": 9, "color": theme.PRIMARY, "opacity": 0.55},
-    ))  # fmt: skip
+    figure = go.Figure(
+        go.Scatter(
+            x=scores.astype(np.float32),
+            y=lift.astype(np.float32),
+            mode="markers",
+            text=[plain(text).replace("·", " ") for text in texts],
+            hovertemplate="%{x:.2f}: %{text}<extra></extra>",
+            marker={"size": 9, "color": theme.PRIMARY, "opacity": 0.55},
+        )
+    )
     lines = [(float(np.median(scores)), "median", theme.TEXT, "solid")]
     if untrained is not None:
         lines.append((untrained, "untrained", theme.MUTED, "dot"))
     for value, word, colour, dash in lines:
-        figure.add_shape(type="line", x0=value, x1=value, y0=-0.45, y1=0.45, line={"color": colour, "width": 2, "dash": dash})
+        figure.add_shape(
+            type="line",
+            x0=value,
+            x1=value,
+            y0=-0.45,
+            y1=0.45,
+            line={"color": colour, "width": 2, "dash": dash},
+        )
         figure.add_annotation(
-            x=value, y=0.48 if word == "median" else -0.48, text=f"{word} {value:.2f}", showarrow=False, yanchor="bottom" if word == "median" else "top",
+            x=value,
+            y=0.48 if word == "median" else -0.48,
+            text=f"{word} {value:.2f}",
+            showarrow=False,
+            yanchor="bottom" if word == "median" else "top",
             font={"size": 13, "color": colour},
-        )  # fmt: skip
+        )
     figure.update_xaxes(range=[-0.03, 1.03], fixedrange=True, zeroline=False)
     figure.update_yaxes(visible=False, range=[-0.85, 0.85], fixedrange=True)
-    figure.update_layout(template=theme.template(), height=150, margin={"l": 4, "r": 4, "t": 4, "b": 24}, showlegend=False)
+    figure.update_layout(
+        template=theme.template(), height=150, margin={"l": 4, "r": 4, "t": 4, "b": 24}, showlegend=False
+    )
     return figure

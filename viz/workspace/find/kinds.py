@@ -37,28 +37,46 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.kinds.choices"):
         if len(measured) > 1:
             controls.segmented("Which attention", list(measured), "kind", kind, lambda name: KINDS[name])
-        of = controls.segmented("Scores", list(OF) if bare else ["trained"], "find.of", "trained", OF.__getitem__)
+        of = controls.segmented(
+            "Scores", list(OF) if bare else ["trained"], "find.of", "trained", OF.__getitem__
+        )
     table = frame(measured[kind], bare, of)
     places = ordered(measured[kind])
-    limits = {name: st.column_config.NumberColumn(format="%.2f") for name in table.columns if table[name].dtype.kind == "f"}
+    limits = {
+        name: st.column_config.NumberColumn(format="%.2f")
+        for name in table.columns
+        if table[name].dtype.kind == "f"
+    }
     parts.dataframe(
-        table, key=KEY, hide_index=True, height=360, column_config=limits, on_select=partial(_chosen, head, places, text), selection_mode="single-row"
+        table,
+        key=KEY,
+        hide_index=True,
+        height=360,
+        column_config=limits,
+        on_select=partial(_chosen, head, places, text),
+        selection_mode="single-row",
     )
-    st.caption("Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled, one of words goes.")
+    st.caption(
+        "Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled, one of words goes."
+    )
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
     return Told(
-        _sentence(measured[kind], bare, head.model), EQUATION, lambda: _tests(measured[kind]),
+        _sentence(measured[kind], bare, head.model),
+        EQUATION,
+        lambda: _tests(measured[kind]),
         lambda: {measure: np.asarray(score) for measure, score in measured[kind].scores.items()},
         CODE.format(model=head.model, kind=kind, name=name, layer=place.layer, head=place.head),
-    )  # fmt: skip
+    )
 
 
 def ordered(trained: Heads) -> list[tuple[int, int]]:
     """Every head, those with a clear habit first, the clearest at the top."""
 
     def rank(place: tuple[int, int]) -> tuple[bool, float]:
-        return trained.kind(*place) in ("mixed", "spread"), -float(trained.scores[card.telling(trained, *place)][place])
+        return trained.kind(*place) in ("mixed", "spread"), -float(
+            trained.scores[card.telling(trained, *place)][place]
+        )
 
     return sorted(((int(layer), int(head)) for layer, head in np.ndindex(*trained.shape)), key=rank)
 
@@ -68,15 +86,24 @@ def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
     places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
     columns: dict[str, list] = {
-        "head": [head_name(*place) for place in places], "habit": [trained.word(*place) for place in places],
+        "head": [head_name(*place) for place in places],
+        "habit": [trained.word(*place) for place in places],
         "score": [float(trained.scores[name][place]) for name, place in zip(names, places, strict=True)],
-    }  # fmt: skip
+    }
     if bare:
-        columns["untrained"] = [float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)]
+        columns["untrained"] = [
+            float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)
+        ]
     if any(name in trained.controls for name in names):
         columns["follows"] = [PLACE[by_place(trained, *place)] for place in places]
     for name, score in trained.scores.items():
-        shown = score if of == "trained" or bare is None else bare.scores[name] if of == "untrained" else score - bare.scores[name]
+        shown = (
+            score
+            if of == "trained" or bare is None
+            else bare.scores[name]
+            if of == "untrained"
+            else score - bare.scores[name]
+        )
         columns[WORDS[name]] = [float(shown[place]) for place in places]
     return pd.DataFrame(columns)
 
@@ -92,7 +119,11 @@ def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
     n = trained.shape[0] * trained.shape[1]
 
     def clear(measured: Heads) -> int:
-        return sum(measured.kind(layer, head) not in ("mixed", "spread") for layer in range(measured.shape[0]) for head in range(measured.shape[1]))
+        return sum(
+            measured.kind(layer, head) not in ("mixed", "spread")
+            for layer in range(measured.shape[0])
+            for head in range(measured.shape[1])
+        )
 
     untrained = "" if bare is None else f"; in an untrained copy {clear(bare)}"
     return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} texts{untrained}. The others are near-uniform or have no clear pattern."
@@ -100,9 +131,14 @@ def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
 
 def _tests(measured: Heads) -> pd.DataFrame:
     """What each score is, in words, with the head that has most of it."""
-    best = {name: np.unravel_index(int(score.argmax()), score.shape) for name, score in measured.scores.items()}
-    return pd.DataFrame({
-        "habit": [WORDS[name] for name in best], "the test": [TESTS[name] for name in best],
-        "most": [head_name(int(place[0]), int(place[1])) for place in best.values()],
-        "its score": [round(float(measured.scores[name][place]), 2) for name, place in best.items()],
-    })  # fmt: skip
+    best = {
+        name: np.unravel_index(int(score.argmax()), score.shape) for name, score in measured.scores.items()
+    }
+    return pd.DataFrame(
+        {
+            "habit": [WORDS[name] for name in best],
+            "the test": [TESTS[name] for name in best],
+            "most": [head_name(int(place[0]), int(place[1])) for place in best.values()],
+            "its score": [round(float(measured.scores[name][place]), 2) for name, place in best.items()],
+        }
+    )

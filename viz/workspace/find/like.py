@@ -39,9 +39,20 @@ rows = similar.stacked([[seen(*member, row) for member in members] for row in {t
 def code(found: Pool, last: str) -> str:
     """The lines of Python that make the rows of all heads, and what a view does with them."""
     toy = found.models[0] in KIND
-    texts = f'recipes()["{found.models[0]}"].examples()' if toy else 'texts("head_maps")' if found.space == heads.READ else 'texts("heads_en-es")'
+    texts = (
+        f'recipes()["{found.models[0]}"].examples()'
+        if toy
+        else 'texts("head_maps")'
+        if found.space == heads.READ
+        else 'texts("heads_en-es")'
+    )
     imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
-    return CODE.format(imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts) + last
+    return (
+        CODE.format(
+            imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts
+        )
+        + last
+    )
 
 
 def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> Told:
@@ -61,9 +72,15 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> T
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return Told(
-        sentence(found, apart, order), EQUATION, lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]), lambda: {"bits": apart},
-        code(found, f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])"),
-    )  # fmt: skip
+        sentence(found, apart, order),
+        EQUATION,
+        lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]),
+        lambda: {"bits": apart},
+        code(
+            found,
+            f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])",
+        ),
+    )
 
 
 def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
@@ -80,7 +97,12 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
 def table(found: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.DataFrame:
     """Every head with its habit and a view's own numbers."""
     some = [found.heads[number] for number in order]
-    return pd.DataFrame({
-        "head": [str(head.place) for head in some], "model": [head.model for head in some], "attention": [head.place.kind for head in some],
-        "habit": [heads.habit(head) for head in some], **{name: values[order] for name, values in columns.items()},
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "head": [str(head.place) for head in some],
+            "model": [head.model for head in some],
+            "attention": [head.place.kind for head in some],
+            "habit": [heads.habit(head) for head in some],
+            **{name: values[order] for name, values in columns.items()},
+        }
+    )

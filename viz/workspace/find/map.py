@@ -24,7 +24,9 @@ KEY = "find.points"
 
 def show(found: Pool, head: Head, text: str) -> Told:
     """All heads as points, the chosen one beside them."""
-    others = len(found.members) > 1 and controls.toggle("With the heads of the other models", "find.all", False)
+    others = len(found.members) > 1 and controls.toggle(
+        "With the heads of the other models", "find.all", False
+    )
     some = list(range(len(found.heads))) if others else found.of(head.model, head.place.kind)
     shown = [found.heads[number] for number in some]
     bits = heads.between(found, tuple(some))
@@ -35,22 +37,37 @@ def show(found: Pool, head: Head, text: str) -> Told:
     left, right = st.columns([5, 2], gap="medium")
     with left:
         parts.show(
-            head_map.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place), KEY, f"{len(some)} heads as points; heads that look alike are near each other.",
+            head_map.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place),
+            KEY,
+            f"{len(some)} heads as points; heads that look alike are near each other.",
             on_pick=partial(_chosen, shown, text),
-        )  # fmt: skip
+        )
     with right:
-        st.markdown(f"**{head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}. Click a point for another head.]")
+        st.markdown(
+            f"**{head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}. Click a point for another head.]"
+        )
         tiles.draw(head, tiles.on_text(found, text, [head])[head], "find.chosen")
         tiles.opened(head, "Open in Look")
     with parts.fold("The tree of the nearest", "find.tree") as fold:
         if fold.open:
             links = remembered(bits, "tree", lambda: head_embedding.linked(head_embedding.distances(bits)))
-            parts.show(head_map.tree(links, head_embedding.ordered(links), names, chosen=place), "find.dendrogram", "Heads joined in the order of their distance.")
+            parts.show(
+                head_map.tree(links, head_embedding.ordered(links), names, chosen=place),
+                "find.dendrogram",
+                "Heads joined in the order of their distance.",
+            )
     last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.scaled(head_embedding.distances(similar.between(rows)))\nprint(plane.points, plane.held)"
     return Told(
-        _sentence(found, shown, names, bits, plane.held), EQUATION, lambda: like.table(found, {"x": _full(found, some, plane.points[:, 0]), "y": _full(found, some, plane.points[:, 1])}, some),
-        lambda: {"bits": bits, "points": plane.points}, like.code(found, last),
-    )  # fmt: skip
+        _sentence(found, shown, names, bits, plane.held),
+        EQUATION,
+        lambda: like.table(
+            found,
+            {"x": _full(found, some, plane.points[:, 0]), "y": _full(found, some, plane.points[:, 1])},
+            some,
+        ),
+        lambda: {"bits": bits, "points": plane.points},
+        like.code(found, last),
+    )
 
 
 def _chosen(shown: list[Head], text: str) -> None:

@@ -60,7 +60,10 @@ class Pool:
     def heads(self) -> tuple[Head, ...]:
         """All heads, in the order of the rows."""
         return tuple(
-            Head(model, Place(kind, layer, head)) for model, kind, layers, n_heads in self.members for layer in range(layers) for head in range(n_heads)
+            Head(model, Place(kind, layer, head))
+            for model, kind, layers, n_heads in self.members
+            for layer in range(layers)
+            for head in range(n_heads)
         )
 
     @property
@@ -72,7 +75,9 @@ class Pool:
 
     def of(self, model: str, kind: str) -> list[int]:
         """The places of one model's heads of one kind."""
-        return [number for number, head in enumerate(self.heads) if (head.model, head.place.kind) == (model, kind)]
+        return [
+            number for number, head in enumerate(self.heads) if (head.model, head.place.kind) == (model, kind)
+        ]
 
 
 def pool(model: str, kind: str) -> Pool:
@@ -84,8 +89,9 @@ def pool(model: str, kind: str) -> Pool:
         reader = chooser.opened(name)
         members += [
             (name, found.name, found.n_layers(reader.config), reader.config.n_heads if found.layered else 1)
-            for found in reader.spec.kinds_of(reader.config) if _space(reader, found) == space
-        ]  # fmt: skip
+            for found in reader.spec.kinds_of(reader.config)
+            if _space(reader, found) == space
+        ]
     return Pool(tuple(members), "token" if model in KIND else "word", space)
 
 
@@ -129,7 +135,10 @@ def rows(found: Pool) -> Rows:
     """The rows of all heads on all texts, kept by the engine; what is missing is computed a few texts at a time."""
     read = sentences(found)
     steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
-    with progress(f"Reading {len(read)} sentences with {', '.join(found.models)}") as tell, compute.many() as ask:
+    with (
+        progress(f"Reading {len(read)} sentences with {', '.join(found.models)}") as tell,
+        compute.many() as ask,
+    ):
         return gathered(found, ask, lambda number: tell(number / len(steps)))
 
 
@@ -141,10 +150,18 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.seen", model, kind, found.by, tuple((row.text, row.target) for row in some))
-            each += ask(key, lambda reader=reader, kind=kind, some=some: [_seen(reader, kind, row, found.by) for row in some], 60.0 * len(some) * reader.config.n_layers)
+            each += ask(
+                key,
+                lambda reader=reader, kind=kind, some=some: [
+                    _seen(reader, kind, row, found.by) for row in some
+                ],
+                60.0 * len(some) * reader.config.n_layers,
+            )
             tell(done := done + 1)
         parts.append(each)
-    return ask(("find.rows", found, len(read)), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0)
+    return ask(
+        ("find.rows", found, len(read)), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0
+    )
 
 
 def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
@@ -163,7 +180,9 @@ def near(found: Pool, head: Head) -> np.ndarray:
 def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
     """The same for every pair of some heads."""
     table = rows(found)
-    return compute.submit(("find.between", found, some), lambda: similar.between(table.of(some)), 2.0 * len(some) ** 2)
+    return compute.submit(
+        ("find.between", found, some), lambda: similar.between(table.of(some)), 2.0 * len(some) ** 2
+    )
 
 
 def grids(found: Pool) -> np.ndarray:
@@ -192,10 +211,13 @@ def behind(model: str, kind: str, name: str) -> Behind:
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.behind", model, kind, name, first)
-            each += ask(key, lambda some=some: [evidence.each_row(reader, kind, name, text) for text in some], 60.0 * len(some) * reader.config.n_layers)
+            each += ask(
+                key,
+                lambda some=some: [evidence.each_row(reader, kind, name, text) for text in some],
+                60.0 * len(some) * reader.config.n_layers,
+            )
             tell((first + AT_ONCE) / len(read))
         return ask(("find.evidence", model, kind, name), lambda: evidence.behind(name, read, each), 10.0)
-
 
 
 def habit(head: Head) -> str:
@@ -205,4 +227,6 @@ def habit(head: Head) -> str:
 
 def choose(head: Head, text: str) -> None:
     """Make a head the one in view, on the same text."""
-    state.write(model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, text=text)
+    state.write(
+        model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, text=text
+    )

@@ -17,7 +17,11 @@ from viz.workspace.find.tiles import Picture, Told
 SHOWN = 6
 EQUATION = r"s(\text{head}) = 1 - \frac{1}{|D|} \sum_{r \in D} \mathrm{JSD}(\text{drawn}_r, \text{head}_r), \qquad D = \text{rows with a stroke}"
 LABELS = ["first", *(str(place) for place in range(2, sketch.SIZE)), "last"]
-_START, _TURN, _CODE = "find.start", "find.turn", "find.code"  # of this session: what the pad began with, how often, and its last drawing
+_START, _TURN, _CODE = (
+    "find.start",
+    "find.turn",
+    "find.code",
+)  # of this session: what the pad began with, how often, and its last drawing
 
 
 def pack(drawn: np.ndarray) -> str:
@@ -34,7 +38,11 @@ def unpack(text: str) -> np.ndarray:
     size = sketch.SIZE**2
     if len(text) != size // 4 or set(text) - set("0123456789abcdef"):
         raise state.Unusable(f"A drawing is {size // 4} of the signs 0 to 9 and a to f.")
-    return np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8)).astype(bool).reshape(sketch.SIZE, sketch.SIZE)
+    return (
+        np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8))
+        .astype(bool)
+        .reshape(sketch.SIZE, sketch.SIZE)
+    )
 
 
 def show(found: Pool, text: str) -> Told:
@@ -42,16 +50,26 @@ def show(found: Pool, text: str) -> Told:
     patterns = heads.grids(found)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.caption("Draw where a head should look: rows are the positions of a sentence, from the first word to the last, columns are the positions looked at. Empty rows ask for nothing.")
+        st.caption(
+            "Draw where a head should look: rows are the positions of a sentence, from the first word to the last, columns are the positions looked at. Empty rows ask for nothing."
+        )
         drawn = _pad()
     with right:
         if not drawn.any():
             st.text("Draw a stroke, or take one of the drawings by name.")
-            return Told("Nothing is drawn.", EQUATION, lambda: like.table(found, {}, []), lambda: {"drawn": drawn}, like.code(found, ""))
+            return Told(
+                "Nothing is drawn.",
+                EQUATION,
+                lambda: like.table(found, {}, []),
+                lambda: {"drawn": drawn},
+                like.code(found, ""),
+            )
         scores = sketch.likeness(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
         ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
-        pictures = {found.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]}
+        pictures = {
+            found.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]
+        }
         tiles.tiles(ranked, pictures, text, "find.drawn")
     best = found.heads[order[0]]
     said = (
@@ -64,9 +82,12 @@ def show(found: Pool, text: str) -> Told:
         "scores = sketch.likeness(drawn, sketch.grids(rows))\nprint(np.argsort(-scores)[:6])"
     )
     return Told(
-        said, EQUATION, lambda: like.table(found, {"score": scores.round(4)}, order), lambda: {"drawn": drawn, "scores": scores, "patterns": patterns},
+        said,
+        EQUATION,
+        lambda: like.table(found, {"score": scores.round(4)}, order),
+        lambda: {"drawn": drawn, "scores": scores, "patterns": patterns},
         like.code(found, last),
-    )  # fmt: skip
+    )
 
 
 def _pad() -> np.ndarray:
@@ -78,9 +99,18 @@ def _pad() -> np.ndarray:
     if memory.get(_CODE) != wanted:  # the opening drawing, or one that came with a link
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
     return mask_editor(
-        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=query_and_key("position"),
-        title="Your drawing", height=330, drawing=True, on_stroke=_stroke,
-    )  # fmt: skip
+        memory[_START],
+        LABELS,
+        LABELS,
+        key="find.pad",
+        turn=memory[_TURN],
+        presets=strokes,
+        axis=query_and_key("position"),
+        title="Your drawing",
+        height=330,
+        drawing=True,
+        on_stroke=_stroke,
+    )
 
 
 def _stroke(now: np.ndarray) -> None:

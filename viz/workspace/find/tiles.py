@@ -57,7 +57,13 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
     first = chooser.opened(wanted[0].model).spec
-    target = None if not first.has_source else "" if found.space == heads.READ else chooser.run(wanted[0].model, text, None).target_text
+    target = (
+        None
+        if not first.has_source
+        else ""
+        if found.space == heads.READ
+        else chooser.run(wanted[0].model, text, None).target_text
+    )
     seen: dict[tuple[str, str], similar.TextPatterns] = {}
     for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
         try:
@@ -66,14 +72,25 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             if model == wanted[0].model:
                 raise
             continue
-        seen[model, kind] = remembered(run, ("seen", kind, found.by), lambda run=run, kind=kind: similar.seen(run, kind, found.by))
+        seen[model, kind] = remembered(
+            run, ("seen", kind, found.by), lambda run=run, kind=kind: similar.seen(run, kind, found.by)
+        )
     queries, keys = similar.shared(list(seen.values()))
     if not queries or not keys:
-        raise InputError("No word stands in this text, or in what is written to it, for all of these models.", "A pattern has a row and a column for each such word.", "Type a few words.")
+        raise InputError(
+            "No word stands in this text, or in what is written to it, for all of these models.",
+            "A pattern has a row and a column for each such word.",
+            "Type a few words.",
+        )
     weights = {which: one.by(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
-    texts = (target or "" if found.space != heads.READ else text, target or "" if found.space == heads.WRITTEN else text)
-    rows, columns = (_words(words, begins)[:MOST] for words, begins in zip(texts, (queries, keys), strict=True))
+    texts = (
+        target or "" if found.space != heads.READ else text,
+        target or "" if found.space == heads.WRITTEN else text,
+    )
+    rows, columns = (
+        _words(words, begins)[:MOST] for words, begins in zip(texts, (queries, keys), strict=True)
+    )
     earlier = np.array(queries)[:MOST, None] >= np.array(keys)[None, :MOST]
     pictures = {}
     for head in wanted:
@@ -82,9 +99,13 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             allowed = np.concatenate([np.ones((len(rows), 1), dtype=bool), earlier], axis=1)
             cut = slice(0 if marks else 1, None)
             pictures[head] = Picture(
-                part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None,
-                whole=max(len(queries), len(keys)) <= MOST, text=text,
-            )  # fmt: skip
+                part[:, cut],
+                rows,
+                ([similar.MARKS] if marks else []) + columns,
+                allowed[:, cut] if head.place.kind == "causal" else None,
+                whole=max(len(queries), len(keys)) <= MOST,
+                text=text,
+            )
     return pictures
 
 
@@ -94,12 +115,20 @@ def _number(head: Head, found: Pool) -> int:
 
 
 def _words(text: str, begins: Sequence[int]) -> list[str]:
-    return [visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)]
+    return [
+        visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)
+    ]
 
 
 def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
     """One head with its words."""
-    origin.tell(model=head.model, text=picture.text, kind=head.place.kind, layer=head.place.layer, head=head.place.head)
+    origin.tell(
+        model=head.model,
+        text=picture.text,
+        kind=head.place.kind,
+        layer=head.place.layer,
+        head=head.place.head,
+    )
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
     if not picture.whole:
         st.caption(f"The pictures show the first {MOST} words.")
@@ -111,18 +140,44 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
         for rank, (head, said) in enumerate(ranked):
             habit = heads.habit(head)
             with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
-                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]")
+                st.markdown(
+                    f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]"
+                )
                 if head in pictures:
                     picture = pictures[head]
-                    drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
+                    drawn = thumbnail(
+                        picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128
+                    )
                     parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
-                with st.container(horizontal=True, gap=None, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+                with st.container(
+                    horizontal=True,
+                    gap=None,
+                    vertical_alignment="center",
+                    horizontal_alignment="distribute",
+                    wrap=False,
+                ):
                     opened(head, "Open")
-                    st.button("Like this", key=f"{key}.like.{rank}", type="tertiary", help="Find the heads that are nearest to this one", on_click=heads.choose, args=(head, text))
+                    st.button(
+                        "Like this",
+                        key=f"{key}.like.{rank}",
+                        type="tertiary",
+                        help="Find the heads that are nearest to this one",
+                        on_click=heads.choose,
+                        args=(head, text),
+                    )
 
 
 def opened(head: Head, label: str) -> None:
     """A link to the head in the full view of Look, on the text in view."""
-    links.to("look", label, text=subject.shown().get("text", ""), model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")
+    links.to(
+        "look",
+        label,
+        text=subject.shown().get("text", ""),
+        model=head.model,
+        kind=head.place.kind,
+        layer=head.place.layer,
+        head=head.place.head,
+        view="full",
+    )

@@ -93,13 +93,24 @@ def own(training: trainer.Training) -> Course | None:
     """The visitor's training as far as it has come; None before its first report."""
     if not training.reports:
         return None
-    return _reported(training.name, training.task, training.reports, tuple(report.step for report in training.reports))
+    return _reported(
+        training.name, training.task, training.reports, tuple(report.step for report in training.reports)
+    )
 
 
 def _reported(name: str, task: str, reports: tuple[Report, ...], steps: tuple[int, ...]) -> Course:
     scores = np.array([report.looks for report in reports])
     loss, right = tuple(report.loss for report in reports), tuple(report.right for report in reports)
-    return Course(name, steps, tuple(report.step for report in reports), loss, scores, NEXT, toy_training.TASKS[task].shown, right)
+    return Course(
+        name,
+        steps,
+        tuple(report.step for report in reports),
+        loss,
+        scores,
+        NEXT,
+        toy_training.TASKS[task].shown,
+        right,
+    )
 
 
 def patterns(course: Course, step: int) -> Attention:

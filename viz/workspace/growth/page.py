@@ -32,7 +32,11 @@ PAGE = Page(
 )
 HERE = "here"
 _SHOWN = "growth.shown"
-KINDS = {"induction-tiny": "Strings that come twice", "gpt-twin": "A small language model", HERE: "Train one yourself"}
+KINDS = {
+    "induction-tiny": "Strings that come twice",
+    "gpt-twin": "A small language model",
+    HERE: "Train one yourself",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,9 @@ def page() -> None:
     parts.title(PAGE)
     row = st.container()
     offered = [*growth.grown(), HERE]
-    of = controls.segmented("What learns", offered, "growth.of", offered[0], lambda name: KINDS.get(name, name), quiet=True)
+    of = controls.segmented(
+        "What learns", offered, "growth.of", offered[0], lambda name: KINDS.get(name, name), quiet=True
+    )
     ticking = _ticking(of)
     st.fragment(_body, run_every=ticking)(of, ticking)
     bench.row("growth", row)
@@ -141,4 +147,3 @@ def sentence(course: Course, head: str, step: int) -> str:
     event = f"the habit “{course.says}” appears" if sudden else "the score grows most"
     rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "
     return (rise if curve[i + 1] > curve[i] else f"{head} never has this habit. ") + now
-

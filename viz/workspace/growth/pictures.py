@@ -23,16 +23,27 @@ GRID = "growth.grid"
 LINKED = "growth"
 FORMED, NOT_YET = "formed", "not yet"
 FORMULAS = {
-    "induction": (r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}", "R are the positions whose sign stood there before: the weight on what followed it then."),
-    "previous": (r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}", "The mean weight on the word just before, from the third word on."),
-    NEXT: (r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}", "R are the positions before each sign of the answer; s(i+1) is the position in the question that holds that sign."),
+    "induction": (
+        r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}",
+        "R are the positions whose sign stood there before: the weight on what followed it then.",
+    ),
+    "previous": (
+        r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}",
+        "The mean weight on the word just before, from the third word on.",
+    ),
+    NEXT: (
+        r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}",
+        "R are the positions before each sign of the answer; s(i+1) is the position in the question that holds that sign.",
+    ),
 }
 CODE = """{opening}
 run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
 OPENING = "import core\n\nmodel = core.open_model({name!r})"
 AGAIN = "from core.training.toy import toy_training\n\n*_, (_, weights) = toy_training.training(toy_training.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = toy_training.model(toy_training.TASKS[{task!r}], weights, 'mine')"
-RECORDED = "from core.training.toy import toy_training\n\nmodel = toy_training.Recorded.read({task!r}).at({step})"
+RECORDED = (
+    "from core.training.toy import toy_training\n\nmodel = toy_training.Recorded.read({task!r}).at({step})"
+)
 
 
 def everything(course: Course, step: int, other: int, now: Attention) -> str:
@@ -44,17 +55,34 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
     origin.tell(model=course.model(step), text=course.text, kind=now.kind)
     with left:
         packet = grid_packet(
-            now.weights, kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
-            title=f"All heads at step {step:,}", group=LINKED, place=GRID, queries=now.queries, keys=now.keys,
-        )  # fmt: skip
+            now.weights,
+            kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores],
+            scores=scores,
+            allowed=now.allowed[0, 0],
+            title=f"All heads at step {step:,}",
+            group=LINKED,
+            place=GRID,
+            queries=now.queries,
+            keys=now.keys,
+        )
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
     with right:
-        curves = {name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names}
+        curves = {
+            name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names
+        }
         figure = figures.course(
-            list(zip(course.measured, course.loss, strict=True)), curves, head, {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
-            loss_name="loss, nats per token", score_name=f"{head}, {course.says}: mean weight",
-        )  # fmt: skip
-        parts.show(figure, "growth.curves", f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.")
+            list(zip(course.measured, course.loss, strict=True)),
+            curves,
+            head,
+            {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
+            loss_name="loss, nats per token",
+            score_name=f"{head}, {course.says}: mean weight",
+        )
+        parts.show(
+            figure,
+            "growth.curves",
+            f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.",
+        )
     return head
 
 
@@ -71,14 +99,35 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
         controls.pills("Head", list(course.heads), "growth.head", course.best)
         if course.habits:
             controls.select("Score", list(course.habits), "growth.habit", course.habits[0], WORDS.__getitem__)
-        controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
-    for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
+        controls.select(
+            "Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}"
+        )
+    for column, (key, at, held) in zip(
+        st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True
+    ):
         with column:
-            origin.tell(model=course.model(at), text=course.text, kind=held.kind, layer=course.heads[head][0], head=course.heads[head][1])
-            heatmap(held.weights[course.heads[head]], held.queries, held.keys, key=f"growth.{key}", allowed=held.allowed[0, 0], title=f"{head} at step {at:,}", group=LINKED, height=380)
+            origin.tell(
+                model=course.model(at),
+                text=course.text,
+                kind=held.kind,
+                layer=course.heads[head][0],
+                head=course.heads[head][1],
+            )
+            heatmap(
+                held.weights[course.heads[head]],
+                held.queries,
+                held.keys,
+                key=f"growth.{key}",
+                allowed=held.allowed[0, 0],
+                title=f"{head} at step {at:,}",
+                group=LINKED,
+                height=380,
+            )
 
 
-def folds(page: Page, course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
+def folds(
+    page: Page, course: Course, head: str, step: int, other: int, now: Attention, then: Attention
+) -> None:
     with parts.fold(parts.EQUATION, "growth.equation") as fold:
         if fold.open:
             _equation(course, head, step, now)
@@ -91,14 +140,27 @@ def folds(page: Page, course: Course, head: str, step: int, other: int, now: Att
                 "goes where the habit says. It does not say that the model needs this head: switch it off in What if to see that."
             )
             if course.habit == NEXT:
-                st.markdown("The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too.")
+                st.markdown(
+                    "The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too."
+                )
     parts.documents(page)
     parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
     task = task_of(course.name)
     opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
-    code = CODE.format(opening=opening.format(name=course.model(step), task=task, step=step), text=course.text, layer=layer, head=number)
-    data = {"now": now.weights, "then": then.weights, "steps": np.array(course.measured), "loss": np.array(course.loss), "scores": course.scores}
+    code = CODE.format(
+        opening=opening.format(name=course.model(step), task=task, step=step),
+        text=course.text,
+        layer=layer,
+        head=number,
+    )
+    data = {
+        "now": now.weights,
+        "then": then.weights,
+        "steps": np.array(course.measured),
+        "loss": np.array(course.loss),
+        "scores": course.scores,
+    }
     parts.take_away(lambda: data, code, key="growth")
 
 

@@ -40,7 +40,10 @@ def stand(step: int) -> None:
 def play(course: Course, step: int) -> None:
     """Play from this step, or from the first when it is the last."""
     index = course.steps.index(step)
-    st.session_state[_PLAYING], st.session_state[_LIVE] = True, 0 if index + 1 == len(course.steps) else index + 1
+    st.session_state[_PLAYING], st.session_state[_LIVE] = (
+        True,
+        0 if index + 1 == len(course.steps) else index + 1,
+    )
 
 
 def show(course: Course, step: int) -> None:
@@ -50,11 +53,33 @@ def show(course: Course, step: int) -> None:
     state.held(key, step)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if len(steps) > 1:
-            st.select_slider("Step of the training", steps, step, key=key, format_func=lambda step: f"{step:,}", on_change=lambda: stand(st.session_state[key]), width="stretch")
+            st.select_slider(
+                "Step of the training",
+                steps,
+                step,
+                key=key,
+                format_func=lambda step: f"{step:,}",
+                on_change=lambda: stand(st.session_state[key]),
+                width="stretch",
+            )
         else:
             st.text("Step 0: nothing is learnt yet.")
-        st.button("Back", icon=":material/arrow_back:", key="growth.back", disabled=index == 0, on_click=stand, args=(steps[max(0, index - 1)],))
+        st.button(
+            "Back",
+            icon=":material/arrow_back:",
+            key="growth.back",
+            disabled=index == 0,
+            on_click=stand,
+            args=(steps[max(0, index - 1)],),
+        )
         if playing():
             st.button("Stop", icon=":material/stop:", key="growth.stop", on_click=stand, args=(step,))
         else:
-            st.button("Play", icon=":material/play_arrow:", key="growth.play", disabled=len(steps) < 2, on_click=play, args=(course, step))
+            st.button(
+                "Play",
+                icon=":material/play_arrow:",
+                key="growth.play",
+                disabled=len(steps) < 2,
+                on_click=play,
+                args=(course, step),
+            )

@@ -26,16 +26,44 @@ def show() -> Course | None:
     """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
     tasks = toy_training.Recorded.names() or tuple(toy_training.TASKS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = controls.segmented("What it has to learn", tasks, "growth.task", tasks[0], lambda task: toy_training.TASKS[task].title, quiet=True)
+        name = controls.segmented(
+            "What it has to learn",
+            tasks,
+            "growth.task",
+            tasks[0],
+            lambda task: toy_training.TASKS[task].title,
+            quiet=True,
+        )
         mine = trainings.mine(name)
         if mine is not None and not mine.over:
             st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainings.stop)
         else:
-            st.button("Train it yourself" if mine is None else "Train it again", icon=":material/model_training:", type="primary", key="growth.start", on_click=_start, args=(name,))
+            st.button(
+                "Train it yourself" if mine is None else "Train it again",
+                icon=":material/model_training:",
+                type="primary",
+                key="growth.start",
+                on_click=_start,
+                args=(name,),
+            )
         if mine is not None and mine.over and name in toy_training.Recorded.names():
-            st.button("The recorded run", type="tertiary", key="growth.recorded", on_click=lambda: state.write(**{"growth.whose": "recorded"}))
-    own = mine is not None and state.read("growth.whose", "own", state.one_of(("own", "recorded"), "own")) == "own"
-    course = courses.own(mine) if own and mine else courses.recorded(name) if name in toy_training.Recorded.names() else None
+            st.button(
+                "The recorded run",
+                type="tertiary",
+                key="growth.recorded",
+                on_click=lambda: state.write(**{"growth.whose": "recorded"}),
+            )
+    own = (
+        mine is not None
+        and state.read("growth.whose", "own", state.one_of(("own", "recorded"), "own")) == "own"
+    )
+    course = (
+        courses.own(mine)
+        if own and mine
+        else courses.recorded(name)
+        if name in toy_training.Recorded.names()
+        else None
+    )
     _said(name, mine if own else None, course)
     return course
 
@@ -51,7 +79,11 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
     if mine is None:
         run = toy_training.Recorded.read(task) if course is not None else None
         last = run.reports[-1] if run else None
-        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end." if run and last else "There is no recorded run of this task: start one."
+        told = (
+            f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end."
+            if run and last
+            else "There is no recorded run of this task: start one."
+        )
         st.progress(1.0 if run else 0.0, told)
         return
     steps = toy_training.TASKS[task].steps

@@ -57,8 +57,15 @@ def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
         place = grid(swept.effects, place, kind, f"importance.grid.{kind}", _title(run, swept))
     with right:
         names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
-        figure = agreement_plot(swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats")
-        parts.show(figure, PLOT, "Dots: for each head gradient attribution against the effect of ablation", lambda: _pick(kind))
+        figure = agreement_plot(
+            swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats"
+        )
+        parts.show(
+            figure,
+            PLOT,
+            "Dots: for each head gradient attribution against the effect of ablation",
+            lambda: _pick(kind),
+        )
     return place
 
 
@@ -66,26 +73,46 @@ def kind_of(run: Run) -> str:
     """Which attention, where a model has several kinds."""
     now = state.read("kind", "") or run.kinds[-1]
     now = now if now in run.kinds else run.kinds[-1]
-    return controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: chooser.KINDS[kind]) if len(run.kinds) > 1 else now
+    return (
+        controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: chooser.KINDS[kind])
+        if len(run.kinds) > 1
+        else now
+    )
 
 
 def choices(run: Run) -> tuple[str, str]:
     """Which heads, and what is put in their place."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        return kind_of(run), controls.segmented("Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__)
+        return kind_of(run), controls.segmented(
+            "Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__
+        )
 
 
 def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
     """The visitor's head, else the one that does most for the word: without it the number falls most."""
     layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
-    found = state.read("layer", layer, state.whole(0, effects.shape[0] - 1)), state.read("head", head, state.whole(0, effects.shape[1] - 1))
+    found = (
+        state.read("layer", layer, state.whole(0, effects.shape[0] - 1)),
+        state.read("head", head, state.whole(0, effects.shape[1] - 1)),
+    )
     return found if state.read("kind", kind) == kind else (layer, head)
 
 
 def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title: str) -> tuple[int, int]:
     """Layers by heads, centred on 0; a click chooses a head for all pages."""
     rows, columns = ([f"{letter}{i}" for i in range(n)] for letter, n in zip("LH", values.shape, strict=True))
-    cell = heatmap(values, rows, columns, key=key, scale="difference", axis=("layer", "head"), selected=place, title=title, numbers=True, height=360).cell
+    cell = heatmap(
+        values,
+        rows,
+        columns,
+        key=key,
+        scale="difference",
+        axis=("layer", "head"),
+        selected=place,
+        title=title,
+        numbers=True,
+        height=360,
+    ).cell
     if cell is not None and cell != place:
         state.write(kind=kind, layer=cell[0], head=cell[1])
     return cell or place
@@ -123,7 +150,11 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
     rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
     does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
-    ranked = f"no other head {does[0]} {does[2]}" if rank == 0 else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
+    ranked = (
+        f"no other head {does[0]} {does[2]}"
+        if rank == 0
+        else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
+    )
     ranked = ranked if effect else "the head does nothing for it"
     guess = f"Gradient attribution says {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
@@ -134,7 +165,11 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         if fold.open:
             parts.equation(EFFECT)
             effect = float(swept.effects[place])
-            st.text(f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient says {swept.guesses[place]:+.4f}.".replace("-", "−"))
+            st.text(
+                f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient says {swept.guesses[place]:+.4f}.".replace(
+                    "-", "−"
+                )
+            )
     with parts.fold(parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
             st.markdown(
@@ -149,14 +184,28 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
     parts.as_table(lambda: _frame(params, swept), "importance.heads")
     found = swept.asked
     target = "" if run.source is None else f", {run.target_text!r}"
-    code = CODE.format(model=params.model, text=params.text, target=target, row=found.row, token=found.token, against=found.against, kind=params.kind)
-    parts.take_away(lambda: {"change": swept.effects, "by gradient": swept.guesses}, code, key="importance.heads")
+    code = CODE.format(
+        model=params.model,
+        text=params.text,
+        target=target,
+        row=found.row,
+        token=found.token,
+        against=found.against,
+        kind=params.kind,
+    )
+    parts.take_away(
+        lambda: {"change": swept.effects, "by gradient": swept.guesses}, code, key="importance.heads"
+    )
 
 
 def _frame(params: Any, swept: Any) -> pd.DataFrame:
     heads = chooser.survey(params.model)[params.kind]
     places = list(np.ndindex(swept.effects.shape))
-    return pd.DataFrame({
-        "head": [head_name(*at) for at in places], "habit": [heads.word(*at) for at in places],
-        "change": [round(float(swept.effects[at]), 4) for at in places], "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "head": [head_name(*at) for at in places],
+            "habit": [heads.word(*at) for at in places],
+            "change": [round(float(swept.effects[at]), 4) for at in places],
+            "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
+        }
+    )

@@ -38,14 +38,28 @@ def show(page: Page, params: Any, run: Run) -> None:
     places: list[tuple[int, int] | None] = [None, *ablation_sweep.places(model, kind)]
 
     def without(place: tuple[int, int] | None) -> float:
-        return mean_loss(model, samples, () if place is None else (ablation_sweep.off(model, kind, *place, average),))
+        return mean_loss(
+            model, samples, () if place is None else (ablation_sweep.off(model, kind, *place, average),)
+        )
 
     price = 60.0 * len(samples) * model.config.n_layers
-    plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")
+    plain, *losses = each(
+        [(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places],
+        price,
+        f"{len(samples)} sentences, run",
+    )
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
-    st.caption(f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}.")
+    st.caption(
+        f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}."
+    )
     origin.tell(model=params.model, text=f"{len(samples)} sentences of ours", kind=kind)
-    place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Effect of ablation on the loss, nats per token")
+    place = heads.grid(
+        rises,
+        heads.chosen(-rises, kind),
+        kind,
+        f"importance.many.{kind}",
+        "Effect of ablation on the loss, nats per token",
+    )
     parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)), "ablation")
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
@@ -61,11 +75,17 @@ def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tu
     )
 
 
-def _folds(page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int) -> None:
+def _folds(
+    page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int
+) -> None:
     with parts.fold(parts.EQUATION, "importance.many.equation") as fold:
         if fold.open:
             parts.equation(RISE)
-            st.text(f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per token.".replace("-", "−"))
+            st.text(
+                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per token.".replace(
+                    "-", "−"
+                )
+            )
     with parts.fold(parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
@@ -74,5 +94,12 @@ def _folds(page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, 
                 "It does not follow that many can be missed together."
             )
     parts.documents(page)
-    parts.as_table(lambda: pd.DataFrame({"head": [head_name(*at) for at in np.ndindex(rises.shape)], "rise": rises.ravel().round(5)}), "importance.many")
-    parts.take_away(lambda: {"rise": rises}, CODE.format(model=params.model, n=n, kind=kind), key="importance.many")
+    parts.as_table(
+        lambda: pd.DataFrame(
+            {"head": [head_name(*at) for at in np.ndindex(rises.shape)], "rise": rises.ravel().round(5)}
+        ),
+        "importance.many",
+    )
+    parts.take_away(
+        lambda: {"rise": rises}, CODE.format(model=params.model, n=n, kind=kind), key="importance.many"
+    )

@@ -36,7 +36,12 @@ PAGE = Page(
     menu="lab",
     does="ablation and patching",
 )
-VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Activation patching"}
+VIEWS = {
+    "heads": "For one word",
+    "many": "Over many sentences",
+    "words": "Which words count",
+    "patch": "Activation patching",
+}
 EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
 """Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
 SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
@@ -67,7 +72,11 @@ class Swept:
 def plain(p: Params) -> Run:
     """The run that everything is compared with. Raises InputError for a model that says no words."""
     if "logits" not in chooser.opened(p.model).outputs:
-        raise InputError(f"{p.model} has no output that says words.", "A part matters for what the model says.", "Choose another model.")
+        raise InputError(
+            f"{p.model} has no output that says words.",
+            "A part matters for what the model says.",
+            "Choose another model.",
+        )
     return target_picker.fixed(p.model, p.text, p.target, ("logits",))
 
 
@@ -81,13 +90,25 @@ def compute(p: Params) -> Swept:
 
     def without(layer: int, head: int) -> np.ndarray:
         """The row of the logits: from it any word is read."""
-        return item.run(model, keep=(), edits=(ablation_sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
+        return (
+            item.run(model, keep=(), edits=(ablation_sweep.off(model, kind, layer, head, average),))
+            .logits[asked.row]
+            .copy()
+        )
 
     places = list(ablation_sweep.places(model, kind))
-    rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Ablating heads:")
+    rows = each(
+        [(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places],
+        one,
+        "Ablating heads:",
+    )
     before, flat = asked.value(run.logits), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
-    guesses = machine.submit(("importance.guess", *here, asked), lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
+    guesses = machine.submit(
+        ("importance.guess", *here, asked),
+        lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average),
+        3 * one,
+    )
     return Swept(asked, before, effects, guesses)
 
 
@@ -95,12 +116,18 @@ def page() -> None:
     parts.title(PAGE)
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
     asked = bench.choose(
-        "importance", bench.layered, text=patch.OPENING if by == "patch" else bench.TEXT, given=True,
-        runs=bench.heads if by == "heads" else bench.once, each=EACH.get(by, lambda _: 0.0),
-    )  # fmt: skip
+        "importance",
+        bench.layered,
+        text=patch.OPENING if by == "patch" else bench.TEXT,
+        given=True,
+        runs=bench.heads if by == "heads" else bench.once,
+        each=EACH.get(by, lambda _: 0.0),
+    )
     if asked is None:
         return
-    by = controls.segmented("What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
+    by = controls.segmented(
+        "What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True
+    )
     params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
     run = plain(params)
     origin.tell_run(run)

@@ -26,8 +26,15 @@ from viz.workspace.shared import target_picker
 
 OPENING = "When Mary came home,"
 PAIRS = {
-    "causal": ((OPENING, "When John came home,"), ("The old woman lost", "The old man lost"), ("The girl opened her eyes, and then", "The boy opened his eyes, and then")),
-    "cross": (("The old man is tired.", "The old woman is tired."), ("My sister is very tall.", "My brother is very tall.")),
+    "causal": (
+        (OPENING, "When John came home,"),
+        ("The old woman lost", "The old man lost"),
+        ("The girl opened her eyes, and then", "The boy opened his eyes, and then"),
+    ),
+    "cross": (
+        ("The old man is tired.", "The old woman is tired."),
+        ("My sister is very tall.", "My brother is very tall."),
+    ),
     "self": (("The girl lost [MASK] hat.", "The boy lost [MASK] hat."),),
 }
 PARTS = {"places": "Layer by position", "heads": "Layer by head"}
@@ -45,10 +52,22 @@ print(patched(pair, at_position(pair, {stack!r}, 0, 1)), patched(pair, of_head(p
 def show(page: Page, params: Any, run: Run) -> None:
     target_picker.forget("importance.patch.sentence", params.text, "importance.other")
     offered = dict(PAIRS[run.kinds[-1]])
-    other = controls.text("The other sentence, with a word changed", "importance.other", offered.get(params.text) or neighbour(run.model, params.text))
+    other = controls.text(
+        "The other sentence, with a word changed",
+        "importance.other",
+        offered.get(params.text) or neighbour(run.model, params.text),
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        what = controls.segmented("What is patched", tuple(PARTS), "importance.part", "places", PARTS.__getitem__, quiet=True)
-        side = controls.segmented("Where", tuple(SIDES), "importance.side", "encoder", SIDES.__getitem__, quiet=True) if run.source and what == "places" else None
+        what = controls.segmented(
+            "What is patched", tuple(PARTS), "importance.part", "places", PARTS.__getitem__, quiet=True
+        )
+        side = (
+            controls.segmented(
+                "Where", tuple(SIDES), "importance.side", "encoder", SIDES.__getitem__, quiet=True
+            )
+            if run.source and what == "places"
+            else None
+        )
         _offer(offered, params.text)
     try:
         clean = compute.run(params.model, params.text, target=run.target_text, keep=KEEP)
@@ -62,12 +81,26 @@ def show(page: Page, params: Any, run: Run) -> None:
     if what == "places":
         columns = _columns(pair, side)
         short(run, len(columns), run.model.config.n_layers)
-        shares = _swept([(key, stack, layer, place) for layer in range(run.model.config.n_layers) for place in range(len(columns))], lambda _, *at: at_position(pair, *at), pair, cost(run))
+        shares = _swept(
+            [
+                (key, stack, layer, place)
+                for layer in range(run.model.config.n_layers)
+                for place in range(len(columns))
+            ],
+            lambda _, *at: at_position(pair, *at),
+            pair,
+            cost(run),
+        )
         _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
         parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
     else:
         kind = heads.kind_of(run)
-        shares = _swept([(key, kind, *place) for place in ablation_sweep.places(run.model, kind)], lambda _, *at: of_head(pair, *at), pair, cost(run))
+        shares = _swept(
+            [(key, kind, *place) for place in ablation_sweep.places(run.model, kind)],
+            lambda _, *at: of_head(pair, *at),
+            pair,
+            cost(run),
+        )
         columns = [f"H{head}" for head in range(run.model.config.n_heads)]
         _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
         parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
@@ -76,28 +109,58 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, price: float) -> np.ndarray:
     """The share that each patch restores, in the order of the places."""
-    return np.array(each([(("importance.patch", *at), partial(lambda at: patched(pair, edit(*at)), at)) for at in places], price, "Patching:"))
+    return np.array(
+        each(
+            [(("importance.patch", *at), partial(lambda at: patched(pair, edit(*at)), at)) for at in places],
+            price,
+            "Patching:",
+        )
+    )
 
 
 def _offer(offered: dict[str, str], text: str) -> None:
     """Pairs that tell something, one tap each."""
     others = [clean for clean in offered if clean != text]
     for clean in others:
-        st.button(literal(f"Try: {clean}"), key=f"importance.try.{clean}", type="tertiary", on_click=lambda clean=clean: state.write(text=clean, **{"importance.other": None}))
+        st.button(
+            literal(f"Try: {clean}"),
+            key=f"importance.try.{clean}",
+            type="tertiary",
+            on_click=lambda clean=clean: state.write(text=clean, **{"importance.other": None}),
+        )
 
 
 def _columns(pair: Pair, side: str | None) -> list[str]:
     """The words of both sentences: one where they are equal, both where they differ."""
-    one, two = (run.source.tokens if side == "encoder" and run.source else run.tokens for run in (pair.clean, pair.corrupted))
-    return [target_picker.word(a) if a == b else f"{target_picker.word(a)}/{target_picker.word(b)}" for a, b in zip(one, two, strict=True)]
+    one, two = (
+        run.source.tokens if side == "encoder" and run.source else run.tokens
+        for run in (pair.clean, pair.corrupted)
+    )
+    return [
+        target_picker.word(a) if a == b else f"{target_picker.word(a)}/{target_picker.word(b)}"
+        for a, b in zip(one, two, strict=True)
+    ]
 
 
 def _picture(shares: np.ndarray, columns: list[str], across: str, key: str) -> None:
-    heatmap(shares, [f"L{layer}" for layer in range(len(shares))], columns, key=key, scale="difference", limit=1.0, axis=("layer", across), title="Logit difference restored by one patch", numbers=True, height=380)
+    heatmap(
+        shares,
+        [f"L{layer}" for layer in range(len(shares))],
+        columns,
+        key=key,
+        scale="difference",
+        limit=1.0,
+        axis=("layer", across),
+        title="Logit difference restored by one patch",
+        numbers=True,
+        height=380,
+    )
 
 
 def _words(pair: Pair) -> tuple[str, str]:
-    return target_picker.named(pair.clean, pair.asked.token), target_picker.named(pair.clean, pair.asked.against or 0)
+    return target_picker.named(pair.clean, pair.asked.token), target_picker.named(
+        pair.clean, pair.asked.against or 0
+    )
 
 
 def _difference(pair: Pair) -> str:
@@ -108,7 +171,10 @@ def _difference(pair: Pair) -> str:
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     best = shares.argmax(1)
     moves = [0, *(layer for layer in range(1, len(best)) if best[layer] != best[layer - 1])]
-    told = [f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)" for layer in moves]
+    told = [
+        f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)"
+        for layer in moves
+    ]
     return f"{_difference(pair)} Where the difference sits: {'; '.join(told)}."
 
 
@@ -117,12 +183,25 @@ def _heads_said(pair: Pair, shares: np.ndarray) -> str:
     return f"{_difference(pair)} The head that restores most is {head_name(layer, head)}: {percent(shares[layer, head])} of the logit difference; all heads alone, added up: {percent(shares.sum())}."
 
 
-def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str, shares: np.ndarray, columns: list[str]) -> None:
+def _folds(
+    page: Page,
+    params: Any,
+    run: Run,
+    pair: Pair,
+    other: str,
+    stack: str,
+    shares: np.ndarray,
+    columns: list[str],
+) -> None:
     with parts.fold(parts.EQUATION, "importance.patch.equation") as fold:
         if fold.open:
             parts.equation(RESTORED)
             clean, corrupted = pair.values
-            st.text(f"d in the first sentence {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace("-", "−"))
+            st.text(
+                f"d in the first sentence {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace(
+                    "-", "−"
+                )
+            )
     with parts.fold(parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
             st.markdown(
@@ -132,7 +211,16 @@ def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str
                 "run patched with itself stays the same, to the last bit (tested)."
             )
     parts.documents(page)
-    parts.as_table(lambda: pd.DataFrame(shares.round(4), index=pd.Index([f"L{i}" for i in range(len(shares))]), columns=pd.Index([f"{i} {name}" for i, name in enumerate(columns)])), "importance.patch")
+    parts.as_table(
+        lambda: pd.DataFrame(
+            shares.round(4),
+            index=pd.Index([f"L{i}" for i in range(len(shares))]),
+            columns=pd.Index([f"{i} {name}" for i, name in enumerate(columns)]),
+        ),
+        "importance.patch",
+    )
     target = "" if run.source is None else f", target={run.target_text!r}"
-    code = CODE.format(model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1])
+    code = CODE.format(
+        model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1]
+    )
     parts.take_away(lambda: {"restored": shares}, code, key="importance.patch")

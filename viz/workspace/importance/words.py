@@ -11,7 +11,13 @@ import streamlit as st
 
 from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.target_token import Asked
-from core.analysis.attribution.token_importance import KEEP, attention_gradient, hidden_from, ranks_agree, shares
+from core.analysis.attribution.token_importance import (
+    KEEP,
+    attention_gradient,
+    hidden_from,
+    ranks_agree,
+    shares,
+)
 from core.run import Run
 from viz.instruments import heatmap
 from viz.shell.pages import Page
@@ -39,12 +45,24 @@ def show(page: Page, params: Any, run: Run) -> None:
     found, drops, keys = readings(params, run, asked, kind)
     words = [target_picker.word(token) for token in keys]
     rows = np.stack(list(found.values()))
-    heatmap(rows, list(found), words, key=f"importance.words.{kind}", axis=("reading", "word"), title=f"Shares of {target_picker.question(run, asked)}", numbers=len(words) <= 24, height=300, margins=False)
+    heatmap(
+        rows,
+        list(found),
+        words,
+        key=f"importance.words.{kind}",
+        axis=("reading", "word"),
+        title=f"Shares of {target_picker.question(run, asked)}",
+        numbers=len(words) <= 24,
+        height=300,
+        margins=False,
+    )
     parts.numbers(_sentence(found, words, drops), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 
-def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
+def readings(
+    params: Any, run: Run, asked: Asked, kind: str
+) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
     """Shares by reading, the change of the asked number without each word, and the words."""
     model, item, one = run.model, Item(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
@@ -57,12 +75,20 @@ def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, 
     if queries is not None:
         kept = compute.run(params.model, params.text, target=run.target_text, keep=KEEP)
         found = {name: values[:n] for name, values in shares(kept, asked, kind).items()}
-    found[GRADIENT] = compute.submit(("importance.words.gradient", *here, asked), lambda: attention_gradient(model, item, asked, kind), 3 * one)[:n]
+    found[GRADIENT] = compute.submit(
+        ("importance.words.gradient", *here, asked),
+        lambda: attention_gradient(model, item, asked, kind),
+        3 * one,
+    )[:n]
 
     def without(key: int) -> float:
         return asked.value(item.run(model, keep=(), edits=(hidden_from(model, kind, key),)).logits)
 
-    after = each([(("importance.words", *here, asked, key), partial(without, key)) for key in range(n)], one, "Taking words away:")
+    after = each(
+        [(("importance.words", *here, asked, key), partial(without, key)) for key in range(n)],
+        one,
+        "Taking words away:",
+    )
     drops = asked.value(run.logits) - np.array(after)
     worth = np.maximum(drops, 0)
     found[TAKEN] = worth / (worth.sum() or 1.0)
@@ -75,14 +101,27 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray)
     best = max(agree, key=lambda name: agree[name])
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
     said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
-    costs = f"“{top[TAKEN]}” costs most ({drops.max():.2f} nats)" if drops.max() > 0 else "none of the words costs anything"
+    costs = (
+        f"“{top[TAKEN]}” costs most ({drops.max():.2f} nats)"
+        if drops.max() > 0
+        else "none of the words costs anything"
+    )
     return (
         f"Most on: {listed}. Left out of attention everywhere, {costs}. "
         f"{f'{target_picker.begin(best)} orders the words most like that' if agree[best] > 0.3 else 'None of them orders the words like that'} (rank correlation: {said})."
     )
 
 
-def _folds(page: Page, params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> None:
+def _folds(
+    page: Page,
+    params: Any,
+    run: Run,
+    asked: Asked,
+    kind: str,
+    found: dict[str, np.ndarray],
+    drops: np.ndarray,
+    words: list[str],
+) -> None:
     with parts.fold(parts.EQUATION, "importance.words.equation") as fold:
         if fold.open:
             parts.equation(SHARES)
@@ -99,9 +138,24 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, kind: str, found: di
     parts.documents(page)
     parts.as_table(lambda: _frame(found, drops, words), "importance.words")
     target = "" if run.source is None else f", {run.target_text!r}"
-    code = CODE.format(model=params.model, text=params.text, target=target, row=asked.row, token=asked.token, against=asked.against, kind=kind, n=len(words))
+    code = CODE.format(
+        model=params.model,
+        text=params.text,
+        target=target,
+        row=asked.row,
+        token=asked.token,
+        against=asked.against,
+        kind=kind,
+        n=len(words),
+    )
     parts.take_away(lambda: found | {"change without the word": -drops}, code, key="importance.words")
 
 
 def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({"word": words, **{name: values.round(4) for name, values in found.items()}, "change of ln p without it": (-drops).round(4)})
+    return pd.DataFrame(
+        {
+            "word": words,
+            **{name: values.round(4) for name, values in found.items()},
+            "change of ln p without it": (-drops).round(4),
+        }
+    )

@@ -28,6 +28,7 @@ QUICK = 0.005
 SENTENCES = 24
 """Texts over which losses and the means of heads are taken."""
 
+
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own."""
     lines = own_texts(model.name)[:SENTENCES]
@@ -40,7 +41,12 @@ def averages(name: str, kind: str) -> np.ndarray:
 
     def mean() -> np.ndarray:
         rows = own(model)
-        return mean_outputs(model, [row.text for row in rows], kind, [row.truth for row in rows] if model.spec.has_source else None)
+        return mean_outputs(
+            model,
+            [row.text for row in rows],
+            kind,
+            [row.truth for row in rows] if model.spec.has_source else None,
+        )
 
     return compute.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
 
@@ -48,7 +54,11 @@ def averages(name: str, kind: str) -> np.ndarray:
 def short(run: Run, n: int, each: float = 1) -> None:
     """Refuse what would take long: `each` runs for every one of `n` tokens, of which a given translation may have many. Raises InputError."""
     if n > bounds.LEAST and not bounds.affordable(run.model, each * n, tokens(run)):
-        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", "So many runs would take too long.", "Shorten the text.")
+        raise InputError(
+            f"The text has {n} tokens here, and each would need runs of its own.",
+            "So many runs would take too long.",
+            "Shorten the text.",
+        )
 
 
 def tokens(run: Run) -> int:

@@ -31,7 +31,11 @@ print([[model.tokenizer.token(int(i)) for i in layer] for layer in lens.ids[...,
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    lens = compute.submit(("inside.lens", params), lambda: logit_lens(run, TOP), cost=2.0 * len(run.ids) * run.model.config.n_layers)
+    lens = compute.submit(
+        ("inside.lens", params),
+        lambda: logit_lens(run, TOP),
+        cost=2.0 * len(run.ids) * run.model.config.n_layers,
+    )
     n, layers = run.side.n_real, run.model.config.n_layers
     target_picker.forget("inside.lens.sentence", target_picker.told(run), "inside.cell", "inside.from")
     first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
@@ -40,13 +44,30 @@ def show(page: Page, params: Any, run: Run) -> None:
     columns = ["before", *(f"L{i}" for i in range(layers))]
     table, beside = st.columns([4, 1], gap="medium")
     with table:
-        words = [[target_picker.named(run, int(lens.ids[j, at, 0])) for j in range(layers + 1)] for at in places]
-        figure = lens_table(words, lens.chances[:, places.start : places.stop, 0].T, [target_picker.word(run.tokens[at]) for at in places], columns, (place - first, layer))
-        parts.show(figure, KEY, "A table: a row for each word that is read, a column for each layer, in each cell the word the model would say there", lambda: _pick(first))
+        words = [
+            [target_picker.named(run, int(lens.ids[j, at, 0])) for j in range(layers + 1)] for at in places
+        ]
+        figure = lens_table(
+            words,
+            lens.chances[:, places.start : places.stop, 0].T,
+            [target_picker.word(run.tokens[at]) for at in places],
+            columns,
+            (place - first, layer),
+        )
+        parts.show(
+            figure,
+            KEY,
+            "A table: a row for each word that is read, a column for each layer, in each cell the word the model would say there",
+            lambda: _pick(first),
+        )
     with beside:
         st.caption(_where(run, place, layer))
         top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
-        parts.show(word_bars(top, lens.chances[layer, place]), "inside.top", "The best words of the chosen cell with their probabilities")
+        parts.show(
+            word_bars(top, lens.chances[layer, place]),
+            "inside.top",
+            "The best words of the chosen cell with their probabilities",
+        )
     parts.numbers(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
 
@@ -54,7 +75,9 @@ def show(page: Page, params: Any, run: Run) -> None:
 def _cell(run: Run, lens: Lens, places: range) -> tuple[int, int]:
     """The chosen position and layer; before any choice, where the telling word becomes the first guess."""
     start = min(max(telling(run), places.start), places.stop - 1)
-    raw = state.read("inside.cell", f"{start}.{int(lens.settled[start])}", _parse(len(lens.settled), len(lens.ids)))
+    raw = state.read(
+        "inside.cell", f"{start}.{int(lens.settled[start])}", _parse(len(lens.settled), len(lens.ids))
+    )
     place, layer = (int(part) for part in raw.split("."))
     return (place, layer) if place in places else (start, layer)
 
@@ -101,7 +124,11 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
             parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
     with parts.fold(parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
-            reads = "at each word, which word belongs there" if run.model.spec.framed else "behind each word, which word comes next"
+            reads = (
+                "at each word, which word belongs there"
+                if run.model.spec.framed
+                else "behind each word, which word comes next"
+            )
             st.markdown(
                 f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns "
                 f"the vector into words: {reads}. Here the same output layer reads the vector already after every earlier layer, as if the model stopped there. Rows are "
@@ -113,15 +140,23 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     parts.as_table(lambda: _frame(run, lens, range(run.side.n_real)), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(model=params.model, text=params.text, target=target)
-    parts.take_away(lambda: {"ids": lens.ids, "probabilities": lens.chances, "of the final word": lens.final}, code, key="inside.guesses")
+    parts.take_away(
+        lambda: {"ids": lens.ids, "probabilities": lens.chances, "of the final word": lens.final},
+        code,
+        key="inside.guesses",
+    )
 
 
 def _frame(run: Run, lens: Lens, places: Any) -> pd.DataFrame:
     rows = [(place, layer) for place in places for layer in range(len(lens.ids))]
-    return pd.DataFrame({
-        "word read": [target_picker.word(run.tokens[place]) for place, _ in rows],
-        "after": ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows],
-        "first guess": [target_picker.named(run, int(lens.ids[layer, place, 0])) for place, layer in rows],
-        "probability": [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
-        "of the final word": [round(float(lens.final[layer, place]), 4) for place, layer in rows],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "word read": [target_picker.word(run.tokens[place]) for place, _ in rows],
+            "after": ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows],
+            "first guess": [
+                target_picker.named(run, int(lens.ids[layer, place, 0])) for place, layer in rows
+            ],
+            "probability": [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
+            "of the final word": [round(float(lens.final[layer, place]), 4) for place, layer in rows],
+        }
+    )

@@ -45,7 +45,11 @@ def compute(p: Params) -> Run:
     Raises InputError for a model that says no words.
     """
     if "logits" not in chooser.opened(p.model).outputs:
-        raise InputError(f"{p.model} has no output that says words.", "What is inside is read through the output layer.", "Choose another model.")
+        raise InputError(
+            f"{p.model} has no output that says words.",
+            "What is inside is read through the output layer.",
+            "Choose another model.",
+        )
     return target_picker.fixed(p.model, p.text, p.target, attribution.KEEP)
 
 
@@ -55,7 +59,9 @@ def page() -> None:
     if asked is None:
         return
     asked.shows()
-    by = controls.segmented("What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
+    by = controls.segmented(
+        "What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True
+    )
     params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
     run = compute(params)
     origin.tell_run(run)

@@ -18,7 +18,9 @@ from viz.shell.pages import Page
 from viz.widgets import compute, controls, parts
 from viz.workspace.shared import target_picker
 
-OTHERS = {"The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."}
+OTHERS = {
+    "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."
+}
 SHOWN = 40
 """Columns of one map."""
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
@@ -33,19 +35,34 @@ print(ripple(before, after{side}))   # (layer + 1, position), exactly 0 where no
 
 def show(page: Page, params: Any, run: Run) -> None:
     target_picker.forget("inside.ripple.sentence", params.text, "inside.other")
-    other = controls.text("The same sentence with one word changed", "inside.other", OTHERS.get(params.text) or neighbour(run.model, params.text))
-    side = controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True) if run.source else None
+    other = controls.text(
+        "The same sentence with one word changed",
+        "inside.other",
+        OTHERS.get(params.text) or neighbour(run.model, params.text),
+    )
+    side = (
+        controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True)
+        if run.source
+        else None
+    )
     try:
         after = compute.run(params.model, other, target=run.target_text, keep=KEEP)
         moved, places = ripple(run, after, side), changed(run, after, side)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
         return
-    tokens = [target_picker.word(token) for token in ((run.source if side == "encoder" and run.source else run.side).tokens)]
+    tokens = [
+        target_picker.word(token)
+        for token in ((run.source if side == "encoder" and run.source else run.side).tokens)
+    ]
     rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
     first = max(0, min((places or [0])[0] - SHOWN // 4, len(tokens) - SHOWN))
     seen = slice(first, first + SHOWN)
-    parts.show(ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]), "inside.ripple", "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey")
+    parts.show(
+        ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]),
+        "inside.ripple",
+        "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey",
+    )
     st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
     parts.numbers(sentence(run, moved, places, side))
     _folds(page, params, run, moved, other, side, tokens)
@@ -63,15 +80,25 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
         return f"The translation was kept, word by word, and still {count} of its {n} places changed: each looks at the changed text. {ends}"
     if run.model.spec.framed or side == "encoder":
         layers = int((moved > 0).all(1).argmax())
-        reach = f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed" if layers else f"{count} of {n} words changed"
-        also = ", also those before the first that differs" if places[0] and (last[: places[0]] > 0).all() else ""
+        reach = (
+            f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed"
+            if layers
+            else f"{count} of {n} words changed"
+        )
+        also = (
+            ", also those before the first that differs"
+            if places[0] and (last[: places[0]] > 0).all()
+            else ""
+        )
         return f"{reach}{also}. An encoder reads both ways. {ends}"
     if first:
         return f"Left of “{target_picker.word(tokens[first])}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
     return f"The first word is the one that differs, and every later word can look at it: {count} of {n} words changed. {ends}"
 
 
-def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]) -> None:
+def _folds(
+    page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]
+) -> None:
     with parts.fold(parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
             parts.equation(EQUATION)
@@ -89,7 +116,9 @@ def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, sid
     parts.documents(page)
     parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
     target = "" if run.source is None else f", target={run.target_text!r}"
-    code = CODE.format(model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else "")
+    code = CODE.format(
+        model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
+    )
     parts.take_away(lambda: {"relative change": moved}, code, key="inside.ripple")
 
 
@@ -98,13 +127,31 @@ def _reach(params: Any, run: Run, side: str | None) -> None:
     of = "source" if side == "encoder" else "target"
     masked = compute.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
     found = reach(masked, of)
-    inputs = [target_picker.word(token) for token in (run.source.tokens if of == "source" and run.source else run.tokens)]
+    inputs = [
+        target_picker.word(token)
+        for token in (run.source.tokens if of == "source" and run.source else run.tokens)
+    ]
     outputs = [target_picker.word(token) for token in run.tokens]
-    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Which input can reach which output", height=380)
+    heatmap(
+        found.astype(np.float32),
+        outputs,
+        inputs,
+        key=f"inside.reach.{of}",
+        allowed=found,
+        axis=("output", "input"),
+        title="Which input can reach which output",
+        height=380,
+    )
     pairs, ways = int(found.sum()), found.size
-    st.caption(literal(f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."))
+    st.caption(
+        literal(
+            f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."
+        )
+    )
 
 
 def _frame(moved: np.ndarray, tokens: list[str]) -> pd.DataFrame:
     index = pd.Index(["before", *(f"layer {i}" for i in range(len(moved) - 1))], name="after")
-    return pd.DataFrame(moved, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)]))
+    return pd.DataFrame(
+        moved, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)])
+    )

@@ -34,9 +34,15 @@ print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 def show(page: Page, params: Any, run: Run) -> None:
     asked = target_picker.asked(run, "inside")
-    found = compute.submit(("inside.parts", params, asked), lambda: attribute(run, asked), cost=2.0 * run.model.config.n_layers)
+    found = compute.submit(
+        ("inside.parts", params, asked), lambda: attribute(run, asked), cost=2.0 * run.model.config.n_layers
+    )
     names, values, hues = bars(found)
-    wide = {f"L{layer} {KINDS[kind]}": (kind, layer) for kind in found.heads for layer in range(len(found.feed_forward))}
+    wide = {
+        f"L{layer} {KINDS[kind]}": (kind, layer)
+        for kind in found.heads
+        for layer in range(len(found.feed_forward))
+    }
     strongest = max(wide, key=lambda name: abs(found.attention(wide[name][0])[wide[name][1]]))
     left, right = st.columns([3, 2], gap="large")
     with right:
@@ -45,11 +51,18 @@ def show(page: Page, params: Any, run: Run) -> None:
         _heads(found, kind, layer)
     with left:
         figure = parts_of_logit(names, values, hues, (chosen,))
-        parts.show(figure, KEY, "Direct logit attribution: what each part of the model added to the logit of the chosen word", lambda: _pick(wide))
+        parts.show(
+            figure,
+            KEY,
+            "Direct logit attribution: what each part of the model added to the logit of the chosen word",
+            lambda: _pick(wide),
+        )
     parts.numbers(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
-        links.to("look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best)
+        links.to(
+            "look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best
+        )
         links.to("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
     _folds(page, params, run, asked, found)
 
@@ -58,7 +71,10 @@ def bars(found: Attribution) -> tuple[list[str], list[float], list[str]]:
     """Every part in the order of the computation: names, values, what kind of part each is."""
     rows = [(EMBEDDING[name], value, "embedding") for name, value in found.embedding.items()]
     for layer, added in enumerate(found.feed_forward):
-        rows += [(f"L{layer} {KINDS[kind]}", float(found.attention(kind)[layer]), "attention") for kind in found.heads]
+        rows += [
+            (f"L{layer} {KINDS[kind]}", float(found.attention(kind)[layer]), "attention")
+            for kind in found.heads
+        ]
         rows += [(f"L{layer} feed-forward", float(added), "feed-forward")]
     if not found.feed_forward.any():  # a model of attention alone
         rows = [row for row in rows if row[2] != "feed-forward"]
@@ -73,7 +89,11 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
     figure = parts_of_logit(names, [*heads.tolist(), bias], [*["attention"] * len(heads), "biases"])
     parts.show(figure, "inside.heads", "Bars: what each head of the chosen layer added")
     total = float(found.attention(kind)[layer])
-    st.caption(literal(f"The heads of layer {layer} and the bias of their output map add up to {total:+.2f}, the layer's bar."))
+    st.caption(
+        literal(
+            f"The heads of layer {layer} and the bias of their output map add up to {total:+.2f}, the layer's bar."
+        )
+    )
 
 
 def _pick(wide: dict[str, tuple[str, int]]) -> None:
@@ -85,8 +105,17 @@ def _pick(wide: dict[str, tuple[str, int]]) -> None:
 def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
     word = target_picker.question(run, asked)
     attention = sum(float(found.attention(kind).sum()) for kind in found.heads)
-    shares = [("the embedding", sum(found.embedding.values())), ("attention", attention), ("the feed-forward layers", float(found.feed_forward.sum())), ("biases", found.rest)]
-    listed = ", ".join(f"{name} {target_picker.signed(value, '+.2f')}" for name, value in shares if value or name != "the feed-forward layers")
+    shares = [
+        ("the embedding", sum(found.embedding.values())),
+        ("attention", attention),
+        ("the feed-forward layers", float(found.feed_forward.sum())),
+        ("biases", found.rest),
+    ]
+    listed = ", ".join(
+        f"{name} {target_picker.signed(value, '+.2f')}"
+        for name, value in shares
+        if value or name != "the feed-forward layers"
+    )
     what = "The logit of" if asked.against is None else "The difference of logits of"
     return f"{what} {word} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
 
@@ -95,17 +124,32 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
     with parts.fold(parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
             parts.equation(SUM)
-            st.text(f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run says {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace("-", "−"))
+            st.text(
+                f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run says {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
+                    "-", "−"
+                )
+            )
     with parts.fold(parts.LOOKING, "inside.who.looking") as fold:
         if fold.open:
             st.markdown(_looking(run))
     parts.documents(page)
     parts.as_table(lambda: frame(found), "inside.who")
     code = CODE.format(
-        model=params.model, text=params.text, target="" if run.source is None else f", target={run.target_text!r}",
-        row=asked.row, token=asked.token, against=asked.against,
-    )  # fmt: skip
-    parts.take_away(lambda: {f"heads, {kind}": values for kind, values in found.heads.items()} | {"feed-forward": found.feed_forward}, code, key="inside.who")
+        model=params.model,
+        text=params.text,
+        target="" if run.source is None else f", target={run.target_text!r}",
+        row=asked.row,
+        token=asked.token,
+        against=asked.against,
+    )
+    parts.take_away(
+        lambda: (
+            {f"heads, {kind}": values for kind, values in found.heads.items()}
+            | {"feed-forward": found.feed_forward}
+        ),
+        code,
+        key="inside.who",
+    )
 
 
 def _looking(run: Run) -> str:
@@ -128,8 +172,12 @@ def frame(found: Attribution) -> pd.DataFrame:
     """Every part down to the heads, and the sum."""
     rows = [(EMBEDDING[name], value) for name, value in found.embedding.items()]
     for kind, heads in found.heads.items():
-        rows += [(f"{head_name(*place)} {KINDS[kind]}", float(heads[place])) for place in np.ndindex(heads.shape)]
-        rows += [(f"L{layer} {KINDS[kind]}, bias", float(value)) for layer, value in enumerate(found.biases[kind])]
+        rows += [
+            (f"{head_name(*place)} {KINDS[kind]}", float(heads[place])) for place in np.ndindex(heads.shape)
+        ]
+        rows += [
+            (f"L{layer} {KINDS[kind]}, bias", float(value)) for layer, value in enumerate(found.biases[kind])
+        ]
     rows += [(f"L{layer} feed-forward", float(value)) for layer, value in enumerate(found.feed_forward)]
     rows += [(REST, found.rest), ("sum", found.total), ("logit of the run", found.logit)]
     return pd.DataFrame(rows, columns=pd.Index(["part", "added"]))

@@ -95,13 +95,30 @@ def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
         with left:
             if abs(whole - cell.weight) > SAME:
-                st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)))
+                st.caption(
+                    PIECES.format(
+                        *(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)
+                    )
+                )
             layer, head, query, at = cell.at
-            again = python_lines(found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind)
+            again = python_lines(
+                found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind
+            )
             arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
         with right:
-            card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
-            source(code, key=CODE, selected=given, card=card, title="The code that computed it", python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given))
+            card = (
+                None
+                if given is None
+                else remembered(found, ("card", given), lambda: tensor_card(found, given))
+            )
+            source(
+                code,
+                key=CODE,
+                selected=given,
+                card=card,
+                title="The code that computed it",
+                python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given),
+            )
 
 
 def _chosen(offered: dict[str, list[str]]) -> str | None:

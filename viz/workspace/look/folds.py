@@ -44,9 +44,18 @@ def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: in
     parts.documents(page)
     parts.as_table(lambda: _table(seen), "look")
     code = CODE.format(
-        model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
-        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
-    )  # fmt: skip
+        model=run.model.name,
+        text=run.source.text if run.source else run.side.text,
+        kind=place.kind,
+        layer=place.layer,
+        head=place.head,
+        target=f", target={run.target_text!r}"
+        if run.source
+        else f", pair={run.side.pair!r}"
+        if run.side.pair
+        else "",
+        writing=", writing=True" if crosses(place.kind) else "",
+    )
     words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
     parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look")
 
@@ -54,24 +63,41 @@ def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: in
 def _row(row: Row) -> None:
     """The whole row of the chosen query, from scores to weights."""
     dotted = row.dots is not None
-    parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}" + (
-        r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head) if dotted else
-        r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
+    parts.equation(
+        r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}"
+        + (
+            r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head)
+            if dotted
+            else r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)"
+        )
+        + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}")
+    )
     columns = {
-        "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
-        "allowed": row.allowed, "exp(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
-    }  # fmt: skip
+        "key": [visible(key) for key in row.keys],
+        "q · k": row.dots,
+        f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
+        "allowed": row.allowed,
+        "exp(s − max)": row.exps,
+        "Gaussian": row.gaussian,
+        "weight": row.weights,
+    }
     found = {name: values for name, values in columns.items() if values is not None}
     parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
-    st.caption(f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
+    st.caption(
+        f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}."
+    )
 
 
 def _table(seen: Seen) -> pd.DataFrame:
     """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
     rows, columns = np.nonzero(seen.allowed)
     order = np.argsort(-seen.weights[rows, columns], kind="stable")
-    return pd.DataFrame({
-        "row": rows[order], "query": [visible(seen.attention.queries[i]) for i in rows[order]],
-        "column": columns[order], "key": [visible(seen.attention.keys[j]) for j in columns[order]],
-        "weight": seen.weights[rows, columns][order].round(4),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "row": rows[order],
+            "query": [visible(seen.attention.queries[i]) for i in rows[order]],
+            "column": columns[order],
+            "key": [visible(seen.attention.keys[j]) for j in columns[order]],
+            "weight": seen.weights[rows, columns][order].round(4),
+        }
+    )

@@ -58,16 +58,45 @@ CARE = {
     "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
 }
 EXPLAINS = "A large weight says what was looked at, not why the model decided as it did: attention is not an explanation."
+
+
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
-    attention, heads, full, key = look(run, place.kind), measured[place.kind], state.read("view", "") == "full", grid_key(place.kind)
+    attention, heads, full, key = (
+        look(run, place.kind),
+        measured[place.kind],
+        state.read("view", "") == "full",
+        grid_key(place.kind),
+    )
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
-    packet = remembered(attention, ("grid", full), lambda: grid_packet(
-        attention.weights, before=mark(place, measured), kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits, measures=_measures(attention), allowed=attention.allowed[0, 0],
-        order=None if full else tiles.clearest, order_name="the clearest first", group=GROUP, url="look.order", place=key,
-        python=python_lines(run, "grid", kind=place.kind), queries=attention.queries, keys=attention.keys,
-    ))  # fmt: skip
-    show_grid(packet, key=key, selected=(place.layer, place.head), echo=clicked(key)[1], on_choice=partial(_open, place.kind))
+    packet = remembered(
+        attention,
+        ("grid", full),
+        lambda: grid_packet(
+            attention.weights,
+            before=mark(place, measured),
+            kinds=tiles.kinds,
+            scores=tiles.scores,
+            kind_order=tiles.habits,
+            measures=_measures(attention),
+            allowed=attention.allowed[0, 0],
+            order=None if full else tiles.clearest,
+            order_name="the clearest first",
+            group=GROUP,
+            url="look.order",
+            place=key,
+            python=python_lines(run, "grid", kind=place.kind),
+            queries=attention.queries,
+            keys=attention.keys,
+        ),
+    )
+    show_grid(
+        packet,
+        key=key,
+        selected=(place.layer, place.head),
+        echo=clicked(key)[1],
+        on_choice=partial(_open, place.kind),
+    )
 
 
 def _open(kind: str) -> None:
@@ -91,15 +120,21 @@ def _tiles(heads: Heads) -> Tiles:
     layers, n_heads = heads.shape
     places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best())
     return Tiles(
-        [[heads.word(i, j) for j in range(n_heads)] for i in range(layers)], [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
-        [WORDS[habit] for habit in habits], sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
-    )  # fmt: skip
+        [[heads.word(i, j) for j in range(n_heads)] for i in range(layers)],
+        [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
+        [WORDS[habit] for habit in habits],
+        sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
+    )
 
 
 def _measures(attention: Attention) -> dict[str, np.ndarray]:
     """Figures of this sentence by which the tiles can be ordered and coloured."""
     w = attention.weights
-    return {"entropy here, bits": entropy(w).mean(-1) / np.log(2), "largest weight here": w.max((-1, -2)), "on the first token here": w[..., 0].mean(-1)}
+    return {
+        "entropy here, bits": entropy(w).mean(-1) / np.log(2),
+        "largest weight here": w.max((-1, -2)),
+        "on the first token here": w[..., 0].mean(-1),
+    }
 
 
 @dataclass(frozen=True)
@@ -117,7 +152,11 @@ def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
     """Kinds, pieces and how heads are joined; grid; heatmap beside lines or the shaded text."""
     by, how = _choices(run, place, joins=several(measured))
     if run.source is not None:
-        controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
+        controls.text(
+            "Its translation: the model's own, or type another to see how it would be written",
+            "target",
+            run.target_text or "",
+        )
     if several(measured):
         heads_grid(run, measured, place)
     seen = _seen(run, measured, place, by, how)
@@ -125,7 +164,14 @@ def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
     with left:
         query, key = _heatmap(run, place, seen, by, how)
     with right:
-        beside = controls.segmented("Beside it", ("lines", "text"), "look.beside", "lines", {"lines": "Lines", "text": "The text, shaded"}.__getitem__, quiet=True)
+        beside = controls.segmented(
+            "Beside it",
+            ("lines", "text"),
+            "look.beside",
+            "lines",
+            {"lines": "Lines", "text": "The text, shaded"}.__getitem__,
+            quiet=True,
+        )
         (_text if beside == "text" else _lines)(run, place, seen, by, how)
     return Shown(seen, query, key, by, how)
 
@@ -147,16 +193,37 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
             controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
-        by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Tokens"}[b])
+        by = controls.segmented(
+            "Shown by",
+            ("word", "token"),
+            "look.by",
+            "word",
+            lambda b: {"word": "Words", "token": "Tokens"}[b],
+        )
         offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
-        how = controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__) if joins else ONE
-        st.button("Close", help="Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
+        how = (
+            controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__)
+            if joins
+            else ONE
+        )
+        st.button(
+            "Close",
+            help="Close the full view",
+            icon=":material/close_fullscreen:",
+            type="tertiary",
+            on_click=lambda: state.write(view=None),
+        )
     return by, how
 
 
 def _seen(run: Run, measured: Mapping[str, Heads], place: Place, by: str, how: str) -> Seen:
     if how == ONE:
-        return Seen(look(run, place.kind, by), place.layer, place.head, f"{named(place, measured)}, {measured[place.kind].word(place.layer, place.head)}")
+        return Seen(
+            look(run, place.kind, by),
+            place.layer,
+            place.head,
+            f"{named(place, measured)}, {measured[place.kind].word(place.layer, place.head)}",
+        )
     joined = aggregated(run, place.kind, how, by, writing=crosses(place.kind))
     return Seen(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
@@ -172,22 +239,40 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
     one = among(seen.attention, place) if how == ONE else None
     layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
     picture = heatmap(
-        seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
+        seen.weights,
+        queries,
+        keys,
+        key=f"look.heatmap.{place.kind}.{by}",
+        allowed=seen.allowed,
+        numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
-        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}", hint="choose a cell",
+        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing)
+        if how == ONE
+        else None,
+        among=one,
+        called="{head}",
+        hint="choose a cell",
         axis=query_and_key(across=crossing),
-        selected=_touched(seen, place) if by == "word" else None, title=seen.name, group=GROUP,
-        python=python_lines(run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by),
-    )  # fmt: skip
+        selected=_touched(seen, place) if by == "word" else None,
+        title=seen.name,
+        group=GROUP,
+        python=python_lines(
+            run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by
+        ),
+    )
     return picture.cell or _telling(seen)
 
 
 def _telling(seen: Seen) -> tuple[int, int]:
     """The largest weight that says something: not on the word's own place or the first one, in a row that has a choice."""
-    weights = np.nan_to_num(np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0))
+    weights = np.nan_to_num(
+        np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0)
+    )
     n = min(weights.shape) if seen.attention.queries == seen.attention.keys else 0
     weights[:n, :1] = weights[range(n), range(n)] = 0.0
-    query, key = np.unravel_index(int(np.argmax(weights if weights.any() else np.nan_to_num(seen.weights))), weights.shape)
+    query, key = np.unravel_index(
+        int(np.argmax(weights if weights.any() else np.nan_to_num(seen.weights))), weights.shape
+    )
     return int(query), int(key)
 
 
@@ -200,11 +285,22 @@ def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     one = among(seen.attention, place) if how == ONE else None
     layer, named = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
     head_view(
-        seen.attention.weights[seen.layer, heads], queries, keys, key=f"look.lines.{place.kind}.{by}.{whole}", reading=not crosses(place.kind),
-        heads=heads if how == ONE else [JOINED[how]], allowed=np.stack([seen.allowed] * len(heads)), segments=_segments(run, place, by),
-        special=MARKS, group=GROUP, height=560, among=one,
-        python=python_lines(run, "head_view", layer=layer, heads=named if how == ONE else how, kind=place.kind, by=by),
-    )  # fmt: skip
+        seen.attention.weights[seen.layer, heads],
+        queries,
+        keys,
+        key=f"look.lines.{place.kind}.{by}.{whole}",
+        reading=not crosses(place.kind),
+        heads=heads if how == ONE else [JOINED[how]],
+        allowed=np.stack([seen.allowed] * len(heads)),
+        segments=_segments(run, place, by),
+        special=MARKS,
+        group=GROUP,
+        height=560,
+        among=one,
+        python=python_lines(
+            run, "head_view", layer=layer, heads=named if how == ONE else how, kind=place.kind, by=by
+        ),
+    )
 
 
 def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
@@ -212,11 +308,24 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     crossing = crosses(place.kind)
     queries, keys = seen.attention.queries, seen.attention.keys
     strip(
-        seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group=GROUP,
-        say=WRITING if crossing else READING, who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads", names=("reads", "writes") if crossing else ("", ""),
-        spans=None if by == "word" or crossing else (run.source if place.kind == "self" and run.source else run.side).spans, height=560,
-        python=python_lines(run, "strip", layer=place.layer, head=place.head if how == ONE else how, kind=place.kind, by=by),
-    )  # fmt: skip
+        seen.weights,
+        queries,
+        keys=keys if crossing else None,
+        key=f"look.strip.{place.kind}.{by}",
+        allowed=seen.allowed,
+        special=MARKS,
+        group=GROUP,
+        say=WRITING if crossing else READING,
+        who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
+        names=("reads", "writes") if crossing else ("", ""),
+        spans=None
+        if by == "word" or crossing
+        else (run.source if place.kind == "self" and run.source else run.side).spans,
+        height=560,
+        python=python_lines(
+            run, "strip", layer=place.layer, head=place.head if how == ONE else how, kind=place.kind, by=by
+        ),
+    )
 
 
 def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
@@ -224,7 +333,9 @@ def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
     attention = seen.attention
     if by == "word":
         return list(attention.queries), list(attention.keys)
-    return remembered(attention, "pieces", lambda: ([*map(visible, attention.queries)], [*map(visible, attention.keys)]))
+    return remembered(
+        attention, "pieces", lambda: ([*map(visible, attention.queries)], [*map(visible, attention.keys)])
+    )
 
 
 def _segments(run: Run, place: Place, by: str) -> list[int] | None:
@@ -237,7 +348,14 @@ def _segments(run: Run, place: Place, by: str) -> list[int] | None:
 def _touched(seen: Seen, place: Place) -> tuple[int, int]:
     """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
     drawn = drawn_words(seen.attention)
-    side, index = start(seen.weights, seen.allowed, drawn, len(seen.attention.keys), state.read("look.word", "") or None, layout(place.kind))
+    side, index = start(
+        seen.weights,
+        seen.allowed,
+        drawn,
+        len(seen.attention.keys),
+        state.read("look.word", "") or None,
+        layout(place.kind),
+    )
     if side == "source":
         return int(seen.weights[:, int(index)].argmax()), int(index)
     row = drawn[int(index)][1]
@@ -254,7 +372,10 @@ def care(seen: Seen, query: int, how: str) -> list[str]:
 
 def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     row = seen.weights[query]
-    doing, who = "Writing" if crosses(place.kind) else "Reading", seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name
+    doing, who = (
+        "Writing" if crosses(place.kind) else "Reading",
+        seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
+    )
     return (
         f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{visible(seen.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f}; its effective number of keys is {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} (2^entropy)."
@@ -266,8 +387,13 @@ def _pieces(run: Run, place: Place, query: int, key: int, by: str) -> tuple[int,
     if by == "token":
         return query, key
     found = run.model.spec.kind(place.kind)
-    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
-    rows, columns = (queries.written() if crosses(place.kind) else queries).words[query].pieces, keys.words[key].pieces
+    queries, keys = (
+        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
+    )
+    rows, columns = (
+        (queries.written() if crosses(place.kind) else queries).words[query].pieces,
+        keys.words[key].pieces,
+    )
     weights = run.trace[found.path(place.layer, "pattern")][place.head][np.ix_(rows, columns)]
     row, column = np.unravel_index(int(np.argmax(np.nan_to_num(weights))), weights.shape)
     return rows[row], columns[column]

@@ -42,18 +42,47 @@ def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
 def show(run: Run, steps: tuple[Step, ...]) -> None:
     """The most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps."""
     first = steps[0]
-    offered = {one.token: one.after if first.filters else one.before for one in first.candidates[:OFFERED] if one.token != "END"}
+    offered = {
+        one.token: one.after if first.filters else one.before
+        for one in first.candidates[:OFFERED]
+        if one.token != "END"
+    }
     key = f"look.next:{run.side.text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="look.next"):
-        st.pills("Next token, with its probability: choose one to write it", list(offered), key=key, on_change=_choose, args=(key,),
-                 format_func=lambda token: f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]", label_visibility="collapsed")  # fmt: skip
-        with st.popover(f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}", icon=":material/thermostat:", type="tertiary"):
-            controls.slider("Temperature", 0.0, 2.0, TEMPERATURE, 0.0, 0.1,
-                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.")  # fmt: skip
+        st.pills(
+            "Next token, with its probability: choose one to write it",
+            list(offered),
+            key=key,
+            on_change=_choose,
+            args=(key,),
+            format_func=lambda token: (
+                f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]"
+            ),
+            label_visibility="collapsed",
+        )
+        with st.popover(
+            f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}",
+            icon=":material/thermostat:",
+            type="tertiary",
+        ):
+            controls.slider(
+                "Temperature",
+                0.0,
+                2.0,
+                TEMPERATURE,
+                0.0,
+                0.1,
+                help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.",
+            )
             if first.filters or _how()["temperature"]:
                 controls.draw(SEED, 1, label="Seed", again="Sample again")
-        links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:",
-                 **{f"decode.{name}": value for name, value in _how().items()}, **{"decode.n": len(steps)})  # fmt: skip
+        links.to(
+            "decode",
+            "Watch it write in Decode",
+            icon=":material/arrow_forward:",
+            **{f"decode.{name}": value for name, value in _how().items()},
+            **{"decode.n": len(steps)},
+        )
 
 
 def write(steps: tuple[Step, ...]) -> None:
@@ -80,7 +109,10 @@ def _append(tail: str) -> None:
 
 
 def _how() -> dict[str, Any]:
-    return {"temperature": state.read(TEMPERATURE, 0.0, state.real(0, 2)), "seed": state.read(SEED, 1, state.whole(0, 9999))}
+    return {
+        "temperature": state.read(TEMPERATURE, 0.0, state.real(0, 2)),
+        "seed": state.read(SEED, 1, state.whole(0, 9999)),
+    }
 
 
 def _chance(step: Step) -> str:

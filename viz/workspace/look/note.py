@@ -29,10 +29,19 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
         if row:
             st.markdown(f":gray[{literal(row.note)}]", width="content")
         if given:
-            st.button("This translation was given. Show the model's own", type="tertiary", icon=":material/translate:", on_click=_own)
+            st.button(
+                "This translation was given. Show the model's own",
+                type="tertiary",
+                icon=":material/translate:",
+                on_click=_own,
+            )
         elif row and spec.has_source and run.target_text != row.second:
-            st.button(f"Read “{literal(shorten(row.second, 60))}” instead", type="tertiary", icon=":material/translate:",
-                      on_click=lambda: state.write(target=row.second))  # fmt: skip
+            st.button(
+                f"Read “{literal(shorten(row.second, 60))}” instead",
+                type="tertiary",
+                icon=":material/translate:",
+                on_click=lambda: state.write(target=row.second),
+            )
 
 
 def _failed(row: Preset | None, run: Run) -> str:

@@ -19,7 +19,9 @@ JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 def onward(place: Place, run: Run, how: str = "one") -> None:
     """One row: links to what else can be done with this head, and the pin. `how`: the heads of the layer joined."""
-    here = {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()  # one alignment is no head among others
+    here = (
+        {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()
+    )  # one alignment is no head among others
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="look.onward"):
         if "what_if" in here:
             links.to("what_if", "Switch this head off", icon=":material/power_settings_new:", **{EDITS: OFF})
@@ -32,7 +34,13 @@ def course() -> None:
     """To the chapter of the course that is about the attention on screen, with the sentence."""
     now = subject.shown()
     family = tasks.usable()[now["model"]]
-    chapter = Chapter.BERT if family.framed else Chapter.GPT if not family.has_source else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
+    chapter = (
+        Chapter.BERT
+        if family.framed
+        else Chapter.GPT
+        if not family.has_source
+        else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
+    )
     first = pages.exhibits(chapter)[0].slug
     links.to(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
 
@@ -41,4 +49,12 @@ def view(place: Place, run: Run, how: str = "one") -> View:
     """What the full view shows, as it is pinned."""
     text = run.source.text if run.source else run.side.text
     target = state.read("target", "") if run.source else ""
-    return View(run.model.name, text, place.kind, place.layer, JOINED.get(how, place.head), target, run.side.pair or "")
+    return View(
+        run.model.name,
+        text,
+        place.kind,
+        place.layer,
+        JOINED.get(how, place.head),
+        target,
+        run.side.pair or "",
+    )

@@ -78,13 +78,24 @@ def page() -> None:
 def _controls() -> Params | None:
     models = tasks.usable()
     if not models:
-        raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+        raise InputError(
+            "No model can be opened.",
+            "The models lie in assets/models.",
+            "See More, Models for what is missing.",
+        )
     model = tasks.in_view(models, TRANSLATE.model, tasks.no_heads)
     if model is None:
         return None
     task, opened = tasks.opening_with(model, models[model]), look_heads.opened(model)
     with st.container(gap="xxsmall"):
-        text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+        text = controls.text(
+            task.box,
+            "text",
+            task.text,
+            quiet=True,
+            placeholder="Type a sentence and press Enter",
+            drops=("target",),
+        )
         reads.show(opened, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
@@ -124,7 +135,9 @@ def _picture(params: Params) -> None:
         note = partial(look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             one_vector.show(params.text, data.run.target_text or "")
-            st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder.")
+            st.text(
+                f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
+            )
             note(side="left")
             return
         place = look_heads.chosen(data.heads, data.run)
@@ -191,9 +204,16 @@ def _words(run: Run, place: Place, view: str, steps: tuple[Step, ...]) -> None:
 
 
 def _buttons(view: str, several: bool) -> None:
-    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
+    with st.container(
+        horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"
+    ):
         if several:
-            st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
-                      on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
-        st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
+            st.button(
+                "Hide the other heads" if view == "heads" else "See all heads",
+                icon=":material/grid_view:",
+                on_click=lambda: state.write(view=None if view == "heads" else "heads"),
+            )
+        st.button(
+            "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
+        )
         onward.course()

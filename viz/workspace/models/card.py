@@ -30,13 +30,25 @@ def _training(name: str, training: Training) -> None:
     lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
     if lines:
         st.markdown("**The training, step by step**")
-        parts.show(learning(lines), f"models.{name}.training", "The training, step by step: " + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()))
+        parts.show(
+            learning(lines),
+            f"models.{name}.training",
+            "The training, step by step: "
+            + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()),
+        )
 
 
 def _heads(heads: Surveyed) -> None:
     st.markdown("**Its heads, beside those of an untrained copy**")
-    for rows, what, control in ((habits(heads), "looks at", "shuffled"), (linked(heads), "should find", "other words")):
+    for rows, what, control in (
+        (habits(heads), "looks at", "shuffled"),
+        (linked(heads), "should find", "other words"),
+    ):
         if rows:
             columns = ["attention", what, "head", "score", control, "untrained", "its best"]
-            st.table(pd.DataFrame([(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns).set_index("attention"))
+            st.table(
+                pd.DataFrame(
+                    [(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns
+                ).set_index("attention")
+            )
     st.caption(explained(heads))

@@ -26,8 +26,12 @@ from viz.shell.pages import Page
 from viz.widgets import controls, parts
 from viz.workspace.models import card as models_card
 
-PAGE = Page(title="Models", order=50, menu="more",
-            claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.")
+PAGE = Page(
+    title="Models",
+    order=50,
+    menu="more",
+    claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.",
+)
 WHICH = "models.which"
 
 
@@ -62,7 +66,9 @@ _read = Memory()
 def compute(_: Params = Params()) -> tuple[Shown, ...]:
     """Every listed model in order; one that cannot be opened does not hide the others."""
     terms = read_manifest(shipped_folder())
-    return tuple(_shown(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models())
+    return tuple(
+        _shown(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models()
+    )
 
 
 def page() -> None:
@@ -70,19 +76,33 @@ def page() -> None:
     parts.title(PAGE, still=True)
     found = compute()
     if not found:
-        notices.box("No model is here.", "The shipped models are folders in assets/models.",
-                    "Fetch the whole repository again, then restart.")
+        notices.box(
+            "No model is here.",
+            "The shipped models are folders in assets/models.",
+            "Fetch the whole repository again, then restart.",
+        )
     for model in found:
         if model.problem:
-            notices.box(f"{model.name} is not served.", model.problem, "The rest of the atlas works without it.")
+            notices.box(
+                f"{model.name} is not served.", model.problem, "The rest of the atlas works without it."
+            )
     fine = {model.name: model for model in found if not model.problem}
     if not fine:
         return
     looked_at = state.peek("model")
-    which = controls.pills("Model", fine, WHICH, looked_at if looked_at in fine else next(iter(fine)), quiet=True)
+    which = controls.pills(
+        "Model", fine, WHICH, looked_at if looked_at in fine else next(iter(fine)), quiet=True
+    )
     _card(fine[which])
     _compared([*fine.values()])
-    parts.as_table(lambda: pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()]).set_index("model").fillna(""), "models")
+    parts.as_table(
+        lambda: (
+            pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()])
+            .set_index("model")
+            .fillna("")
+        ),
+        "models",
+    )
 
 
 def _card(model: Shown) -> None:
@@ -94,12 +114,16 @@ def _card(model: Shown) -> None:
                 st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
         _scores(model)
         if model.terms:
-            st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
+            st.markdown(
+                f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]"
+            )
         if model.looks:
             links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
         with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
             if fold.open:
-                models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
+                models_card.draw(
+                    model.name, model.card, model.training, model.heads, ours=model.terms is not None
+                )
 
 
 def _scores(model: Shown) -> None:
@@ -112,9 +136,11 @@ def _scores(model: Shown) -> None:
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
             st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
             parts.show(
-                bars([(score.of, score.value, score.of == model.name) for score in best], how.number), f"models.{model.name}.{measure}.{split}",
-                f"{how.words} on {split}: " + "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
-            )  # fmt: skip
+                bars([(score.of, score.value, score.of == model.name) for score in best], how.number),
+                f"models.{model.name}.{measure}.{split}",
+                f"{how.words} on {split}: "
+                + "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
+            )
     for split in dict.fromkeys(score.split for score in model.scores):
         for said in told(model.scores, split, model.name):
             st.caption(f"On {literal(split)}, {said}")
@@ -134,12 +160,20 @@ def _compared(fine: Sequence[Shown]) -> None:
         sides = [next(model for model in fine if model.name == name) for name in (first, second)]
         columns = {side.name: dict(side.facts) | _measured(side) for side in sides}
         order = dict.fromkeys(name for column in columns.values() for name in column)
-        st.table(pd.DataFrame({name: [column.get(row, "") for row in order] for name, column in columns.items()}, index=list(order)))
+        st.table(
+            pd.DataFrame(
+                {name: [column.get(row, "") for row in order] for name, column in columns.items()},
+                index=list(order),
+            )
+        )
 
 
 def _measured(model: Shown) -> dict[str, str]:
     own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
-    return {f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value) for score in own}
+    return {
+        f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value)
+        for score in own
+    }
 
 
 def _shown(listing: Listing, terms: Shipped | None) -> Shown:
@@ -147,7 +181,7 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
         return Shown(listing.name, listing.problem, terms=terms)
     try:
         model = core.serving.engine.default().open(listing.name)
-    except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
+    except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
     return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
@@ -158,7 +192,9 @@ def _opened(name: str, model: Any, terms: Shipped | None) -> Shown:
     if terms is None:
         return shown
     folder = shipped_folder() / name
-    return replace(shown, scores=read_scores(folder), training=read_training(folder), heads=read_heads(folder))
+    return replace(
+        shown, scores=read_scores(folder), training=read_training(folder), heads=read_heads(folder)
+    )
 
 
 def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
@@ -166,8 +202,12 @@ def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
     facts = [("Family", literal(str(model.family)))]
     if config.n_layers:
         facts += [("Layers", f"{config.n_layers}"), ("Heads", f"{config.n_heads}")]
-    facts += [("Width", f"{config.d_model}"), ("Vocabulary", f"{config.n_vocab:,}"), ("Context", f"{config.n_ctx:,} tokens"),
-              ("Parameters", f"{model.n_parameters:,}")]
+    facts += [
+        ("Width", f"{config.d_model}"),
+        ("Vocabulary", f"{config.n_vocab:,}"),
+        ("Context", f"{config.n_ctx:,} tokens"),
+        ("Parameters", f"{model.n_parameters:,}"),
+    ]
     if terms:
         facts.append(("On disk", f"{sum(file.bytes for file in terms.files.values()) / 1e6:.1f} MB"))
     return tuple(facts)

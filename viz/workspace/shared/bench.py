@@ -51,7 +51,10 @@ class Asked:
 def row(slug: str, spot: DeltaGenerator | None = None) -> None:
     """The links between the pages of the bench; the one in view is a word, not a link."""
     here = {entry.slug for entry in pages.workspace()}
-    with spot or st.container(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="bench.row"):
+    with (
+        spot or st.container(),
+        st.container(horizontal=True, gap="small", vertical_alignment="center", key="bench.row"),
+    ):
         for name, words in TOOLS.items():
             if name == slug:
                 st.markdown(f"**{words}**", width="content")
@@ -75,8 +78,15 @@ def once(_: Model) -> float:
 
 
 def choose(
-    slug: str, fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT, given: bool = False, lacks: Callable[[Model], str] = tasks.no_heads,
-    runs: Callable[[Model], float] = once, each: Callable[[Model], float] = lambda _: 0.0,
+    slug: str,
+    fits: Callable[[Family], bool],
+    *,
+    model: str = MODEL,
+    text: str = TEXT,
+    given: bool = False,
+    lacks: Callable[[Model], str] = tasks.no_heads,
+    runs: Callable[[Model], float] = once,
+    each: Callable[[Model], float] = lambda _: 0.0,
 ) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
@@ -88,7 +98,11 @@ def choose(
     """
     models = {name: family for name, family in tasks.usable().items() if fits(family)}
     if not models:
-        raise InputError("No model that this page needs can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+        raise InputError(
+            "No model that this page needs can be opened.",
+            "The models lie in assets/models.",
+            "See More, Models for what is missing.",
+        )
     spot = st.container()
     now = tasks.in_view(models, model, lacks)
     if now is None:
@@ -98,13 +112,17 @@ def choose(
     first = text if now == model else task.text
     reader = chooser.opened(now)
     with st.container(gap="xxsmall"):
-        found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
+        found = controls.text(
+            task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter"
+        )
         _reads.show(reader, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, now)
         presets.menu(reader)
         tasks.menu(models, now)
-    along = {name: state.peek(name) for name in subject.NAMES}  # a head stays with its model on a page that shows none
+    along = {
+        name: state.peek(name) for name in subject.NAMES
+    }  # a head stays with its model on a page that shows none
     subject.shows(**along | {"model": now, "text": found})
     _left_out(models[now], given)
     if not found.strip():
@@ -123,9 +141,14 @@ def target(model: Model) -> str | None:
 
 def _left_out(family: Family, given: bool) -> None:
     """What was on screen beside the text, and is not read on this page."""
-    for name, reads, words in (("target", family.has_source and not given, "The translation that was given"), ("pair", family.framed, "The second text")):
+    for name, reads, words in (
+        ("target", family.has_source and not given, "The translation that was given"),
+        ("pair", family.framed, "The second text"),
+    ):
         if reads and (text := state.peek(name)):
-            st.caption(f"{words}, “{literal(shorten(text, 40))}”, is not read on this page; it is kept for the others.")
+            st.caption(
+                f"{words}, “{literal(shorten(text, 40))}”, is not read on this page; it is kept for the others."
+            )
 
 
 def layered(family: Family) -> bool:

@@ -51,7 +51,11 @@ class Blanks:
         sign = "" if mask is None else run.model.tokenizer.token(mask)
         text = BETWEEN.join(filter(None, (run.side.text, run.side.pair)))
         held = st.session_state.get(_BLANKS)
-        return held if held and held.mask == sign and held.written() == text else cls(text, sign, (None,) * (text.count(sign) if sign else 0))
+        return (
+            held
+            if held and held.mask == sign and held.written() == text
+            else cls(text, sign, (None,) * (text.count(sign) if sign else 0))
+        )
 
     def with_(self, number: int, word: str | None) -> Blanks:
         return replace(self, words=(*self.words[:number], word, *self.words[number + 1 :]))
@@ -65,7 +69,10 @@ class Blanks:
         if not self.mask:
             return self.template
         first, *others = self.template.split(self.mask)
-        return first + "".join((self.mask if word is None else word.removeprefix("##")) + after for word, after in zip(self.words, others, strict=True))
+        return first + "".join(
+            (self.mask if word is None else word.removeprefix("##")) + after
+            for word, after in zip(self.words, others, strict=True)
+        )
 
 
 def show(run: Run) -> None:
@@ -86,14 +93,21 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
     row = blanks(here)[empty.words[:number].count(None)]
     chances = dict(guesses(here, row))
     if word is not None and word not in chances:
-        chances[word] = dict(guesses(here, row, len(here.model.tokenizer)))[word]  # it was among the first before another blank was filled
+        chances[word] = dict(guesses(here, row, len(here.model.tokenizer)))[
+            word
+        ]  # it was among the first before another blank was filled
     which = "the blank" if many == 1 else f"blank {number + 1} of {many}"
     key = f"look.blank:{number}:{empty.written()}"
     st.pills(
-        f"Which word stands in {which}? Its guesses, with their probabilities:" + (" Touch the chosen one to make it a blank again." if word else ""),
-        list(chances), key=key, default=state.held(key, word), on_change=_fill, args=(key, found, number),
+        f"Which word stands in {which}? Its guesses, with their probabilities:"
+        + (" Touch the chosen one to make it a blank again." if word else ""),
+        list(chances),
+        key=key,
+        default=state.held(key, word),
+        on_change=_fill,
+        args=(key, found, number),
         format_func=lambda word: f"{literal(word)} :gray[:small[{percent(chances[word])}]]",
-    )  # fmt: skip
+    )
 
 
 def second_text() -> str:
@@ -104,7 +118,9 @@ def second_text() -> str:
 def follows(run: Run) -> None:
     """What the model thinks of the second text as the continuation of the first."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
-        st.text(f"That the second text follows the first has, for this model, a probability of {percent(probabilities(run.next_sentence)[0])}.")
+        st.text(
+            f"That the second text follows the first has, for this model, a probability of {percent(probabilities(run.next_sentence)[0])}."
+        )
 
 
 def _fill(key: str, found: Blanks, number: int) -> None:

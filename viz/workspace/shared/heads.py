@@ -110,11 +110,19 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     key = f"look.window:{model}.{most}"
     state.held(key, first)
     whole = most == reader.config.n_ctx - 2 * reader.spec.framed
-    limit = f"{model} reads {most:,} at once" if whole else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
+    limit = (
+        f"{model} reads {most:,} at once"
+        if whole
+        else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
+    )
     st.slider(
         f"The text has {n:,} tokens, and {limit}. Shown from token",
-        0, n - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
-    )  # fmt: skip
+        0,
+        n - most,
+        first,
+        key=key,
+        on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
+    )
     return bounds.part(reader, text, first, most)
 
 
@@ -129,8 +137,14 @@ def survey(model: str) -> Mapping[str, Heads]:
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    examples = (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
-    return compute.submit(("heads", model), lambda: surveyed(reader, examples), cost=60.0 * len(examples) * reader.config.n_layers)
+    examples = (
+        (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
+    )
+    return compute.submit(
+        ("heads", model),
+        lambda: surveyed(reader, examples),
+        cost=60.0 * len(examples) * reader.config.n_layers,
+    )
 
 
 def _shipped(folder: Path) -> Mapping[str, Heads]:
@@ -189,7 +203,19 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[Place,
         for habit, place in measured[kind].best(read_by(run, kind) if run else "").items():
             if habit != VAGUE:
                 found.setdefault(habit, Place(kind, *place))
-    order = ["aligner", "previous", "first", "induction", "duplicate", *RARE, "spread", "itself", "next", "separator", "punctuation"]
+    order = [
+        "aligner",
+        "previous",
+        "first",
+        "induction",
+        "duplicate",
+        *RARE,
+        "spread",
+        "itself",
+        "next",
+        "separator",
+        "punctuation",
+    ]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 
@@ -198,9 +224,17 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> Place:
     first = next(iter(habits(measured, run)), Place(next(iter(measured)), 0, 0))
     kind = state.read("kind", "") or ""
     kind = kind if kind in measured else first.kind  # another model may have other kinds
-    best = first if kind == first.kind else Place(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
+    best = (
+        first
+        if kind == first.kind
+        else Place(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
+    )
     layers, n_heads = measured[kind].shape
-    return Place(kind, state.read("layer", best.layer, state.whole(0, layers - 1)), state.read("head", best.head, state.whole(0, n_heads - 1)))
+    return Place(
+        kind,
+        state.read("layer", best.layer, state.whole(0, layers - 1)),
+        state.read("head", best.head, state.whole(0, n_heads - 1)),
+    )
 
 
 def several(measured: Mapping[str, Heads]) -> bool:
@@ -218,12 +252,26 @@ def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> 
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.held(key, now)
-    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small", key="look.heads"):
+    with st.container(
+        horizontal=True,
+        horizontal_alignment="center",
+        vertical_alignment="center",
+        gap="small",
+        key="look.heads",
+    ):
         st.markdown(":gray[:small[Heads]]", help=explained(measured, shown), width="content")
         st.pills(
-            "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
-            format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),
-        )  # fmt: skip
+            "Heads, by what they do",
+            list(shown),
+            key=key,
+            default=[now],
+            required=True,
+            label_visibility="collapsed",
+            width="content",
+            format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]",
+            on_change=_store,
+            args=(key,),
+        )
 
 
 def explained(measured: Mapping[str, Heads], shown: Collection[Place]) -> str:

@@ -37,7 +37,11 @@ def fitting(model: Model) -> tuple[Preset, ...]:
         cannot.add("fill")
     if getattr(model.config, "n_segments", 2) < 2:
         cannot.add("pair")
-    return tuple(row for row in texts("presets") if row.kind in kinds(model.name, model.spec) and row.kind not in cannot)
+    return tuple(
+        row
+        for row in texts("presets")
+        if row.kind in kinds(model.name, model.spec) and row.kind not in cannot
+    )
 
 
 def telling(rows: Sequence[Preset]) -> tuple[Preset, ...]:
@@ -72,13 +76,17 @@ def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
 
 def leave(model: str, family: Family) -> None:
     """Before another model: take back a ready-made sentence that is none for it."""
-    if not typed(now()) and not any(row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)):
+    if not typed(now()) and not any(
+        row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)
+    ):
         state.write(**dict.fromkeys(NAMES))
 
 
 def typed(held: Texts) -> bool:
     """Whether the visitor typed any of it."""
-    return any(value.strip() for value in held.values()) and not any(same(row, held) for row in texts("presets"))
+    return any(value.strip() for value in held.values()) and not any(
+        same(row, held) for row in texts("presets")
+    )
 
 
 def put(new: Texts) -> None:
@@ -113,7 +121,9 @@ def menu(model: Model) -> None:
 def _menu(model: Model, key: str) -> None:
     if st.session_state.pop(_TAKEN, False):
         st.rerun()
-    box = st.popover("Try a sentence", icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun")
+    box = st.popover(
+        "Try a sentence", icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun"
+    )
     if not box.open:
         st.session_state.pop(_MORE, None)
         return
@@ -123,13 +133,30 @@ def _menu(model: Model, key: str) -> None:
         kept = st.session_state.get(_TYPED)
         if kept and kept != now():
             before = shorten(kept.get("text") or kept.get("target", ""), LETTERS)
-            st.button(f"Back to “{literal(before)}”", icon=":material/undo:", type="tertiary", key=f"{key}:own", wrap=True,
-                      on_click=_close, args=(key, lambda: put(kept)))  # fmt: skip
+            st.button(
+                f"Back to “{literal(before)}”",
+                icon=":material/undo:",
+                type="tertiary",
+                key=f"{key}:own",
+                wrap=True,
+                on_click=_close,
+                args=(key, lambda: put(kept)),
+            )
         for kind in dict.fromkeys(row.kind for row in rows):
-            _choice(HEADINGS.get(kind, ""), [row for row in rows if row.kind == kind and (every or row in few)], key, kind)
+            _choice(
+                HEADINGS.get(kind, ""),
+                [row for row in rows if row.kind == kind and (every or row in few)],
+                key,
+                kind,
+            )
         if not every and len(few) < len(rows):
-            st.button(f"{len(rows) - len(few)} more", icon=":material/expand_more:", type="tertiary", key=f"{key}:more",
-                      on_click=lambda: st.session_state.update({_MORE: True}))  # fmt: skip
+            st.button(
+                f"{len(rows) - len(few)} more",
+                icon=":material/expand_more:",
+                type="tertiary",
+                key=f"{key}:more",
+                on_click=lambda: st.session_state.update({_MORE: True}),
+            )
 
 
 def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
@@ -143,10 +170,17 @@ def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
             _close(key, lambda: take(rows[place]))
 
     st.radio(
-        heading or "Sentences", range(len(rows)), index=lit, key=name, on_change=store, label_visibility="visible" if heading else "collapsed",
-        format_func=lambda place: literal(" + ".join(filter(None, (rows[place].text, rows[place].second if kind == "pair" else "")))),
+        heading or "Sentences",
+        range(len(rows)),
+        index=lit,
+        key=name,
+        on_change=store,
+        label_visibility="visible" if heading else "collapsed",
+        format_func=lambda place: literal(
+            " + ".join(filter(None, (rows[place].text, rows[place].second if kind == "pair" else "")))
+        ),
         captions=[f"**{literal(row.task)}** · {literal(row.note)}" for row in rows],
-    )  # fmt: skip
+    )
 
 
 def _close(key: str, choose: Callable[[], None]) -> None:

@@ -14,7 +14,11 @@ from viz.workspace.shared.toy_models import kind_of
 
 def line(model: Model, box: str) -> str:
     """What `reads.line` says; `box` says it of a model of letters."""
-    return f"Reads no language. {box}." if kind_of(model.name) else reads.line(model.name, f"up to {bounds.most(model):,} tokens")
+    return (
+        f"Reads no language. {box}."
+        if kind_of(model.name)
+        else reads.line(model.name, f"up to {bounds.most(model):,} tokens")
+    )
 
 
 def show(model: Model, box: str) -> None:
@@ -30,7 +34,13 @@ def told(model: Model, text: str) -> None:
 def _offer(model: Model) -> None:
     row = next(iter(presets.fitting(model)), None)
     if row:
-        st.button(f"Try “{literal(shorten(row.text, 40))}”", type="tertiary", icon=":material/lightbulb:", on_click=presets.take, args=(row,))
+        st.button(
+            f"Try “{literal(shorten(row.text, 40))}”",
+            type="tertiary",
+            icon=":material/lightbulb:",
+            on_click=presets.take,
+            args=(row,),
+        )
 
 
 def _smaller(text: str) -> None:

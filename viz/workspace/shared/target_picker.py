@@ -34,7 +34,11 @@ def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> R
     beside its like.
     """
     run = compute.run(model, text, target=target, keep=keep)
-    return run if run.source is None or target is not None else compute.run(model, text, target=run.target_text, keep=keep)
+    return (
+        run
+        if run.source is None or target is not None
+        else compute.run(model, text, target=run.target_text, keep=keep)
+    )
 
 
 def forget(slot: str, now: object, *names: str) -> None:
@@ -109,7 +113,13 @@ def _token(run: Run, at: int, slug: str) -> int:
     best = [int(index) for index in np.argsort(-chances, kind="stable")[:GUESSES]]
     linked = state.read(f"{slug}.word", best[0], state.whole(0, len(chances) - 1))
     options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
-    return controls.select("Which word", options, f"{slug}.word", best[0], lambda index: f"{named(run, index)}  {percent(chances[index])}")
+    return controls.select(
+        "Which word",
+        options,
+        f"{slug}.word",
+        best[0],
+        lambda index: f"{named(run, index)}  {percent(chances[index])}",
+    )
 
 
 def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:

@@ -36,8 +36,15 @@ class Task:
 
 
 TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
-CONTINUE = Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story")
-FILL = Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word")
+CONTINUE = Task(
+    "Continue",
+    "gpt-mini",
+    "The animal didn't cross the street because it was too tired.",
+    "The beginning of a story",
+)
+FILL = Task(
+    "Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"
+)
 TOYS = Task("Toy tasks", COPIERS[0], toy=True)
 TASKS = (TRANSLATE, CONTINUE, FILL, TOYS)
 
@@ -64,7 +71,11 @@ def usable() -> dict[str, Family]:
 
     One that is not listed (`core.serving.resolve`) is among them where the link names it.
     """
-    named = {listing.name: families()[listing.family] for listing in core.serving.engine.default().models() if listing.ok}
+    named = {
+        listing.name: families()[listing.family]
+        for listing in core.serving.engine.default().models()
+        if listing.ok
+    }
     linked = state.peek("model")
     if linked and linked not in named and (entry := _aside(linked)):
         named[linked] = families()[entry]
@@ -97,7 +108,9 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
     controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if kin:
-            st.button(f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],))
+            st.button(
+                f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],)
+            )
         chips(others, None)
     return None
 
@@ -109,7 +122,11 @@ def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]
         return error
     if name in models:
         return None
-    return InputError(f"This page cannot show {name}.", f"{lacks(model)[:1].upper()}{lacks(model)[1:]}", "Your text is kept: choose another model here, or go back.")
+    return InputError(
+        f"This page cannot show {name}.",
+        f"{lacks(model)[:1].upper()}{lacks(model)[1:]}",
+        "Your text is kept: choose another model here, or go back.",
+    )
 
 
 def no_heads(model: Model) -> str:
@@ -121,8 +138,17 @@ def no_heads(model: Model) -> str:
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
-    found = {task: [name for name, family in models.items() if not resolve.unlisted(name) and asked_of(name, family) is task] for task in TASKS}
-    return {task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those}
+    found = {
+        task: [
+            name
+            for name, family in models.items()
+            if not resolve.unlisted(name) and asked_of(name, family) is task
+        ]
+        for task in TASKS
+    }
+    return {
+        task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those
+    }
 
 
 def opening(models: dict[str, Family], wanted: str) -> str:
@@ -141,7 +167,15 @@ def chips(models: dict[str, Family], model: str | None) -> None:
         if task and task is not now:
             take(offered[task][0])
 
-    st.pills("What the model does", [task.chip for task in offered], key=key, default=lit, required=bool(model), on_change=store, label_visibility="collapsed")
+    st.pills(
+        "What the model does",
+        [task.chip for task in offered],
+        key=key,
+        default=lit,
+        required=bool(model),
+        on_change=store,
+        label_visibility="collapsed",
+    )
 
 
 def menu(models: dict[str, Family], model: str) -> None:
@@ -150,8 +184,16 @@ def menu(models: dict[str, Family], model: str) -> None:
     if len({*others, model}) < 2:
         return
     key = f"models:{state.page()}"
-    st.menu_button(literal(model), others, key=key, type="tertiary", icon=":material/memory:", help="Another model for the same task",
-                   format_func=literal, on_click=lambda: take(st.session_state[key]))  # fmt: skip
+    st.menu_button(
+        literal(model),
+        others,
+        key=key,
+        type="tertiary",
+        icon=":material/memory:",
+        help="Another model for the same task",
+        format_func=literal,
+        on_click=lambda: take(st.session_state[key]),
+    )
 
 
 def take(model: str) -> None:

@@ -14,7 +14,9 @@ from core.training.recipes.induction_tiny import RECIPE as REPEATS
 from core.training.toy.toy_training import TASKS
 
 COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
-KIND = MappingProxyType(dict.fromkeys(COPIERS, "copy") | {"prompt-tiny": "prompt", "induction-tiny": "repeat"})
+KIND = MappingProxyType(
+    dict.fromkeys(COPIERS, "copy") | {"prompt-tiny": "prompt", "induction-tiny": "repeat"}
+)
 """The kind of texts, in `assets/texts/presets.tsv`, that a model reads."""
 SMALL = "small"
 """The kind of what models read that were trained here (`core.training.toy.toy_training`); their texts are not in that file."""

@@ -7,4 +7,3 @@ OFF = "off"
 """In a link: the head that is in view is off. So the page opens, and so a link from another page needs no path."""
 NONE = "none"
 """In a link: nothing is changed, by the visitor's choice."""
-

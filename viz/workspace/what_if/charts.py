@@ -17,18 +17,33 @@ ROW = 38
 
 
 @kept
-def pairs(words: Sequence[str], before: Array, after: Array, names: tuple[str, str] = ("before", "after")) -> go.Figure:
+def pairs(
+    words: Sequence[str], before: Array, after: Array, names: tuple[str, str] = ("before", "after")
+) -> go.Figure:
     """A row a word, two bars each: the pale one before, the strong one after; the percentages stand behind the bars.
 
     >>> pairs(["cat", "dog"], np.array([0.5, 0.1]), np.array([0.2, 0.3])).data[1].text
     ('20 %', '30 %')
     """
     bars = [
-        {"type": "bar", "x": [float(value) for value in values], "y": list(range(len(words))), "orientation": "h", "name": name,
-         "marker": {"color": colour, "line": {"width": 0}}, "text": [percent(float(value)) for value in values], "textposition": "outside",
-         "cliponaxis": False, "textfont": {"size": 12, "color": theme.TEXT}, "hoverinfo": "skip"}
-        for name, values, colour in ((names[0], before, theme.SEQUENTIAL[3]), (names[1], after, theme.PRIMARY))
-    ]  # fmt: skip
+        {
+            "type": "bar",
+            "x": [float(value) for value in values],
+            "y": list(range(len(words))),
+            "orientation": "h",
+            "name": name,
+            "marker": {"color": colour, "line": {"width": 0}},
+            "text": [percent(float(value)) for value in values],
+            "textposition": "outside",
+            "cliponaxis": False,
+            "textfont": {"size": 12, "color": theme.TEXT},
+            "hoverinfo": "skip",
+        }
+        for name, values, colour in (
+            (names[0], before, theme.SEQUENTIAL[3]),
+            (names[1], after, theme.PRIMARY),
+        )
+    ]
     most = max([float(value) for values in (before, after) for value in values] + [1e-9])
     return go.Figure(bars, _shape([plain(word) for word in words], most))
 
@@ -36,10 +51,26 @@ def pairs(words: Sequence[str], before: Array, after: Array, names: tuple[str, s
 def _shape(words: list[str], most: float) -> dict[str, Any]:
     """The layout in one piece: Plotly checks the whole of it anew with each part that is set afterwards."""
     return {
-        "template": theme.template(), "barmode": "group", "bargap": 0.28, "bargroupgap": 0.06, "height": 44 + ROW * len(words),
-        "margin": {"l": 4, "r": 52, "t": 30, "b": 2}, "showlegend": True,
+        "template": theme.template(),
+        "barmode": "group",
+        "bargap": 0.28,
+        "bargroupgap": 0.06,
+        "height": 44 + ROW * len(words),
+        "margin": {"l": 4, "r": 52, "t": 30, "b": 2},
+        "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"},
         "xaxis": {"visible": False, "range": [0, most * 1.02], "fixedrange": True},
-        "yaxis": {"tickvals": list(range(len(words))), "ticktext": words, "range": [len(words) - 0.45, -0.55], "fixedrange": True, "showgrid": False,
-                  "zeroline": False, "tickfont": {"size": 14, "color": theme.TEXT}, "automargin": True, "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0,0,0,0)"},
-    }  # fmt: skip
+        "yaxis": {
+            "tickvals": list(range(len(words))),
+            "ticktext": words,
+            "range": [len(words) - 0.45, -0.55],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "tickfont": {"size": 14, "color": theme.TEXT},
+            "automargin": True,
+            "ticks": "outside",
+            "ticklen": 6,
+            "tickcolor": "rgba(0,0,0,0)",
+        },
+    }

@@ -78,7 +78,13 @@ def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputEr
 def second(before: Run, edits: Sequence[Edit]) -> Run:
     """The same text with the changes made."""
     keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))
-    return compute.run(before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)) if edits else before
+    return (
+        compute.run(
+            before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)
+        )
+        if edits
+        else before
+    )
 
 
 def translated(before: Run, edits: Sequence[Edit]) -> str | None:
@@ -88,10 +94,22 @@ def translated(before: Run, edits: Sequence[Edit]) -> str | None:
     model, text = before.model, text_of(before)
 
     def write() -> str:
-        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10, max(WRITES, before.side.n_real)), edits=edits)
+        *_, last = decode(
+            model,
+            text,
+            Greedy(),
+            max_new_tokens=min(
+                model.config.n_ctx - 1, 2 * before.side.n_real + 10, max(WRITES, before.side.n_real)
+            ),
+            edits=edits,
+        )
         return last.text
 
-    return compute.submit(("what_if.translation", model.name, text, tuple(edits)), write, cost=20.0 * len(text) * model.config.n_layers)
+    return compute.submit(
+        ("what_if.translation", model.name, text, tuple(edits)),
+        write,
+        cost=20.0 * len(text) * model.config.n_layers,
+    )
 
 
 def text_of(run: Run) -> str:
@@ -118,13 +136,21 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
         return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
     kind, layer = _found(model, where)
     if not 0 <= index < model.config.n_heads:
-        raise InputError(f"There is no head {index} in {model.name}.", f"It has {model.config.n_heads} a layer, counted from 0.", "Choose one of them.")
+        raise InputError(
+            f"There is no head {index} in {model.name}.",
+            f"It has {model.config.n_heads} a layer, counted from 0.",
+            "Choose one of them.",
+        )
     if name == "mean" and what == over(model):
         return torch.tensor(means(model, kind.name)[layer, index])
     if name == "patch":
         target = before.target_text if model.spec.has_source else None
         return torch.tensor(compute.run(model.name, what, target=target, keep=(where,)).trace[where][index])
-    raise InputError(f"No numbers for '{what}' are known here.", f"A mean is taken over {over(model)}.", "Choose the change on the page.")
+    raise InputError(
+        f"No numbers for '{what}' are known here.",
+        f"A mean is taken over {over(model)}.",
+        "Choose the change on the page.",
+    )
 
 
 def _found(model: Model, where: str) -> tuple[Kind, int]:
@@ -132,14 +158,22 @@ def _found(model: Model, where: str) -> tuple[Kind, int]:
         for layer in range(kind.n_layers(model.config)):
             if kind.path(layer, "heads") == where:
                 return kind, layer
-    raise InputError(f"{model.name} has no heads at '{where}'.", "A mean or a patch belongs to one layer of the model it was made for.", "Choose it on the page.")
+    raise InputError(
+        f"{model.name} has no heads at '{where}'.",
+        "A mean or a patch belongs to one layer of the model it was made for.",
+        "Choose it on the page.",
+    )
 
 
 def word_id(model: Model, word: str) -> int:
     """The one token that a word is. Raises InputError for a word in pieces."""
     ids = model.tokenizer.encode(word).ids
     if len(ids) != 1:
-        raise InputError(f"“{word.strip()}” is {len(ids)} tokens for {model.name}.", "A word can be replaced by one token.", "Try a more common word, or change the sentence.")
+        raise InputError(
+            f"“{word.strip()}” is {len(ids)} tokens for {model.name}.",
+            "A word can be replaced by one token.",
+            "Try a more common word, or change the sentence.",
+        )
     return ids[0]
 
 
@@ -153,7 +187,11 @@ def means(model: Model, kind: str) -> np.ndarray:
     rows = own_texts(model.name) or chooser.battery(model.spec.has_source)
     targets = [row.target for row in rows] if model.spec.has_source else None
     cost = 60.0 * len(rows) * model.config.n_layers
-    return compute.submit(("what_if.means", model.name, kind), lambda: mean_outputs(model, [row.text for row in rows], kind, targets), cost)
+    return compute.submit(
+        ("what_if.means", model.name, kind),
+        lambda: mean_outputs(model, [row.text for row in rows], kind, targets),
+        cost,
+    )
 
 
 def telling(before: Run, kind: str) -> Place:
@@ -180,8 +218,12 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
 
     guess = estimate(model, Item(text, target), lambda logits: said(logits[rows]), kind)
     early = guess[:-1] if len(guess) > 1 else guess
-    heads = [divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()]
-    left = some_heads(model, text, kind, lambda run: said(torch.from_numpy(run.logits[rows])).numpy(), heads, target=target)
+    heads = [
+        divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()
+    ]
+    left = some_heads(
+        model, text, kind, lambda run: said(torch.from_numpy(run.logits[rows])).numpy(), heads, target=target
+    )
     return heads[int(left.argmin())]
 
 
@@ -208,4 +250,11 @@ def touches(edit: Edit, change: Change) -> bool:
 
 def view(change: Change, seen: Place) -> View:
     """One head of the changed run, as it is pinned."""
-    return View(change.before.model.name, text_of(change.before), seen.kind, seen.layer, seen.head, edits=to_text(change.edits))
+    return View(
+        change.before.model.name,
+        text_of(change.before),
+        seen.kind,
+        seen.layer,
+        seen.head,
+        edits=to_text(change.edits),
+    )

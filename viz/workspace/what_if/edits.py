@@ -40,9 +40,12 @@ def chips(change: Change) -> None:
         for number, edit in enumerate(change.edits):
             rest = [other for place, other in enumerate(change.edits) if place != number]
             st.button(
-                literal(said(edit, change.before)), key=f"what_if.chip.{number}", icon=":material/close:", help="Take this change back",
+                literal(said(edit, change.before)),
+                key=f"what_if.chip.{number}",
+                icon=":material/close:",
+                help="Take this change back",
                 on_click=partial(store, rest, change.place),
-            )  # fmt: skip
+            )
         if not change.edits:
             st.text("Nothing is changed. Choose a head below and ablate it.")
 
@@ -78,9 +81,17 @@ def switch(change: Change) -> None:
     key = f"what_if.mode:{change.place.kind}.{change.place}"
     now = state.held(key, mode(change))
     st.segmented_control(
-        f"Output of {change.place}", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
-        on_change=_switched, args=(key, change), help=parts.meanings("", "ablation"), wrap=True,
-    )  # fmt: skip
+        f"Output of {change.place}",
+        list(MODES),
+        format_func=MODES.__getitem__,
+        key=key,
+        default=now,
+        required=True,
+        on_change=_switched,
+        args=(key, change),
+        help=parts.meanings("", "ablation"),
+        wrap=True,
+    )
 
 
 def _switched(key: str, change: Change) -> None:
@@ -104,7 +115,11 @@ def tag(change: Change, layer: int, head: int) -> str:
     """What is done to some head of the kind in view, in a word; "" where nothing is."""
     words = {ZeroHead: "off", MeanHead: "mean"}
     for edit in change.edits:
-        if isinstance(edit, data.HEADS) and edit.where == change.kind.path(layer, "heads") and edit.head == head:
+        if (
+            isinstance(edit, data.HEADS)
+            and edit.where == change.kind.path(layer, "heads")
+            and edit.head == head
+        ):
             return words.get(type(edit), f"× {edit.factor:g}" if isinstance(edit, ScaleHead) else "patched")
     return ""
 

@@ -45,14 +45,24 @@ def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: 
     parts.documents(page)
     parts.as_table(lambda: _table(found, moved), "what_if")
     target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
-    code = CODE.format(model=change.before.model.name, edits=to_text(change.edits), text=data.text_of(change.before), target=target)
+    code = CODE.format(
+        model=change.before.model.name,
+        edits=to_text(change.edits),
+        text=data.text_of(change.before),
+        target=target,
+    )
     parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
 
 
 def _sizes(change: Change) -> str:
     """How long what the head writes is, beside the stream it is added to."""
     path = change.path("heads")
-    run = compute.run(change.before.model.name, data.text_of(change.before), target=change.before.target_text, keep=(path, f"{change.kind.stack}.*.resid_in"))
+    run = compute.run(
+        change.before.model.name,
+        data.text_of(change.before),
+        target=change.before.target_text,
+        keep=(path, f"{change.kind.stack}.*.resid_in"),
+    )
     config, place = change.before.model.config, change.place
     weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
     part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
@@ -63,15 +73,31 @@ def _sizes(change: Change) -> str:
 
 def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
     """What was said, in probabilities; below it how far each head moved, in bits."""
-    said = [] if found is None else [(visible(word), float(a), float(b), float(b - a)) for word, a, b in zip(found.words, found.before, found.after, strict=True)]
+    said = (
+        []
+        if found is None
+        else [
+            (visible(word), float(a), float(b), float(b - a))
+            for word, a, b in zip(found.words, found.before, found.after, strict=True)
+        ]
+    )
     heads = [
         (f"{Place(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}", None, None, float(table[i, j]))
-        for kind, table in moved.heads.items() for i, j in np.ndindex(table.shape)
-    ]  # fmt: skip
+        for kind, table in moved.heads.items()
+        for i, j in np.ndindex(table.shape)
+    ]
     return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
 
 
 def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
     found = change.before.attention(seen.kind)
-    before, after = (run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after))
-    return {"queries": np.array(found.queries), "keys": np.array(found.keys), "before": before, "after": after, "stream_moved": moved.stream} | {f"moved_{kind}": table for kind, table in moved.heads.items()}
+    before, after = (
+        run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after)
+    )
+    return {
+        "queries": np.array(found.queries),
+        "keys": np.array(found.keys),
+        "before": before,
+        "after": after,
+        "stream_moved": moved.stream,
+    } | {f"moved_{kind}": table for kind, table in moved.heads.items()}

@@ -7,7 +7,16 @@ from functools import partial
 
 import streamlit as st
 
-from core.edits import DropToken, NoPositions, NoScale, PatchHead, ReplaceToken, SwapPositions, Temperature, Uniform
+from core.edits import (
+    DropToken,
+    NoPositions,
+    NoScale,
+    PatchHead,
+    ReplaceToken,
+    SwapPositions,
+    Temperature,
+    Uniform,
+)
 from core.errors import InputError
 from core.run import Side
 from core.trace import Edit
@@ -30,7 +39,9 @@ WHAT = {
 
 def menu(change: Change) -> None:
     """A popover: what to change, the one or two controls it needs, and a button."""
-    box = st.popover("Change something else", icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun")
+    box = st.popover(
+        "Change something else", icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun"
+    )
     if not box.open:
         return
     with box:
@@ -49,8 +60,19 @@ def _add(change: Change, edit: Edit) -> None:
 
 def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
     """This head, its layer, or every layer of the kind: path and head."""
-    options = {"head": str(change.place), "layer": f"All heads of layer {change.place.layer}", "all": "All layers"}
-    chosen = st.segmented_control("Where", list(options), format_func=options.__getitem__, default="head", required=True, key=f"{KEY}.scope")
+    options = {
+        "head": str(change.place),
+        "layer": f"All heads of layer {change.place.layer}",
+        "all": "All layers",
+    }
+    chosen = st.segmented_control(
+        "Where",
+        list(options),
+        format_func=options.__getitem__,
+        default="head",
+        required=True,
+        key=f"{KEY}.scope",
+    )
     kind = change.kind
     where = change.path(leaf) if chosen != "all" else f"{kind.stack}.*.{kind.leaf}.{leaf}"
     return where, change.place.head if chosen == "head" else None
@@ -62,15 +84,29 @@ def _even(change: Change) -> None:
 
 
 def _temperature(change: Change) -> None:
-    degrees = st.slider("Scores are divided by", 0.1, 5.0, 2.0, 0.1, key=f"{KEY}.degrees", help="Below 1 rows grow sharper, above 1 closer to uniform.")
+    degrees = st.slider(
+        "Scores are divided by",
+        0.1,
+        5.0,
+        2.0,
+        0.1,
+        key=f"{KEY}.degrees",
+        help="Below 1 rows grow sharper, above 1 closer to uniform.",
+    )
     where, head = _scope(change, "scores")
     _button("Set the temperature", change, Temperature(where, degrees, head))
 
 
 def _scale(change: Change) -> None:
-    st.caption("Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper.")
+    st.caption(
+        "Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper."
+    )
     kind = change.kind
-    _button("Leave 1/√d out", change, NoScale(f"{kind.stack}.*.{kind.leaf}.scores", change.before.model.config.d_head))
+    _button(
+        "Leave 1/√d out",
+        change,
+        NoScale(f"{kind.stack}.*.{kind.leaf}.scores", change.before.model.config.d_head),
+    )
 
 
 def _side(change: Change) -> tuple[Side, str]:
@@ -84,12 +120,21 @@ def _side(change: Change) -> tuple[Side, str]:
 def _places(change: Change) -> None:
     side, prefix = _side(change)
     where = f"{prefix}embed.position"
-    how = st.segmented_control("Positions", ["none", "swap"], format_func={"none": "Take all away", "swap": "Swap two"}.__getitem__, default="none",
-                               required=True, key=f"{KEY}.places")  # fmt: skip
+    how = st.segmented_control(
+        "Positions",
+        ["none", "swap"],
+        format_func={"none": "Take all away", "swap": "Swap two"}.__getitem__,
+        default="none",
+        required=True,
+        key=f"{KEY}.places",
+    )
     if how == "none":
         _button("Take them away", change, NoPositions(where))
         return
-    one, other = _token(side, "This one", "one", 0), _token(side, "and this one", "other", min(1, side.n_real - 1))
+    one, other = (
+        _token(side, "This one", "one", 0),
+        _token(side, "and this one", "other", min(1, side.n_real - 1)),
+    )
     _button("Swap them", change, SwapPositions(where, one, other))
 
 
@@ -97,13 +142,21 @@ def _token(side: Side, label: str, name: str, start: int) -> int:
     key = f"{KEY}.{name}"
     if not st.session_state.get(key, 0) < side.n_real:
         del st.session_state[key]  # of a longer text
-    return st.selectbox(label, range(side.n_real), index=start, key=key, format_func=lambda place: f"{place}  {side.tokens[place].strip() or side.tokens[place]}")
+    return st.selectbox(
+        label,
+        range(side.n_real),
+        index=start,
+        key=key,
+        format_func=lambda place: f"{place}  {side.tokens[place].strip() or side.tokens[place]}",
+    )
 
 
 def _drop(change: Change) -> None:
     side, prefix = _side(change)
     place = _token(side, "Nobody may look at", "drop", max(side.n_real - 2, 0))
-    across = "encoder.*.allowed|*.cross_attn.allowed" if prefix == "encoder." else f"{prefix}*self_attn.allowed"
+    across = (
+        "encoder.*.allowed|*.cross_attn.allowed" if prefix == "encoder." else f"{prefix}*self_attn.allowed"
+    )
     _button("Drop it", change, DropToken(across, place))
 
 
@@ -130,7 +183,11 @@ def _as_long(change: Change, typed: str) -> None:
     other = compute.run(change.before.model.name, typed, target=target, keep=())
     here, there = ((run.source or run.side).n_real for run in (change.before, other))
     if here != there:
-        raise InputError(f"It has {there} tokens, this one {here}.", "A patch goes row by row.", "Exchange words for words of as many tokens.")
+        raise InputError(
+            f"It has {there} tokens, this one {here}.",
+            "A patch goes row by row.",
+            "Exchange words for words of as many tokens.",
+        )
 
 
 def _fits(check: Callable[[], object]) -> bool:
@@ -143,5 +200,11 @@ def _fits(check: Callable[[], object]) -> bool:
 
 
 CONTROLS: dict[str, Callable[[Change], None]] = {
-    "even": _even, "temperature": _temperature, "scale": _scale, "places": _places, "drop": _drop, "word": _word, "patch": _patch,
-}  # fmt: skip
+    "even": _even,
+    "temperature": _temperature,
+    "scale": _scale,
+    "places": _places,
+    "drop": _drop,
+    "word": _word,
+    "patch": _patch,
+}

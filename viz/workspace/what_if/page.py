@@ -54,14 +54,19 @@ def compute(p: Params) -> Change:
     before = data.first(p.model, p.text, p.target)
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
     place = p.place or data.telling(before, kind)
-    raw: Any = {OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}", NONE: ""}.get(p.edits, p.edits)
+    raw: Any = {
+        OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}",
+        NONE: "",
+    }.get(p.edits, p.edits)
     after, kept, wrong = data.changed(before, raw)
     return Change(before, after, place, kept, wrong, data.translated(before, kept))
 
 
 def page() -> None:
     parts.title(PAGE)
-    asked = bench.choose("what_if", bench.layered, model=Params.model, text=Params.text, given=True, runs=bench.heads)
+    asked = bench.choose(
+        "what_if", bench.layered, model=Params.model, text=Params.text, given=True, runs=bench.heads
+    )
     if asked is not None:
         _changed(asked)
 
@@ -69,7 +74,9 @@ def page() -> None:
 @st.fragment
 def _changed(asked: bench.Asked) -> None:
     with errors.guard():
-        with st.container():  # how much there is to compute depends on the changes; what follows keeps its place
+        with (
+            st.container()
+        ):  # how much there is to compute depends on the changes; what follows keeps its place
             change = compute(_params(asked.model, asked.text))
         origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
         asked.shows(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
@@ -83,7 +90,9 @@ def _changed(asked: bench.Asked) -> None:
             edits.switch(change)
             views.says(change, found)
             parts.numbers(sentence(change, found, moved))
-            onward = st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward")
+            onward = st.container(
+                horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward"
+            )
         seen = views.inside(change)
         with onward:
             more.menu(change)

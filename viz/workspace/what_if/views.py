@@ -58,16 +58,35 @@ def moved(change: Change) -> Moved:
 def heads_grid(change: Change) -> None:
     """Every head of the kind in view; a click chooses one. What is done to a head stands under its tile."""
     if len(change.before.kinds) > 1:
-        controls.segmented("Which attention", change.before.kinds, "kind", change.place.kind, lambda kind: KINDS[kind])
-    attention = remembered(change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind))
-    measured, key = chooser.survey(change.before.model.name)[change.place.kind], f"what_if.grid.{change.place.kind}"
+        controls.segmented(
+            "Which attention", change.before.kinds, "kind", change.place.kind, lambda kind: KINDS[kind]
+        )
+    attention = remembered(
+        change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind)
+    )
+    measured, key = (
+        chooser.survey(change.before.model.name)[change.place.kind],
+        f"what_if.grid.{change.place.kind}",
+    )
     layers, n_heads = attention.weights.shape[:2]
     kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
-        attention.weights, kinds=kinds, measures={"attention change, bits": moved(change).heads[change.place.kind]},
-        allowed=attention.allowed[0, 0], group=GROUP, place=key, queries=attention.queries, keys=attention.keys,
-    )  # fmt: skip
-    show_grid(packet, key=key, selected=(change.place.layer, change.place.head), echo=clicked(key)[1], on_choice=partial(_open, change))
+        attention.weights,
+        kinds=kinds,
+        measures={"attention change, bits": moved(change).heads[change.place.kind]},
+        allowed=attention.allowed[0, 0],
+        group=GROUP,
+        place=key,
+        queries=attention.queries,
+        keys=attention.keys,
+    )
+    show_grid(
+        packet,
+        key=key,
+        selected=(change.place.layer, change.place.head),
+        echo=clicked(key)[1],
+        on_choice=partial(_open, change),
+    )
 
 
 def _open(change: Change) -> None:
@@ -79,7 +98,9 @@ def _open(change: Change) -> None:
 def says(change: Change, found: Outcome | None) -> None:
     """What the model says before and after."""
     if found is None:
-        st.text("Write [MASK] in the place of a word, and the page shows which word the model expects there before and after.")
+        st.text(
+            "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
+        )
         return
     if change.before.source is not None:
         st.markdown(":gray[Its translation before]")
@@ -88,7 +109,11 @@ def says(change: Change, found: Outcome | None) -> None:
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(":gray[How probable each token of the first translation is]")
     words = [visible(word) for word in found.words]
-    parts.show(pairs(words, found.before, found.after), "what_if.says", "Probabilities before and after: " + ", ".join(words))
+    parts.show(
+        pairs(words, found.before, found.after),
+        "what_if.says",
+        "Probabilities before and after: " + ", ".join(words),
+    )
 
 
 def inside(change: Change) -> Place:
@@ -96,7 +121,13 @@ def inside(change: Change) -> Place:
     found = moved(change)
     seen = _seen(change, found)
     chosen = bool(state.read(SEEN, ""))
-    drawn = controls.offered("Inside the model", list(INSIDE), "what_if.inside", "heads" if chosen else controls.AWAY, INSIDE.__getitem__)
+    drawn = controls.offered(
+        "Inside the model",
+        list(INSIDE),
+        "what_if.inside",
+        "heads" if chosen else controls.AWAY,
+        INSIDE.__getitem__,
+    )
     if drawn == "heads":
         left, right = st.columns([2, 3], gap="large")
         with left:
@@ -114,12 +145,22 @@ def inside(change: Change) -> Place:
 def _heads(found: Moved, seen: Place) -> Place | None:
     """How far every head's attention moved; gives the head that was clicked."""
     rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
-    names = [f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows]
+    names = [
+        f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows
+    ]
     table = np.concatenate(list(found.heads.values()))
     picture = heatmap(
-        table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
-        selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Change of attention per head (JS divergence, bits)", hint="choose a head", height=300,
-    )  # fmt: skip
+        table,
+        names,
+        [f"H{head}" for head in range(table.shape[1])],
+        key="what_if.heads",
+        axis=("layer", "head"),
+        numbers=True,
+        selected=(rows.index((seen.kind, seen.layer)), seen.head),
+        title="Change of attention per head (JS divergence, bits)",
+        hint="choose a head",
+        height=300,
+    )
     return None if picture.cell is None else Place(*rows[picture.cell[0]], picture.cell[1])
 
 
@@ -127,9 +168,15 @@ def _stream(change: Change, found: Moved) -> None:
     stream = found.stream
     levels = ["words", *(f"after layer {layer}" for layer in range(len(stream) - 1))]
     heatmap(
-        np.minimum(stream, 1.0), levels, edits.labels(change.before, "source" if found.side == "encoder" else "target"), key="what_if.stream",
-        axis=("level", "position"), title="Relative change of the residual stream, ‖Δx‖/‖x‖", height=300, numbers=stream.shape[1] <= 12,
-    )  # fmt: skip
+        np.minimum(stream, 1.0),
+        levels,
+        edits.labels(change.before, "source" if found.side == "encoder" else "target"),
+        key="what_if.stream",
+        axis=("level", "position"),
+        title="Relative change of the residual stream, ‖Δx‖/‖x‖",
+        height=300,
+        numbers=stream.shape[1] <= 12,
+    )
 
 
 def _seen(change: Change, found: Moved) -> Place:
@@ -150,7 +197,11 @@ def _patterns(change: Change, seen: Place) -> None:
     before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
     place = seen.layer, seen.head
     queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))
-    a, b, mask = before.weights[place], after.weights[place], before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
+    a, b, mask = (
+        before.weights[place],
+        after.weights[place],
+        before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)],
+    )
     axis = ("written token", "source token") if crossing else ("token that looks", "token looked at")
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
@@ -158,26 +209,68 @@ def _patterns(change: Change, seen: Place) -> None:
     with views[0]:
         row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
         cell = heatmap(
-            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before", hint="choose a cell", selected=(row, int(a[row].argmax())), **options
+            a,
+            queries,
+            keys,
+            key=f"what_if.before.{seen.kind}",
+            title=f"{head_name(*place)} before",
+            hint="choose a cell",
+            selected=(row, int(a[row].argmax())),
+            **options,
         ).cell
     origin.tell_run(change.after, seen.kind, *place, changed=edits.told(change))
     with views[1]:
-        heatmap(b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options)
+        heatmap(
+            b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options
+        )
     with views[2]:
-        heatmap(b - a, queries, keys, key=f"what_if.minus.{seen.kind}", scale="difference", limit=1.0, title="after minus before", **options)
+        heatmap(
+            b - a,
+            queries,
+            keys,
+            key=f"what_if.minus.{seen.kind}",
+            scale="difference",
+            limit=1.0,
+            title="after minus before",
+            **options,
+        )
     _cell(change, seen, cell, queries, keys, mask)
 
 
-def _cell(change: Change, seen: Place, cell: tuple[int, int] | None, queries: list[str], keys: list[str], mask: np.ndarray) -> None:
+def _cell(
+    change: Change,
+    seen: Place,
+    cell: tuple[int, int] | None,
+    queries: list[str],
+    keys: list[str],
+    mask: np.ndarray,
+) -> None:
     where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
         if cell is None:
             st.text("Choose a cell of the first picture.")
             return
         query, key = cell
-        st.markdown(f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.", width="content")
+        st.markdown(
+            f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.",
+            width="content",
+        )
         shut = not bool(mask[cell])
-        st.button("Mask it", key="what_if.forbid", icon=":material/block:", disabled=shut, on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
-                  help="This cell is masked anyway" if shut else "This head may not look there; its row is shared out over the others")  # fmt: skip
-        st.button("Force it", key="what_if.force", icon=":material/push_pin:", disabled=shut, on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
-                  help="This cell is masked anyway" if shut else "This row of this head gives everything to it")  # fmt: skip
+        st.button(
+            "Mask it",
+            key="what_if.forbid",
+            icon=":material/block:",
+            disabled=shut,
+            on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
+            help="This cell is masked anyway"
+            if shut
+            else "This head may not look there; its row is shared out over the others",
+        )
+        st.button(
+            "Force it",
+            key="what_if.force",
+            icon=":material/push_pin:",
+            disabled=shut,
+            on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
+            help="This cell is masked anyway" if shut else "This row of this head gives everything to it",
+        )

@@ -21,7 +21,11 @@ def sentence(change: Change, found: Outcome | None, moved: Moved) -> str:
 def _cause(change: Change) -> str:
     only = change.edits[0]
     if len(change.edits) == 1 and isinstance(only, (ZeroHead, MeanHead)):
-        return f"Without {change.place}" if only.where == change.path("heads") and only.head == change.place.head else "With this head off"
+        return (
+            f"Without {change.place}"
+            if only.where == change.path("heads") and only.head == change.place.head
+            else "With this head off"
+        )
     return "With this change" if len(change.edits) == 1 else f"With these {len(change.edits)} changes"
 
 
@@ -43,7 +47,9 @@ def _translated(change: Change, found: Outcome) -> str:
     place = int(np.abs(found.before - found.after).argmax())
     a, b = float(found.before[place]), float(found.after[place])
     same = (change.translation or "") == (change.before.target_text or "")
-    text = f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
+    text = (
+        f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
+    )
     most = "" if a == b else f"; of its tokens “{_word(found, place)}” moves most: it {changes(a, b)}"
     return f"{text}{most}."
 

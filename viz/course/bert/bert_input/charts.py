@@ -30,20 +30,53 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, 1.75 * n + 1.5], nice=False))
     down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[lines - 0.4, -0.6], nice=False))
     bars = [
-        {"x": start - 0.46, "x2": end - 0.54, "y": line - 0.4, "y2": line + 0.4, "middle": line, "after": n - 0.3, "found": found, "piece": visible(piece),
-         "said": f"{visible(piece)} {'✓' if found else '✗'}", "told": "yes" if found else "no"}
+        {
+            "x": start - 0.46,
+            "x2": end - 0.54,
+            "y": line - 0.4,
+            "y2": line + 0.4,
+            "middle": line,
+            "after": n - 0.3,
+            "found": found,
+            "piece": visible(piece),
+            "said": f"{visible(piece)} {'✓' if found else '✗'}",
+            "told": "yes" if found else "no",
+        }
         for line, (start, end, piece, found) in enumerate(shown)
-    ]  # fmt: skip
-    cells = [{"x": at, "y": line, "letter": visible(letters[at])} for line, (start, end, _, _) in enumerate(shown) for at in range(start, min(end, n))]
-    looked = alt.Chart(alt.Data(values=bars)).encode(x=across, y=down, tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("told:N", title="in the vocabulary")])
+    ]
+    cells = [
+        {"x": at, "y": line, "letter": visible(letters[at])}
+        for line, (start, end, _, _) in enumerate(shown)
+        for at in range(start, min(end, n))
+    ]
+    looked = alt.Chart(alt.Data(values=bars)).encode(
+        x=across, y=down, tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("told:N", title="in the vocabulary")]
+    )
     frame = looked.mark_rect(strokeDash=[2, 2]).encode(
-        x2="x2:Q", y2="y2:Q",
-        color=alt.condition("datum.found", alt.value(theme.CATEGORICAL[2]), alt.value(theme.BACKGROUND)), fillOpacity=alt.condition("datum.found", alt.value(0.34), alt.value(1)),
-        stroke=alt.value(theme.HATCH), strokeWidth=alt.condition("datum.found", alt.value(0), alt.value(1)),
-    )  # fmt: skip
-    text = alt.Chart(alt.Data(values=cells)).mark_text(fontSize=15, color=theme.TEXT).encode(x=across, y=down, text="letter:N")
-    said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N")
-    cover = alt.Chart(alt.Data(values=[{"text": "?"}] if looks is None else [])).mark_text(fontSize=44, color=theme.MUTED).encode(
-        x=alt.value(alt.ExprRef("width / 2")), y=alt.value(alt.ExprRef("height / 2")), text="text:N",
-    )  # fmt: skip
-    return alt.layer(frame, text, said, cover).properties(width="container", height=height - 8, padding=panels.AROUND, view=panels.BARE)
+        x2="x2:Q",
+        y2="y2:Q",
+        color=alt.condition("datum.found", alt.value(theme.CATEGORICAL[2]), alt.value(theme.BACKGROUND)),
+        fillOpacity=alt.condition("datum.found", alt.value(0.34), alt.value(1)),
+        stroke=alt.value(theme.HATCH),
+        strokeWidth=alt.condition("datum.found", alt.value(0), alt.value(1)),
+    )
+    text = (
+        alt.Chart(alt.Data(values=cells))
+        .mark_text(fontSize=15, color=theme.TEXT)
+        .encode(x=across, y=down, text="letter:N")
+    )
+    said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(
+        x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N"
+    )
+    cover = (
+        alt.Chart(alt.Data(values=[{"text": "?"}] if looks is None else []))
+        .mark_text(fontSize=44, color=theme.MUTED)
+        .encode(
+            x=alt.value(alt.ExprRef("width / 2")),
+            y=alt.value(alt.ExprRef("height / 2")),
+            text="text:N",
+        )
+    )
+    return alt.layer(frame, text, said, cover).properties(
+        width="container", height=height - 8, padding=panels.AROUND, view=panels.BARE
+    )

@@ -62,6 +62,9 @@ class Params(Knobs):
     def chosen(self) -> str:
         """The word that was chosen; the last where the texts have fewer. Raises InputError where they have none."""
         if not self.words:
-            rule, remedy = "A word is cut into the pieces of the vocabulary.", "Type a word, or take the example."
+            rule, remedy = (
+                "A word is cut into the pieces of the vocabulary.",
+                "Type a word, or take the example.",
+            )
             raise InputError("There is no word in these texts.", rule, remedy)
         return self.words[min(self.word, len(self.words) - 1)]

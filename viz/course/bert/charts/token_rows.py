@@ -44,7 +44,14 @@ def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, in
 
 
 @kept
-def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = (), marked: int | None = None, high: int = HIGH) -> panels.Layers:
+def token_rows(
+    rows: Sequence[Row],
+    *,
+    across: int = 8,
+    breaks: Sequence[int] = (),
+    marked: int | None = None,
+    high: int = HIGH,
+) -> panels.Layers:
     """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
@@ -57,23 +64,76 @@ def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = 
     where = {i: (i - a, number * (len(rows) + GAP)) for number, (a, b) in enumerate(cut) for i in range(a, b)}
     names = [phrase(row.name) for row in rows]
     cells = [
-        {"x": where[i][0], "left": where[i][0] - 0.47, "right": where[i][0] + 0.47, "y": where[i][1] + at, "top": where[i][1] + at - 0.43, "bottom": where[i][1] + at + 0.43,
-         "text": visible(shorten(cell, LETTERS)), "fontSize": 13 if wide <= 8 else 12, "exact": visible(cell), "row": names[at], "colour": theme.SURFACE if hue is None else theme.CATEGORICAL[hue], "shade": 1.0 if hue is None else 0.32}
-        for at, row in enumerate(rows) for i, (cell, hue) in enumerate(zip(row.cells, row.hues or [None] * len(row.cells), strict=True)) if cell
-    ]  # fmt: skip
+        {
+            "x": where[i][0],
+            "left": where[i][0] - 0.47,
+            "right": where[i][0] + 0.47,
+            "y": where[i][1] + at,
+            "top": where[i][1] + at - 0.43,
+            "bottom": where[i][1] + at + 0.43,
+            "text": visible(shorten(cell, LETTERS)),
+            "fontSize": 13 if wide <= 8 else 12,
+            "exact": visible(cell),
+            "row": names[at],
+            "colour": theme.SURFACE if hue is None else theme.CATEGORICAL[hue],
+            "shade": 1.0 if hue is None else 0.32,
+        }
+        for at, row in enumerate(rows)
+        for i, (cell, hue) in enumerate(zip(row.cells, row.hues or [None] * len(row.cells), strict=True))
+        if cell
+    ]
     tall = len(cut) * (len(rows) + GAP) - GAP
-    ticks = {number * (len(rows) + GAP) + at: name for number in range(len(cut)) for at, name in enumerate(names)}
+    ticks = {
+        number * (len(rows) + GAP) + at: name for number in range(len(cut)) for at, name in enumerate(names)
+    }
     told = {f"{height:.2f}": name for height, name in ticks.items()}
-    side = alt.Axis(values=list(ticks), labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]", grid=False, domain=False, ticks=False, labelPadding=7, labelFontSize=13, labelColor=theme.MUTED, labelLimit=150, labelOverlap=False)
+    side = alt.Axis(
+        values=list(ticks),
+        labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]",
+        grid=False,
+        domain=False,
+        ticks=False,
+        labelPadding=7,
+        labelFontSize=13,
+        labelColor=theme.MUTED,
+        labelLimit=150,
+        labelOverlap=False,
+    )
     along = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.52, wide - 0.48], nice=False))
     down = alt.Y("top:Q", title=None, axis=side, scale=alt.Scale(domain=[tall - 0.48, -0.52], nice=False))
-    base = alt.Chart(alt.Data(values=cells)).encode(tooltip=[alt.Tooltip("exact:N", title="token"), alt.Tooltip("row:N")])
+    base = alt.Chart(alt.Data(values=cells)).encode(
+        tooltip=[alt.Tooltip("exact:N", title="token"), alt.Tooltip("row:N")]
+    )
     rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
-        x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None), fillOpacity=alt.FillOpacity("shade:Q", scale=None),
-    )  # fmt: skip
-    text = base.mark_text(fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"), color=theme.TEXT, limit=alt.ExprRef(f"width / {wide} - 2")).encode(
-        x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N",
-    )  # fmt: skip
-    frame = [{"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5} for x, y in [where[marked]]] if marked in where else []
-    framed = alt.Chart(alt.Data(values=frame)).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2).encode(x=along, x2="right:Q", y=down, y2="bottom:Q")
-    return alt.layer(rect, text, framed).properties(width="container", height=round(high * tall) + 6, padding=panels.AROUND, view=panels.BARE)
+        x=along,
+        x2="right:Q",
+        y=down,
+        y2="bottom:Q",
+        color=alt.Color("colour:N", scale=None),
+        fillOpacity=alt.FillOpacity("shade:Q", scale=None),
+    )
+    text = base.mark_text(
+        fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"),
+        color=theme.TEXT,
+        limit=alt.ExprRef(f"width / {wide} - 2"),
+    ).encode(
+        x=panels.on(along, "x:Q"),
+        y=panels.on(down, "y:Q"),
+        text="text:N",
+    )
+    frame = (
+        [
+            {"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5}
+            for x, y in [where[marked]]
+        ]
+        if marked in where
+        else []
+    )
+    framed = (
+        alt.Chart(alt.Data(values=frame))
+        .mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2)
+        .encode(x=along, x2="right:Q", y=down, y2="bottom:Q")
+    )
+    return alt.layer(rect, text, framed).properties(
+        width="container", height=round(high * tall) + 6, padding=panels.AROUND, view=panels.BARE
+    )

@@ -91,7 +91,12 @@ def arrives(run: Run, label: int) -> Array:
     with torch.inference_mode(False), torch.enable_grad():
         ids = torch.tensor([run.ids])
         tap = Recorder(tuple(paths), (_Leaf(),))
-        hidden = network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=torch.tensor([run.segments])), tap=tap)
+        hidden = network(
+            Batch(
+                ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=torch.tensor([run.segments])
+            ),
+            tap=tap,
+        )
         trace = tap.close()
         loss = F.cross_entropy(network.classes(hidden), torch.tensor([label]))
         found = torch.autograd.grad(loss, [trace[path] for path in paths])
@@ -119,7 +124,10 @@ class Checked:
     def by(self, kind: Callable[[Any], str]) -> dict[str, tuple[int, int]]:
         """Of each kind of text, how many are right, and how many there are."""
         kinds = [kind(item) for item in self.items]
-        return {name: (sum(ok for ok, of in zip(self.right, kinds, strict=True) if of == name), kinds.count(name)) for name in sorted(set(kinds))}
+        return {
+            name: (sum(ok for ok, of in zip(self.right, kinds, strict=True) if of == name), kinds.count(name))
+            for name in sorted(set(kinds))
+        }
 
     def errors(self) -> list[int]:
         """The places of the texts that it gets wrong, the surest error first."""
@@ -132,6 +140,9 @@ def checked(model: Model, goal: Goal, n: int, seed: int, at_once: int = 32) -> C
     items, pad = goal.draw(n, seed, "test"), model.tokenizer.pad or 0
     examples = [goal.read(model.tokenizer, item) for item in items]
     with torch.inference_mode():
-        scores = [goal.scores(model.network, collated(examples[at : at + at_once], pad).batch) for at in range(0, n, at_once)]
+        scores = [
+            goal.scores(model.network, collated(examples[at : at + at_once], pad).batch)
+            for at in range(0, n, at_once)
+        ]
     chances = torch.cat(scores).double().softmax(-1).numpy()
     return Checked(items, chances, np.array([int(example.wanted[0]) for example in examples]))

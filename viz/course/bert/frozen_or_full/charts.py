@@ -16,8 +16,15 @@ COVERED = "?"
 
 
 @kept
-def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, ends: tuple[float, float] | None = None, marks: Mapping[str, float] | None = None,
-            shares: bool = False, height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
+def grouped(
+    rows: Sequence[tuple[str, str, float | None, str]],
+    *,
+    title: str,
+    ends: tuple[float, float] | None = None,
+    marks: Mapping[str, float] | None = None,
+    shares: bool = False,
+    height: int = 260,
+) -> alt.TopLevelMixin:
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
     per cent.
 
@@ -26,26 +33,59 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
     ([0.9, 0], ['bar', 'text'])
     """
     groups = list(dict.fromkeys(group for group, *_ in rows))
-    values = [{"group": group, "way": way, "value": value or 0, "told": told} for group, way, value, told in rows]
+    values = [
+        {"group": group, "way": way, "value": value or 0, "told": told} for group, way, value, told in rows
+    ]
     most = ends or (0, max([row["value"] for row in values] + [1e-9]) * 1.15)
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("group:N", sort=groups, title=None, scale=alt.Scale(paddingInner=0.2), axis=alt.Axis(labelLimit=200, ticks=False, domain=False)),
+        y=alt.Y(
+            "group:N",
+            sort=groups,
+            title=None,
+            scale=alt.Scale(paddingInner=0.2),
+            axis=alt.Axis(labelLimit=200, ticks=False, domain=False),
+        ),
         yOffset=alt.YOffset("way:N", sort=list(WAYS)),
-        x=alt.X("value:Q", title=title, scale=alt.Scale(domain=list(most)), axis=alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s")),
-        color=alt.Color("way:N", sort=list(WAYS), scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())), legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2)),
+        x=alt.X(
+            "value:Q",
+            title=title,
+            scale=alt.Scale(domain=list(most)),
+            axis=alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s"),
+        ),
+        color=alt.Color(
+            "way:N",
+            sort=list(WAYS),
+            scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2),
+        ),
         tooltip=[alt.Tooltip("group:N"), alt.Tooltip("way:N"), alt.Tooltip("told:N", title=title)],
-    )  # fmt: skip
+    )
     layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2)]
     if marks:
-        ticks = alt.Chart(alt.Data(values=[{"group": group, "value": value} for group, value in marks.items()]))
-        layers.append(ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=30).encode(y=alt.Y("group:N", sort=groups), x="value:Q"))
-    layers.append(base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT)))
+        ticks = alt.Chart(
+            alt.Data(values=[{"group": group, "value": value} for group, value in marks.items()])
+        )
+        layers.append(
+            ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=30).encode(
+                y=alt.Y("group:N", sort=groups), x="value:Q"
+            )
+        )
+    layers.append(
+        base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))
+    )
     return alt.layer(*layers).properties(width="container", height=height)
 
 
 @kept
-def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, title: str, ends: tuple[float, float] | None = None, level: float | None = None,
-            height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
+def courses(
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    over: str,
+    title: str,
+    ends: tuple[float, float] | None = None,
+    level: float | None = None,
+    height: int = 260,
+) -> alt.TopLevelMixin:
     """A line a way, of (step or second, value), a dot where it was measured; a dashed rule at `level`.
 
     >>> chart = courses({"frozen": [(0, 0.5), (10, 0.6)]}, over="seconds", title="right", ends=(0, 1)).to_dict()
@@ -55,11 +95,31 @@ def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, ti
     values = [{"way": way, "at": at, "value": value} for way, points in lines.items() for at, value in points]
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("at:Q", title=over, axis=alt.Axis(grid=False, tickCount=6, format=",d")),
-        y=alt.Y("value:Q", title=title, scale=alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True), axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g")),
-        color=alt.Color("way:N", scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())), legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2)),
-        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("at:Q", title=over, format=",.0f"), alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f")],
-    )  # fmt: skip
-    layers: list[alt.Chart] = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
+        y=alt.Y(
+            "value:Q",
+            title=title,
+            scale=alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True),
+            axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g"),
+        ),
+        color=alt.Color(
+            "way:N",
+            scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2),
+        ),
+        tooltip=[
+            alt.Tooltip("way:N"),
+            alt.Tooltip("at:Q", title=over, format=",.0f"),
+            alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f"),
+        ],
+    )
+    layers: list[alt.Chart] = [
+        base.mark_line(strokeWidth=2),
+        base.mark_point(filled=True, size=42, opacity=1),
+    ]
     if level is not None:
-        layers.append(alt.Chart(alt.Data(values=[{"value": level}])).mark_rule(strokeDash=[4, 4], color=theme.MUTED).encode(y="value:Q"))
+        layers.append(
+            alt.Chart(alt.Data(values=[{"value": level}]))
+            .mark_rule(strokeDash=[4, 4], color=theme.MUTED)
+            .encode(y="value:Q")
+        )
     return alt.layer(*layers).properties(width="container", height=height)

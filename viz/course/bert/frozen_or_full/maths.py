@@ -23,7 +23,11 @@ def attention_change(before: Run, after: Run) -> Array:
     """
     old, new = before.attention().weights, after.attention().weights
     if old.shape != new.shape:
-        raise InputError(f"The patterns have the shapes {old.shape} and {new.shape}.", "Both runs are of the same text.", "Run both on one text.")
+        raise InputError(
+            f"The patterns have the shapes {old.shape} and {new.shape}.",
+            "Both runs are of the same text.",
+            "Run both on one text.",
+        )
     return np.abs(new - old).max((2, 3))
 
 
@@ -38,9 +42,15 @@ def said(run: Run, labels: Sequence[str]) -> str:
     inner = [place for place, span in enumerate(run.spans) if span is not None]
     if run.model.config.n_tags:
         return ", ".join(f"{run.tokens[place]} {labels[int(np.argmax(run.tags[place]))]}" for place in inner)
-    second = np.array([span is not None and segment == 1 for span, segment in zip(run.spans, run.segments, strict=True)])
+    second = np.array(
+        [span is not None and segment == 1 for span, segment in zip(run.spans, run.segments, strict=True)]
+    )
     if not second.any():
-        raise InputError("There is no text to look for the answer in.", "The answer stands in the second text.", "Type a second text.")
+        raise InputError(
+            "There is no text to look for the answer in.",
+            "The answer stands in the second text.",
+            "Type a second text.",
+        )
     starts, ends = np.asarray(run.answer, dtype=np.float64).T
     found = spans(starts, ends, second)
     first, last = found.best

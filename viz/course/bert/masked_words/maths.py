@@ -55,12 +55,23 @@ def read(model: Model, text: str, longest: int) -> Text:
     if not encoded.ids:
         raise InputError("There is no word.", "A blank needs a sentence around it.", "Type a sentence.")
     if len(encoded.ids) > longest:
-        raise InputError(f"The sentence has {len(encoded.ids)} tokens.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
+        raise InputError(
+            f"The sentence has {len(encoded.ids)} tokens.",
+            f"This page draws sentences of up to {longest}.",
+            "Shorten it, or take an example.",
+        )
     ids, _ = framed(model.tokenizer, np.array(encoded.ids))
     special = np.isin(ids, list(model.tokenizer.special_tokens.values()))
     found = words_of(text, encoded.tokens, encoded.spans)
-    words = tuple((word.text, tuple(piece + 1 for piece in word.pieces), min(span[0] for piece in word.pieces if (span := encoded.spans[piece])))
-                  for word in found if all(encoded.spans[piece] for piece in word.pieces))  # fmt: skip
+    words = tuple(
+        (
+            word.text,
+            tuple(piece + 1 for piece in word.pieces),
+            min(span[0] for piece in word.pieces if (span := encoded.spans[piece])),
+        )
+        for word in found
+        if all(encoded.spans[piece] for piece in word.pieces)
+    )
     return Text(text, ids, tuple(model.tokenizer.token(int(index)) for index in ids), special, words)
 
 
@@ -76,7 +87,10 @@ def at(model: Model, rows: Ids, places: Sequence[int]) -> Array:
 def said(model: Model, chances: Array, wanted: int, n: int = 5) -> Said:
     """The n most probable tokens of one row of probabilities (vocab,), and the probability of the wanted one."""
     best = np.argsort(-chances, kind="stable")[:n]
-    return Said(tuple((model.tokenizer.token(int(index)), float(chances[index])) for index in best), float(chances[wanted]))
+    return Said(
+        tuple((model.tokenizer.token(int(index)), float(chances[index])) for index in best),
+        float(chances[wanted]),
+    )
 
 
 def masked(model: Model, ids: Ids, places: Sequence[int]) -> Ids:
@@ -99,7 +113,9 @@ def contexts(model: Model, text: Text, place: int) -> tuple[Ids, dict[str, Said]
     gone = ((*left, *right), tuple(right), tuple(left), ())
     rows = np.stack([masked(model, text.ids, (place, *away)) for away in gone])
     chances = at(model, rows, [place] * len(rows))
-    return rows, {name: said(model, row, int(text.ids[place])) for name, row in zip(CONTEXTS, chances, strict=True)}
+    return rows, {
+        name: said(model, row, int(text.ids[place])) for name, row in zip(CONTEXTS, chances, strict=True)
+    }
 
 
 def in_turn(model: Model, text: Text, places: Sequence[int]) -> list[Said]:
@@ -107,7 +123,10 @@ def in_turn(model: Model, text: Text, places: Sequence[int]) -> list[Said]:
     if not places:
         return []
     rows = np.stack([masked(model, text.ids, [place]) for place in places])
-    return [said(model, row, int(text.ids[place])) for row, place in zip(at(model, rows, places), places, strict=True)]
+    return [
+        said(model, row, int(text.ids[place]))
+        for row, place in zip(at(model, rows, places), places, strict=True)
+    ]
 
 
 def from_the_left(writer: Model, text: Text, places: Sequence[int]) -> list[tuple[float, tuple[str, float]]]:

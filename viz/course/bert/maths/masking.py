@@ -81,19 +81,41 @@ class Count:
     @property
     def outside(self) -> int:
         """How many counts lie farther than NEAR deviations from what is expected."""
-        far = [np.abs(found - wanted) > NEAR * deviation + 1e-9 for found, wanted, deviation in (
-            (self.chosen, self.chosen_expected, self.chosen_deviation), (self.fates, self.fates_expected, self.fates_deviation))]  # fmt: skip
+        far = [
+            np.abs(found - wanted) > NEAR * deviation + 1e-9
+            for found, wanted, deviation in (
+                (self.chosen, self.chosen_expected, self.chosen_deviation),
+                (self.fates, self.fates_expected, self.fates_deviation),
+            )
+        ]
         return int(sum(one.sum() for one in far))
 
 
-def draws(ids: Ids, special: NDArray[np.bool_], n: int, number: int, *, mask: int, drawable: Ids, rates: Rates = Rates()) -> tuple[Ids, Ids]:
+def draws(
+    ids: Ids,
+    special: NDArray[np.bool_],
+    n: int,
+    number: int,
+    *,
+    mask: int,
+    drawable: Ids,
+    rates: Rates = Rates(),
+) -> tuple[Ids, Ids]:
     """n draws of one text (pos,): what is read and what became of each token, both (draw, pos). The same number draws the same.
 
     A random word that happens to be the word itself counts as left as it is.
     """
     rows = np.repeat(ids[None], n, axis=0)
-    read, chosen = hide(rows, np.repeat(special[None], n, axis=0), np.random.default_rng(number), mask=mask, drawable=drawable,
-                        share=rates.share, masked=rates.masked, redrawn=1 - rates.masked - rates.kept)  # fmt: skip
+    read, chosen = hide(
+        rows,
+        np.repeat(special[None], n, axis=0),
+        np.random.default_rng(number),
+        mask=mask,
+        drawable=drawable,
+        share=rates.share,
+        masked=rates.masked,
+        redrawn=1 - rates.masked - rates.kept,
+    )
     fate = np.where(read == mask, HIDDEN, np.where(read != rows, CHANGED, LEFT))
     return read, np.where(chosen, fate, NOT_CHOSEN)
 
@@ -109,7 +131,16 @@ def draw(ids: Ids, special: NDArray[np.bool_], number: int, **how: Any) -> Draw:
     return Draw(read, fate, np.where(fate != NOT_CHOSEN, ids, IGNORED))
 
 
-def count(ids: Ids, special: NDArray[np.bool_], n: int, number: int, *, mask: int, drawable: Ids, rates: Rates = Rates()) -> Count:
+def count(
+    ids: Ids,
+    special: NDArray[np.bool_],
+    n: int,
+    number: int,
+    *,
+    mask: int,
+    drawable: Ids,
+    rates: Rates = Rates(),
+) -> Count:
     """n draws, counted beside what is expected.
 
     Of m words k are chosen in each draw, so each word n k / m times, with variance n (k/m)(1 - k/m); of the n k chosen
@@ -120,9 +151,14 @@ def count(ids: Ids, special: NDArray[np.bool_], n: int, number: int, *, mask: in
     k, free = rates.n_chosen(m), (~special).astype(np.float64)
     p, parts, total = k / m, rates.parts, n * k
     return Count(
-        n, (fate != NOT_CHOSEN).sum(0), np.array([(fate == kind).sum() for kind in (HIDDEN, CHANGED, LEFT)]),
-        n * p * free, math.sqrt(n * p * (1 - p)) * free, total * parts, np.sqrt(total * parts * (1 - parts)),
-    )  # fmt: skip
+        n,
+        (fate != NOT_CHOSEN).sum(0),
+        np.array([(fate == kind).sum() for kind in (HIDDEN, CHANGED, LEFT)]),
+        n * p * free,
+        math.sqrt(n * p * (1 - p)) * free,
+        total * parts,
+        np.sqrt(total * parts * (1 - parts)),
+    )
 
 
 def rate(step: float, peak: float = 1e-4, warm_up: int = 10_000, steps: int = 1_000_000) -> float:

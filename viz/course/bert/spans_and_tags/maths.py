@@ -69,12 +69,20 @@ def answer(model: Model, question: str, passage: str, longest: int = 64) -> Answ
     """
     for name, text in (("question", question), ("passage", passage)):
         if not text.strip():
-            raise InputError(f"The {name} has no word.", "A question is asked about a passage.", "Type one, or take an example.")
+            raise InputError(
+                f"The {name} has no word.",
+                "A question is asked about a passage.",
+                "Type one, or take an example.",
+            )
     found = model.run(question, pair=passage, keep=())
     first = found.segments.index(1)
     n = len(found.tokens) - first
     if n - 1 > longest:
-        raise InputError(f"The passage has {n - 1} tokens.", f"This page draws passages of up to {longest}.", "Shorten it, or take an example.")
+        raise InputError(
+            f"The passage has {n - 1} tokens.",
+            f"This page draws passages of up to {longest}.",
+            "Shorten it, or take an example.",
+        )
     starts, ends = found.answer[first:].astype(np.float64).T
     return Answer(passage, first, found.tokens[first:], found.spans[first:], starts.copy(), ends.copy())
 
@@ -112,7 +120,11 @@ def tagged(model: Model, text: str, longest: int = 40) -> Tagged:
     found = model.run(text, keep=())
     tokens, places = found.tokens[1:-1], found.spans[1:-1]
     if len(tokens) > longest:
-        raise InputError(f"The sentence has {len(tokens)} tokens.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
+        raise InputError(
+            f"The sentence has {len(tokens)} tokens.",
+            f"This page draws sentences of up to {longest}.",
+            "Shorten it, or take an example.",
+        )
     heads = {min(word.pieces) - 1 for word in found.side.words}
     begins = np.array([at in heads for at in range(len(tokens))], dtype=bool)
     return Tagged(text, tokens, places, begins, probabilities(found.tags[1:-1]))
@@ -127,5 +139,9 @@ def moved_heads(before: Array, after: Array) -> Array:
     [[0.75]]
     """
     if before.shape != after.shape:
-        raise InputError(f"Patterns of shapes {before.shape} and {after.shape}.", "Heads are compared on one text.", "Give both for the same text.")
+        raise InputError(
+            f"Patterns of shapes {before.shape} and {after.shape}.",
+            "Heads are compared on one text.",
+            "Give both for the same text.",
+        )
     return np.abs(before.astype(np.float64) - after).sum(-1).mean(-1) / 2

@@ -9,12 +9,23 @@ from viz.course.gpt.families.maths import two_chains
 from viz.widgets.knobs import Knobs, draw, knob, sentence
 
 SLUG = "families."
-SENTENCES = ("She has a white car.", "He went to the bank.", "The old man lives in a red house.", "Where is my sister?")
+SENTENCES = (
+    "She has a white car.",
+    "He went to the bank.",
+    "The old man lives in a red house.",
+    "Where is my sister?",
+)
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
     """What the visitor chose: the sentence, and the drawn weights of the two chains; the word is the steps' own."""
 
-    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, drops=("word",), of=reading.BOTH, most=f"up to {reading.LONGEST} tokens"), link="text")
+    text: str = knob(
+        SENTENCES[0],
+        sentence(
+            "Sentence", SENTENCES, drops=("word",), of=reading.BOTH, most=f"up to {reading.LONGEST} tokens"
+        ),
+        link="text",
+    )
     draw: int = knob(two_chains.DRAW, draw(99, again="Other weights"))

@@ -64,11 +64,21 @@ def read(text: str) -> Data:
     for name in (BERT, GPT, BOTH):
         n = len(default().open(name).tokenizer.encode(text).ids)
         if n > LONGEST:
-            raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
-    runs = [default().run(RunRequest(name, text, keep=("*pattern", "*allowed"))) for name in (BERT, GPT, BOTH)]
-    places = [place for place in places if all(_pieces((run.source or run.side).spans, place) for run in runs)]
+            raise InputError(
+                f"The sentence has {n} tokens.",
+                f"This page draws sentences of up to {LONGEST}.",
+                "Shorten it, or take an example.",
+            )
+    runs = [
+        default().run(RunRequest(name, text, keep=("*pattern", "*allowed"))) for name in (BERT, GPT, BOTH)
+    ]
+    places = [
+        place for place in places if all(_pieces((run.source or run.side).spans, place) for run in runs)
+    ]
     if not places:
-        raise InputError("The sentence holds no word.", "One word is moved, and the others are watched.", "Type a word.")
+        raise InputError(
+            "The sentence holds no word.", "One word is moved, and the others are watched.", "Type a word."
+        )
     bert, gpt = (_reading(run, (run.attention(),), places) for run in runs[:2])
     both = _reading(runs[2], (runs[2].attention("cross"), runs[2].attention("causal")), places)
     return Data(text, tuple(place.group() for place in places), bert, gpt, both)
@@ -78,12 +88,17 @@ def moved(data: Data, draw: int = two_chains.DRAW) -> Moved:
     """Every input of every model moved, one at a time."""
     bert, gpt = (influence(default().open(name), data.text) for name in (BERT, GPT))
     both = default().open(BOTH)
-    source, target = (influence(both, data.text, of, data.both.run.target_text) for of in ("source", "target"))
+    source, target = (
+        influence(both, data.text, of, data.both.run.target_text) for of in ("source", "target")
+    )
     return Moved(bert, gpt, source, target, two_chains.influence(len(data.words), draw))
 
 
 def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> Reading:
-    weights, allowed = (np.concatenate([each.weights.mean((0, 1)) for each in kinds], 1), np.concatenate([each.allowed[0, 0] for each in kinds], 1))
+    weights, allowed = (
+        np.concatenate([each.weights.mean((0, 1)) for each in kinds], 1),
+        np.concatenate([each.allowed[0, 0] for each in kinds], 1),
+    )
     inputs = distinct(token.removeprefix(" ") or token for each in kinds for token in each.keys)
     outputs = distinct(token.removeprefix(" ") or token for token in kinds[0].queries)
     pieces = tuple(_pieces((run.source or run.side).spans, place) for place in places)
@@ -91,4 +106,6 @@ def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> Reading:
 
 
 def _pieces(spans: Any, place: Any) -> tuple[int, ...]:
-    return tuple(i for i, span in enumerate(spans) if span and span[0] < place.end() and span[1] > place.start())
+    return tuple(
+        i for i, span in enumerate(spans) if span and span[0] < place.end() and span[1] > place.start()
+    )

@@ -32,18 +32,40 @@ def masks(params: Params, data: reading.Data) -> Folds:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "open", f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
-            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)), str(open_), f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
-        )  # fmt: skip
-    for (name, each), place in _side_by_side(picture, (("BERT, encoder", data.bert), ("GPT, decoder", data.gpt), ("Translator's decoder: source, own words", data.both)), (2, 2, 3)):
+            SLUG + "open",
+            f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
+            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)),
+            str(open_),
+            f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
+        )
+    for (name, each), place in _side_by_side(
+        picture,
+        (
+            ("BERT, encoder", data.bert),
+            ("GPT, decoder", data.gpt),
+            ("Translator's decoder: source, own words", data.both),
+        ),
+        (2, 2, 3),
+    ):
         with place:
             _map(each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed)
     m, k = len(data.both.outputs), len(data.both.inputs)
-    picture.text(f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}." if told else
-                 f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each.")  # fmt: skip
-    table = pd.DataFrame(data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs))
+    picture.text(
+        f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}."
+        if told
+        else f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each."
+    )
+    table = pd.DataFrame(
+        data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs)
+    )
     arrays = {"bert": data.bert.allowed, "gpt": data.gpt.allowed, "both": data.both.allowed}
-    return Folds(lambda: table, lambda: arrays, _code(data, "print(run.attention().allowed[0, 0].astype(int))"), told, {"masked.mask": {}, "masked.matrix": {}})
+    return Folds(
+        lambda: table,
+        lambda: arrays,
+        _code(data, "print(run.attention().allowed[0, 0].astype(int))"),
+        told,
+        {"masked.mask": {}, "masked.matrix": {}},
+    )
 
 
 def ripple(params: Params, data: reading.Data) -> Folds:
@@ -54,26 +76,57 @@ def ripple(params: Params, data: reading.Data) -> Folds:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "moves", f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?", MOVES, _who(hit, own),
+            SLUG + "moves",
+            f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?",
+            MOVES,
+            _who(hit, own),
             f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
-        )  # fmt: skip
-    layers = [(name, each, values[list(each.pieces[word])].max(0)) for name, each, values in (("BERT", data.bert, found.bert), ("GPT", data.gpt, found.gpt), ("Translator's decoder", data.both, found.source))]
+        )
+    layers = [
+        (name, each, values[list(each.pieces[word])].max(0))
+        for name, each, values in (
+            ("BERT", data.bert, found.bert),
+            ("GPT", data.gpt, found.gpt),
+            ("Translator's decoder", data.both, found.source),
+        )
+    ]
     for (name, each, values), place in _side_by_side(picture, layers):
         with place:
             if told or name == "BERT":
                 origin.tell_run(each.run)
-                heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"), unit="moved by", shut=STILL,
-                        title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move", height=300)  # fmt: skip
+                heatmap(
+                    np.minimum(values, 1.0),
+                    ["in", *(f"L{i}" for i in range(len(values) - 1))],
+                    each.outputs,
+                    key=f"{SLUG}ripple.{name[0]}",
+                    allowed=values > 0,
+                    axis=("after", "place"),
+                    unit="moved by",
+                    shut=STILL,
+                    title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move",
+                    height=300,
+                )
             else:
                 _covered(name)
-    picture.text("Outputs that move: " + ", ".join(f"{name} {int((values[-1] > 0).sum())} of {values.shape[1]}" for name, _, values in layers) + f", when “{data.words[word]}” is changed." if told else
-                 f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs move when “{data.words[word]}” is changed.")  # fmt: skip
+    picture.text(
+        "Outputs that move: "
+        + ", ".join(
+            f"{name} {int((values[-1] > 0).sum())} of {values.shape[1]}" for name, _, values in layers
+        )
+        + f", when “{data.words[word]}” is changed."
+        if told
+        else f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs move when “{data.words[word]}” is changed."
+    )
     _words(data, word)
     line = r"r_{l,i} = \frac{\lVert x'_{l,i} - x_{l,i} \rVert}{\lVert x_{l,i} \rVert}"
     return Folds(
-        lambda: pd.DataFrame(np.round(layers[1][2], 4), columns=list(data.gpt.outputs)), lambda: {"bert": layers[0][2], "gpt": layers[1][2], "both": layers[2][2]},
-        _code(data, _INFLUENCE + f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, place)"), told, {"masked.mask": {}}, (line,),
-    )  # fmt: skip
+        lambda: pd.DataFrame(np.round(layers[1][2], 4), columns=list(data.gpt.outputs)),
+        lambda: {"bert": layers[0][2], "gpt": layers[1][2], "both": layers[2][2]},
+        _code(data, _INFLUENCE + f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, place)"),
+        told,
+        {"masked.mask": {}},
+        (line,),
+    )
 
 
 def who_moves_whom(params: Params, data: reading.Data) -> Folds:
@@ -85,22 +138,48 @@ def who_moves_whom(params: Params, data: reading.Data) -> Folds:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "places", f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?", tuple(dict.fromkeys(("0", "1", str(m)))), str(reached),
+            SLUG + "places",
+            f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?",
+            tuple(dict.fromkeys(("0", "1", str(m)))),
+            str(reached),
             f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
-        )  # fmt: skip
+        )
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
-    for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=(0, 1)):
+    for (name, title), place in _side_by_side(
+        picture,
+        (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")),
+        (2, 2, 3),
+        left_out=(0, 1),
+    ):
         with place:
             each = getattr(data, name)
-            _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"), shut=STILL)
+            _map(
+                patterns[name].astype(float),
+                each,
+                f"{title}, {patterns[name].sum()} of {patterns[name].size}",
+                "pattern." + name,
+                told or name != "both",
+                allowed=patterns[name],
+                axis=("output", "input"),
+                shut=STILL,
+            )
     agree = all(np.array_equal(patterns[name], getattr(data, name).allowed) for name in patterns)
     layers = data.gpt.run.model.config.n_layers
-    picture.text(f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
+    picture.text(
+        f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}."
+        + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else "")
+    )
     line = r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
     return Folds(
-        lambda: pd.DataFrame(patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)), lambda: patterns,
-        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"), told, {"masked.mask": {}}, (line,),
-    )  # fmt: skip
+        lambda: pd.DataFrame(
+            patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)
+        ),
+        lambda: patterns,
+        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"),
+        told,
+        {"masked.mask": {}},
+        (line,),
+    )
 
 
 def chains(params: Params, data: reading.Data) -> Folds:
@@ -110,59 +189,126 @@ def chains(params: Params, data: reading.Data) -> Folds:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "heard", f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
-            tuple(dict.fromkeys(str(count) for count in sorted({1, word + 1, n - word, n}))), str(heard),
+            SLUG + "heard",
+            f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
+            tuple(dict.fromkeys(str(count) for count in sorted({1, word + 1, n - word, n}))),
+            str(heard),
             f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
-        )  # fmt: skip
+        )
     names = distinct(data.words)
     for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=(1,)):
         with place:
             if told:
-                heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), shut=STILL, title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
+                heatmap(
+                    (values > 0).astype(float),
+                    names,
+                    names,
+                    key=f"{SLUG}chain.{two_chains.SIDES.index(name)}",
+                    allowed=values > 0,
+                    axis=("output", "input"),
+                    shut=STILL,
+                    title=f"{name}: {(values > 0).sum()} of {n * n}",
+                    height=300,
+                )
             else:
                 _covered(name)
-    parts.numbers(f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side." if told else
-                  "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built.")  # fmt: skip
+    parts.numbers(
+        f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side."
+        if told
+        else "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built."
+    )
     _words(data, word)
     code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={params.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))"
     return Folds(
-        lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names), lambda: {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)},
-        code, told, {"bahdanau.annotation": {}},
-    )  # fmt: skip
+        lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names),
+        lambda: {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)},
+        code,
+        told,
+        {"bahdanau.annotation": {}},
+    )
 
 
 def table(params: Params, data: reading.Data) -> Folds:
     """The families in rows; what moves the output at the chosen word is counted."""
     word, found = _word(data), _moved(params, data)
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
-    counts = {name: (int(patterns[name][getattr(data, name).pieces[word][0]].sum()), patterns[name].shape[1]) for name in ("bert", "gpt")}
+    counts = {
+        name: (int(patterns[name][getattr(data, name).pieces[word][0]].sum()), patterns[name].shape[1])
+        for name in ("bert", "gpt")
+    }
     joined = found.chains[two_chains.SIDES[2]]
-    counts |= {"elmo": (int((joined[word] > 0).sum()), len(data.words)), "both": (int(patterns["both"][0].sum()), len(data.both.inputs))}
+    counts |= {
+        "elmo": (int((joined[word] > 0).sum()), len(data.words)),
+        "both": (int(patterns["both"][0].sum()), len(data.both.inputs)),
+    }
     question, picture = st.container(), st.container()
     right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
     with question:
         told = lesson.predict(
-            SLUG + "two", f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
-            tuple(dict.fromkeys((f"{counts['gpt'][0]} and {counts['gpt'][0]}", f"{counts['bert'][0]} and {counts['gpt'][1]}", right, f"{counts['gpt'][0]} and {counts['bert'][0]}"))), right,
+            SLUG + "two",
+            f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
+            tuple(
+                dict.fromkeys(
+                    (
+                        f"{counts['gpt'][0]} and {counts['gpt'][0]}",
+                        f"{counts['bert'][0]} and {counts['gpt'][1]}",
+                        right,
+                        f"{counts['gpt'][0]} and {counts['bert'][0]}",
+                    )
+                )
+            ),
+            right,
             f"BERT {counts['bert'][0]} of {counts['bert'][1]} tokens, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
-        )  # fmt: skip
+        )
     said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
-    rows = pd.DataFrame({
-        "": ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"],
-        "built of": ["encoder blocks", "decoder blocks without a source", "LSTMs from both ends", "encoder and decoder blocks"],
-        "learns to say": ["masked words", "the next word", "the next word, and the one before", "the next word of the translation"],
-        "an output hears": ["both sides, in every layer", "itself and before", "each side by itself, joined at the top", "the whole source, its own words so far"],
-        f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first position"],
-        "layers here": [str(data.bert.run.model.config.n_layers), str(data.gpt.run.model.config.n_layers), str(two_chains.LAYERS), f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}"],
-    }).set_index("")  # fmt: skip
+    rows = pd.DataFrame(
+        {
+            "": ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"],
+            "built of": [
+                "encoder blocks",
+                "decoder blocks without a source",
+                "LSTMs from both ends",
+                "encoder and decoder blocks",
+            ],
+            "learns to say": [
+                "masked words",
+                "the next word",
+                "the next word, and the one before",
+                "the next word of the translation",
+            ],
+            "an output hears": [
+                "both sides, in every layer",
+                "itself and before",
+                "each side by itself, joined at the top",
+                "the whole source, its own words so far",
+            ],
+            f"inputs that move its output at “{literal(data.words[word])}”": [
+                said["bert"],
+                said["gpt"],
+                said["elmo"],
+                f"{said['both']}, at its first position",
+            ],
+            "layers here": [
+                str(data.bert.run.model.config.n_layers),
+                str(data.gpt.run.model.config.n_layers),
+                str(two_chains.LAYERS),
+                f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}",
+            ],
+        }
+    ).set_index("")
     with picture, room.wide():
         st.table(rows)
-    parts.numbers("Counted by moving each input of this sentence." if told else "The counts come after your guess.")
+    parts.numbers(
+        "Counted by moving each input of this sentence." if told else "The counts come after your guess."
+    )
     _words(data, word)
     return Folds(
-        lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T, lambda: counts,
-        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"), told, {"masked.mask": {}, "bahdanau.annotation": {}},
-    )  # fmt: skip
+        lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T,
+        lambda: counts,
+        _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"),
+        told,
+        {"masked.mask": {}, "bahdanau.annotation": {}},
+    )
 
 
 _INFLUENCE = "from viz.course.gpt.families.maths.influence import influence\n\nfound = influence(model, run.side.text)  # (input, layer + 1, place)\n"
@@ -173,7 +319,11 @@ def _code(data: reading.Data, last: str) -> str:
 
 
 def _moved(params: Params, data: reading.Data) -> reading.Moved:
-    return compute.submit(("families.moved", data.text, params.draw), lambda: reading.moved(data, params.draw), 60 * len(data.gpt.inputs))
+    return compute.submit(
+        ("families.moved", data.text, params.draw),
+        lambda: reading.moved(data, params.draw),
+        60 * len(data.gpt.inputs),
+    )
 
 
 def _word(data: reading.Data) -> int:
@@ -185,15 +335,37 @@ def _words(data: reading.Data, word: int) -> None:
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
 
 
-def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = query_and_key("token"), shut: str = FORBIDDEN) -> None:
+def _map(
+    values: np.ndarray,
+    each: reading.Reading,
+    title: str,
+    key: str,
+    shown: bool,
+    *,
+    allowed: np.ndarray,
+    axis: tuple[str, str] = query_and_key("token"),
+    shut: str = FORBIDDEN,
+) -> None:
     if shown:
         origin.tell_run(each.run)
-        heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300, shut=shut)
+        heatmap(
+            values,
+            each.outputs,
+            each.inputs,
+            key=SLUG + key,
+            allowed=allowed,
+            axis=axis,
+            title=title,
+            height=300,
+            shut=shut,
+        )
     else:
         _covered(title.split(":")[0].split(",")[0])
 
 
-def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)) -> list[tuple[Any, Any]]:
+def _side_by_side(
+    box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)
+) -> list[tuple[Any, Any]]:
     """Each with a column; before a room, where the question stands beside the pictures, without those that are `left_out`."""
     shown = [i for i in range(len(items)) if not (lesson.presenting() and i in left_out)]
     columns = box.columns([widths[i] for i in shown], gap="small")
@@ -201,7 +373,12 @@ def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1,
 
 
 def _covered(name: str) -> None:
-    with st.container(key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"), st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
+    with (
+        st.container(
+            key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"
+        ),
+        st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"),
+    ):
         st.markdown(f"**{literal(name)}**  \n:gray[{LATER}]", text_alignment="center")
 
 
@@ -209,7 +386,13 @@ def _who(hit: np.ndarray, own: Sequence[int]) -> str:
     """Which of the answers says what moved."""
     n, moved = len(hit), set(np.flatnonzero(hit))
     after, before = set(range(min(own, default=0), n)), set(range(max(own, default=-1) + 1))
-    for answer, places in (("none", set()), ("only its own", set(own)), ("all", set(range(n))), ("its own and all after", after), ("its own and all before", before)):
+    for answer, places in (
+        ("none", set()),
+        ("only its own", set(own)),
+        ("all", set(range(n))),
+        ("its own and all after", after),
+        ("its own and all before", before),
+    ):
         if moved == places:
             return answer
     return "all"

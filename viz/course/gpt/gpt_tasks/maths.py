@@ -62,29 +62,48 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
     """
     gpt_inputs.check(task, len(texts))
     if not all(text.strip() for text in texts):
-        raise InputError("A text is empty.", "Each text and each answer needs at least one word.", "Type something in every box.")
+        raise InputError(
+            "A text is empty.",
+            "Each text and each answer needs at least one word.",
+            "Type something in every box.",
+        )
     own = marks(model)
     rows = read(model.tokenizer, task, texts, own)
     longest = max(map(len, rows))
     if longest > LONGEST:
-        raise InputError(f"A row has {longest:,} tokens.", f"Rows of up to {LONGEST} tokens are drawn here.", "Shorten the text.")
+        raise InputError(
+            f"A row has {longest:,} tokens.",
+            f"Rows of up to {LONGEST} tokens are drawn here.",
+            "Shorten the text.",
+        )
     batch = collated([(rows, 0)], own)
     tap = Recorder(("layer.*.self_attn.pattern",))
     with torch.inference_mode():
         hidden = model.network(batch.batch, tap=tap)
         logprobs = model.network.logits(hidden).double().log_softmax(-1)
     trace = tap.close()
-    patterns = np.stack([trace.numpy(f"layer.{layer}.self_attn.pattern") for layer in range(model.config.n_layers)], axis=1)
+    patterns = np.stack(
+        [trace.numpy(f"layer.{layer}.self_attn.pattern") for layer in range(model.config.n_layers)], axis=1
+    )
     ends = gpt_inputs.extracts(rows)
     vectors = np.stack([hidden[row, end].double().numpy() for row, end in enumerate(ends)])
     places = tuple(tuple(place for place, index in enumerate(row) if index not in own) for row in rows)
     head = model.network.to_classes
     return Extracted(
         task,
-        tuple(tuple(gpt_inputs.MARKS[own.index(index)] if index in own else model.tokenizer.token(index) for index in row) for row in rows),
+        tuple(
+            tuple(
+                gpt_inputs.MARKS[own.index(index)] if index in own else model.tokenizer.token(index)
+                for index in row
+            )
+            for row in rows
+        ),
         vectors,
         tuple(patterns[row, :, :, end, : end + 1] for row, end in enumerate(ends)),
-        tuple(logprobs[row, [place - 1 for place in at], [rows[row][place] for place in at]].numpy() for row, at in enumerate(places)),
+        tuple(
+            logprobs[row, [place - 1 for place in at], [rows[row][place] for place in at]].numpy()
+            for row, at in enumerate(places)
+        ),
         places,
         said(task, vectors, head.weight.double().numpy(), head.bias.double().numpy()),
-    )  # fmt: skip
+    )

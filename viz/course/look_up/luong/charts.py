@@ -18,7 +18,13 @@ SOFTMAX, GAUSSIAN, PRODUCT = theme.CATEGORICAL[1], theme.CATEGORICAL[2], theme.C
 
 @kept
 def local_row(
-    words: Sequence[str], align: Array, product: Array, curve: tuple[Array, Array], *, centre: float, window: tuple[float, float] | None
+    words: Sequence[str],
+    align: Array,
+    product: Array,
+    curve: tuple[Array, Array],
+    *,
+    centre: float,
+    window: tuple[float, float] | None,
 ) -> go.Figure:
     """Bars of the softmax and of the product at each source word, the Gaussian as the smooth curve between them.
 
@@ -34,28 +40,65 @@ def local_row(
         raise ValueError(f"{len(words)} words, {len(align)} softmax weights, {len(product)} products")
     places = np.arange(len(words))
     figure = go.Figure()
-    for name, values, colour, shift in (("softmax", align, SOFTMAX, -0.19), ("product", product, PRODUCT, 0.19)):
+    for name, values, colour, shift in (
+        ("softmax", align, SOFTMAX, -0.19),
+        ("product", product, PRODUCT, 0.19),
+    ):
         figure.add_bar(
-            x=places + shift, y=values, width=0.34, name=name, marker={"color": colour, "line": {"width": 0}},
-            customdata=[plain(word) for word in words], hovertemplate="%{customdata}: %{y:.4f}<extra>" + name + "</extra>",
-        )  # fmt: skip
+            x=places + shift,
+            y=values,
+            width=0.34,
+            name=name,
+            marker={"color": colour, "line": {"width": 0}},
+            customdata=[plain(word) for word in words],
+            hovertemplate="%{customdata}: %{y:.4f}<extra>" + name + "</extra>",
+        )
     x, y = curve
-    figure.add_scatter(x=x, y=y, mode="lines", name="Gaussian", line={"color": GAUSSIAN, "width": 2.6}, hoverinfo="skip")
+    figure.add_scatter(
+        x=x, y=y, mode="lines", name="Gaussian", line={"color": GAUSSIAN, "width": 2.6}, hoverinfo="skip"
+    )
     if window is not None:
-        figure.add_vrect(x0=window[0], x1=window[1], fillcolor=theme.SEQUENTIAL[1], opacity=0.6, line_width=0, layer="below")
+        figure.add_vrect(
+            x0=window[0],
+            x1=window[1],
+            fillcolor=theme.SEQUENTIAL[1],
+            opacity=0.6,
+            line_width=0,
+            layer="below",
+        )
     figure.add_vline(x=centre, line={"color": GAUSSIAN, "width": 1.6, "dash": "dot"})
-    figure.add_annotation(text=f"p<sub>t</sub> = {centre:.2f}", x=centre, y=1.0, yref="y domain", yanchor="bottom", showarrow=False,
-                          font={"size": 14, "color": GAUSSIAN})  # fmt: skip
+    figure.add_annotation(
+        text=f"p<sub>t</sub> = {centre:.2f}",
+        x=centre,
+        y=1.0,
+        yref="y domain",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 14, "color": GAUSSIAN},
+    )
     figure.update_xaxes(
-        range=[-0.6, len(words) - 0.4], tickvals=places, ticktext=[plain(word) for word in words], tickfont={"size": 15, "color": theme.TEXT},
-        tickangle=0 if len(words) <= 9 else -45, showgrid=False, zeroline=False, fixedrange=True,
-    )  # fmt: skip
+        range=[-0.6, len(words) - 0.4],
+        tickvals=places,
+        ticktext=[plain(word) for word in words],
+        tickfont={"size": 15, "color": theme.TEXT},
+        tickangle=0 if len(words) <= 9 else -45,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
     figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], zeroline=False, fixedrange=True)
     return _dressed(figure, 360)
 
 
 @kept
-def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[int], *, whole: tuple[float, int], marked: int) -> go.Figure:
+def costs(
+    windows: Sequence[int],
+    surprise: Sequence[float],
+    touched: Sequence[int],
+    *,
+    whole: tuple[float, int],
+    marked: int,
+) -> go.Figure:
     """What a window saves and what it costs a trained model: surprise by D as a line, cells at each point; dotted: no window.
 
     Errors: ValueError when the three differ in number.
@@ -67,21 +110,48 @@ def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[i
         raise ValueError(f"{len(windows)} windows, {len(surprise)} surprises, {len(touched)} counts")
     figure = go.Figure()
     figure.add_scatter(
-        x=list(windows), y=list(surprise), mode="lines+markers+text", text=[str(n) for n in touched], textposition="top center",
-        textfont={"size": 14, "color": theme.TEXT}, line={"color": PRODUCT, "width": 2.6}, marker={"size": [15 if d == marked else 9 for d in windows]},
-        hovertemplate="D = %{x}: %{y:.3f} nats per token, %{text} scores<extra></extra>", cliponaxis=False,
-    )  # fmt: skip
+        x=list(windows),
+        y=list(surprise),
+        mode="lines+markers+text",
+        text=[str(n) for n in touched],
+        textposition="top center",
+        textfont={"size": 14, "color": theme.TEXT},
+        line={"color": PRODUCT, "width": 2.6},
+        marker={"size": [15 if d == marked else 9 for d in windows]},
+        hovertemplate="D = %{x}: %{y:.3f} nats per token, %{text} scores<extra></extra>",
+        cliponaxis=False,
+    )
     figure.add_hline(y=whole[0], line={"color": SOFTMAX, "width": 1.6, "dash": "dot"})
-    figure.add_annotation(text=f"global: {whole[1]} scores", x=1, xref="paper", xanchor="right", y=whole[0], yanchor="top", yshift=-6, showarrow=False,
-                          font={"size": 14, "color": SOFTMAX})  # fmt: skip
-    figure.update_xaxes(title_text="D, the words to each side of the window", tickvals=list(windows), showgrid=False, zeroline=False, fixedrange=True)
+    figure.add_annotation(
+        text=f"global: {whole[1]} scores",
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=whole[0],
+        yanchor="top",
+        yshift=-6,
+        showarrow=False,
+        font={"size": 14, "color": SOFTMAX},
+    )
+    figure.update_xaxes(
+        title_text="D, the words to each side of the window",
+        tickvals=list(windows),
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
     top = max([*surprise, whole[0]])
-    figure.update_yaxes(title_text="nats per token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
+    figure.update_yaxes(
+        title_text="nats per token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True
+    )
     return _dressed(figure, 330, top=24)
 
 
 def _dressed(figure: go.Figure, height: int, *, top: int = 56) -> go.Figure:
     return figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": top, "b": 8}, hovermode="closest",
+        template=theme.template(),
+        height=height,
+        margin={"l": 8, "r": 12, "t": top, "b": 8},
+        hovermode="closest",
         legend={"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"},
-    )  # fmt: skip
+    )

@@ -22,7 +22,10 @@ MOST = 14
 
 @kept
 def look_up_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | Array | None], number: str = "{:.2f}"
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    shades: Mapping[str, Sequence[float] | Array | None],
+    number: str = "{:.2f}",
 ) -> panels.Layers:
     """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
 
@@ -40,47 +43,95 @@ def look_up_table(
         for r in range(len(rows)):
             value = 0.0 if values is None else float(values[r])
             colour, ink = theme.shade(value)
-            told = "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value)
-            cells.append(_word(x + SHADE / 2, r, told, ink, "center", 15)
-                         | {"left": x + 4, "right": x + SHADE - 4, "top": r - 0.42, "bottom": r + 0.42, "colour": colour, "shade": name})  # fmt: skip
+            told = (
+                "?"
+                if values is None
+                else str(values[r])
+                if isinstance(values[r], int)
+                else number.format(value)
+            )
+            cells.append(
+                _word(x + SHADE / 2, r, told, ink, "center", 15)
+                | {
+                    "left": x + 4,
+                    "right": x + SHADE - 4,
+                    "top": r - 0.42,
+                    "bottom": r + 0.42,
+                    "colour": colour,
+                    "shade": name,
+                }
+            )
         x += SHADE + 4
     for c, name in enumerate(columns):
         texts = [shorten(str(row[c]), MOST) for row in rows]
         words.append(_word(x, -0.95, name, theme.MUTED, "left", 13))
         for r, text in enumerate(texts):
             strong = last is not None and last[r] == max(last) and last[r] > 0
-            words.append(_word(x, r, text, theme.TEXT if last is None or strong else theme.MUTED, "left", 14, strong))
+            words.append(
+                _word(x, r, text, theme.TEXT if last is None or strong else theme.MUTED, "left", 14, strong)
+            )
         x += LETTER * max(map(len, [*texts, name]), default=1) + 14
     along, down = _grid((0.0, max(x, 330.0)), (len(rows) - 0.4, -1.3))
-    layers = [_rects(cells, along, down, stroke=theme.LINE), *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})")]
-    return alt.layer(*layers).properties(width="container", height=ROW * (len(rows) + 1) + 12, padding=panels.AROUND, view=panels.BARE)
+    layers = [
+        _rects(cells, along, down, stroke=theme.LINE),
+        *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
+    ]
+    return alt.layer(*layers).properties(
+        width="container", height=ROW * (len(rows) + 1) + 12, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[alt.X, alt.Y]:
-    return (alt.X("left:Q", axis=None, scale=alt.Scale(domain=list(across), nice=False)), alt.Y("top:Q", axis=None, scale=alt.Scale(domain=list(downwards), nice=False)))
+    return (
+        alt.X("left:Q", axis=None, scale=alt.Scale(domain=list(across), nice=False)),
+        alt.Y("top:Q", axis=None, scale=alt.Scale(domain=list(downwards), nice=False)),
+    )
 
 
-def _word(x: float, y: float, text: str, ink: str, align: str, size: int, strong: bool = False) -> dict[str, Any]:
-    return {"x": x, "y": y, "text": phrase(text), "ink": ink, "align": align, "fontSize": size, "weight": "bold" if strong else "normal"}
+def _word(
+    x: float, y: float, text: str, ink: str, align: str, size: int, strong: bool = False
+) -> dict[str, Any]:
+    return {
+        "x": x,
+        "y": y,
+        "text": phrase(text),
+        "ink": ink,
+        "align": align,
+        "fontSize": size,
+        "weight": "bold" if strong else "normal",
+    }
 
 
 def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(cells))).mark_rect(**mark).encode(x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None))
+    return (
+        alt.Chart(alt.Data(values=list(cells)))
+        .mark_rect(**mark)
+        .encode(x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None))
+    )
 
 
-def _written(words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: str = "datum.fontSize") -> list[alt.Chart]:
+def _written(
+    words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: str = "datum.fontSize"
+) -> list[alt.Chart]:
     """One layer for each way of setting: alignment and weight belong to a mark. `size`: a rule for the size of type, as Vega reads it."""
     ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
     return [
         alt.Chart(alt.Data(values=[word for word in words if (word["align"], word["weight"]) == way]))
         .mark_text(align=way[0], baseline="middle", fontSize=alt.ExprRef(size), fontWeight=way[1])
-        .encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N", color=alt.Color("ink:N", scale=None))
+        .encode(
+            x=panels.on(along, "x:Q"),
+            y=panels.on(down, "y:Q"),
+            text="text:N",
+            color=alt.Color("ink:N", scale=None),
+        )
         for way in ways
-    ]  # fmt: skip
+    ]
 
 
 @kept
-def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260) -> panels.Layers:
+def sharpening(
+    names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260
+) -> panels.Layers:
     """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
 
     >>> chart = sharpening(["a", "b"], np.array([0.0, 1.0]), np.array([[0.5, 0.7], [0.5, 0.3]]), 1).to_dict()
@@ -88,26 +139,87 @@ def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *,
     [0.5, 0.3]
     """
     called = [phrase(shorten(name, 16)) for name in names]
-    numbered = [name if called.count(name) == 1 else f"{name} ({turn + 1})" for turn, name in enumerate(called)]
+    numbered = [
+        name if called.count(name) == 1 else f"{name} ({turn + 1})" for turn, name in enumerate(called)
+    ]
     points = [
-        {"place": float(np.log10(1 + at)), "sharpness": f"{at:.1f}", "weight": float(weight), "exact": f"{weight:.3f}", "name": name}
-        for name, line in zip(numbered, weights, strict=True) for at, weight in zip(x, line, strict=True)
-    ]  # fmt: skip
+        {
+            "place": float(np.log10(1 + at)),
+            "sharpness": f"{at:.1f}",
+            "weight": float(weight),
+            "exact": f"{weight:.3f}",
+            "name": name,
+        }
+        for name, line in zip(numbered, weights, strict=True)
+        for at, weight in zip(x, line, strict=True)
+    ]
     ticks = [tick for tick in (0, 1, 2, 5, 10, 20, 50) if tick <= x.max()]
-    across = alt.X("place:Q", title="sharpness", scale=alt.Scale(domain=[0, float(np.log10(1 + x.max()))], nice=False), axis=alt.Axis(
-        values=[float(np.log10(1 + tick)) for tick in ticks], labelExpr="format(pow(10, datum.value) - 1, '.0f')", grid=False, ticks=False, domain=False, labelPadding=6))  # fmt: skip
-    up = alt.Y("weight:Q", title="weight", scale=alt.Scale(domain=[-0.03, 1.05], nice=False), axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6))
+    across = alt.X(
+        "place:Q",
+        title="sharpness",
+        scale=alt.Scale(domain=[0, float(np.log10(1 + x.max()))], nice=False),
+        axis=alt.Axis(
+            values=[float(np.log10(1 + tick)) for tick in ticks],
+            labelExpr="format(pow(10, datum.value) - 1, '.0f')",
+            grid=False,
+            ticks=False,
+            domain=False,
+            labelPadding=6,
+        ),
+    )
+    up = alt.Y(
+        "weight:Q",
+        title="weight",
+        scale=alt.Scale(domain=[-0.03, 1.05], nice=False),
+        axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6),
+    )
     hues = [theme.CATEGORICAL[turn % len(theme.CATEGORICAL)] for turn in range(len(names))]
-    key = alt.Legend(title=None, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=300, labelFontSize=13, columns=alt.ExprRef(f"width < {130 * len(names)} ? 2 : {max(1, len(names))}"), offset=4)
-    hue = alt.Color("name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=hues), legend=key if legend else None)
-    dash = alt.StrokeDash("name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=[([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]), legend=key if legend else None)
-    base = alt.Chart(alt.Data(values=points)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("name:N", title="row"), alt.Tooltip("sharpness:N"), alt.Tooltip("exact:N", title="weight")])
-    here = alt.Chart(alt.Data(values=[{"place": float(np.log10(1 + marked))}])).mark_rule(color=theme.TEXT, strokeWidth=1.5).encode(x=across)
-    return alt.layer(base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    key = alt.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        symbolType="stroke",
+        symbolStrokeWidth=2.5,
+        symbolSize=300,
+        labelFontSize=13,
+        columns=alt.ExprRef(f"width < {130 * len(names)} ? 2 : {max(1, len(names))}"),
+        offset=4,
+    )
+    hue = alt.Color(
+        "name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=hues), legend=key if legend else None
+    )
+    dash = alt.StrokeDash(
+        "name:N",
+        sort=numbered,
+        scale=alt.Scale(
+            domain=numbered, range=[([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]
+        ),
+        legend=key if legend else None,
+    )
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=across,
+        y=up,
+        color=hue,
+        tooltip=[
+            alt.Tooltip("name:N", title="row"),
+            alt.Tooltip("sharpness:N"),
+            alt.Tooltip("exact:N", title="weight"),
+        ],
+    )
+    here = (
+        alt.Chart(alt.Data(values=[{"place": float(np.log10(1 + marked))}]))
+        .mark_rule(color=theme.TEXT, strokeWidth=1.5)
+        .encode(x=across)
+    )
+    return alt.layer(
+        base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here
+    ).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
 @kept
-def memory(table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False) -> panels.Layers:
+def memory(
+    table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False
+) -> panels.Layers:
     """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
 
     `blind`: weights and what is read are question marks.
@@ -120,17 +232,40 @@ def memory(table: Array, weights: Array, vector: Array, key: Array | None = None
     limit = float(max(1.0, np.abs(table).max(), 0.0 if key is None else np.abs(key).max()))
     size = 14 if rows <= 6 else 12
     read, asks = rows + 0.6, -1.6
-    lines = [*((float(r), table[r]) for r in range(rows)), (read, vector), *([] if key is None else [(asks, key)])]
+    lines = [
+        *((float(r), table[r]) for r in range(rows)),
+        (read, vector),
+        *([] if key is None else [(asks, key)]),
+    ]
     cells = [
         _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), ink, "center", size)
         | {"left": c - 0.49, "right": c + 0.49, "top": y - 0.47, "bottom": y + 0.47, "colour": colour}
-        for y, values in lines for c, value in enumerate(values) for colour, ink in [theme.shade((float(value) / limit + 1) / 2, theme.DIVERGING)]
-    ]  # fmt: skip
-    bars = [{"left": -0.75 - float(weight), "right": -0.75, "top": r - 0.32, "bottom": r + 0.32, "colour": theme.PRIMARY} for r, weight in enumerate(weights)]
-    words = [_word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size) for r, weight in enumerate(weights)]
+        for y, values in lines
+        for c, value in enumerate(values)
+        for colour, ink in [theme.shade((float(value) / limit + 1) / 2, theme.DIVERGING)]
+    ]
+    bars = [
+        {
+            "left": -0.75 - float(weight),
+            "right": -0.75,
+            "top": r - 0.32,
+            "bottom": r + 0.32,
+            "colour": theme.PRIMARY,
+        }
+        for r, weight in enumerate(weights)
+    ]
+    words = [
+        _word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size)
+        for r, weight in enumerate(weights)
+    ]
     words.append(_word(-0.75, read, "r, what is read", theme.TEXT, "right", 14, strong=True))
     if key is not None:
         words.append(_word(-0.75, asks, "k, the key that asks", theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
     layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
-    return alt.layer(*layers).properties(width="container", height=(34 if rows <= 6 else 26) * (rows + 4), padding=panels.AROUND, view=panels.BARE)
+    return alt.layer(*layers).properties(
+        width="container",
+        height=(34 if rows <= 6 else 26) * (rows + 4),
+        padding=panels.AROUND,
+        view=panels.BARE,
+    )

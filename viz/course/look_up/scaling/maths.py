@@ -49,7 +49,11 @@ def drawn(d_k: int, seed: int = 0, n_queries: int = N_QUERIES, n_keys: int = N_K
     (256, 32)
     """
     if d_k < 1:
-        raise InputError(f"Vectors of {d_k} numbers were asked for.", "A vector has at least 1 number.", "Choose d_k of 1 or more.")
+        raise InputError(
+            f"Vectors of {d_k} numbers were asked for.",
+            "A vector has at least 1 number.",
+            "Choose d_k of 1 or more.",
+        )
     draw = np.random.default_rng((seed, d_k)).standard_normal
     return Scores(d_k, draw((n_queries, d_k)) @ draw((n_keys, d_k)).T)
 
@@ -95,7 +99,10 @@ def by_width(widths: Sequence[int] = WIDTHS, seed: int = 0) -> dict[str, tuple[M
     ['raw', 'scaled']
     """
     tables = [drawn(width, seed) for width in widths]
-    return {"raw": tuple(measured(t.raw) for t in tables), "scaled": tuple(measured(t.scaled) for t in tables)}
+    return {
+        "raw": tuple(measured(t.raw) for t in tables),
+        "scaled": tuple(measured(t.scaled) for t in tables),
+    }
 
 
 def bell(x: Array, variance: float) -> Array:

@@ -9,7 +9,11 @@ from viz.widgets.knobs import Knobs, draw, knob, sentence, slider, stops, toggle
 
 MODEL = "gpt-mini"
 CHOICES = WIDTHS[2:]
-SENTENCES = ("The little dog ran after the ball.", "She was hungry, so she ate the apple.", "Once upon a time there was a king.")
+SENTENCES = (
+    "The little dog ran after the ball.",
+    "She was hungry, so she ate the apple.",
+    "Once upon a time there was a king.",
+)
 
 
 @dataclass(frozen=True)

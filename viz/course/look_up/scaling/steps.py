@@ -40,13 +40,16 @@ def spread(params: Params, data: Drawn) -> Folds:
     told = lesson.predict(
         f"{SLUG}spread",
         f"A query and a key have {d} numbers each, drawn around 0 with variance 1. How far from 0 is their dot product, typically?",
-        tuple(shown), answer,
+        tuple(shown),
+        answer,
         f"It adds {d} products, each of variance 1, so its variance is {d} and its typical size √{d} = {number(math.sqrt(d))}. "
         f"Measured on this draw: {number(deviation)}.",
-    )  # fmt: skip
+    )
     scores, names = data.scores, ("raw", "scaled")
     if told:
-        state.write(**{SLUG + "asked": d})  # another width afterwards is another picture, not another question
+        state.write(
+            **{SLUG + "asked": d}
+        )  # another width afterwards is another picture, not another question
         d = params.d_k
     else:
         scores, names = maths.drawn(4 if d != 4 else 64, params.draw), ("raw",)
@@ -57,8 +60,14 @@ def spread(params: Params, data: Drawn) -> Folds:
         variance = float(values[name].var())
         x = np.linspace(-4, 4, 161) * math.sqrt(closed[name])
         bells[name] = (x, maths.bell(x, closed[name]))
-        titles[name] = f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
-    _picture(figures.histograms(values, bells, titles, line=_tall()), f"{SLUG}spread.picture", "Histograms of dot products: " + "; ".join(titles.values()))
+        titles[name] = (
+            f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
+        )
+    _picture(
+        figures.histograms(values, bells, titles, line=_tall()),
+        f"{SLUG}spread.picture",
+        "Histograms of dot products: " + "; ".join(titles.values()),
+    )
     if told:
         parts.numbers(
             f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
@@ -75,8 +84,15 @@ def one_row(params: Params, data: Drawn) -> Folds:
     rows = {"raw": data.scores.raw[row], "scaled": data.scores.scaled[row]}
     weights = {name: maths.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(maths.entropy(values)) for name, values in weights.items()}
-    titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats" for name, values in weights.items()}
-    _picture(figures.weights(weights, titles, line=_tall()), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
+    titles = {
+        name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
+        for name, values in weights.items()
+    }
+    _picture(
+        figures.weights(weights, titles, line=_tall()),
+        f"{SLUG}row.picture",
+        "Softmax weights of one query: " + "; ".join(titles.values()),
+    )
     parts.numbers(
         f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
         f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
@@ -94,8 +110,11 @@ def widths(params: Params, data: Drawn) -> Folds:
             ("Gradient of the softmax, Σ a(1 − a)", "slope", (1 - 1 / maths.N_KEYS, "uniform: 1 − 1/n")),
         )
     )
-    _picture(figures.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()), f"{SLUG}widths.picture",
-               "Entropy and gradient of the softmax over the width, scaled and unscaled.")  # fmt: skip
+    _picture(
+        figures.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()),
+        f"{SLUG}widths.picture",
+        "Entropy and gradient of the softmax over the width, scaled and unscaled.",
+    )
     last = {name: rows[-1] for name, rows in found.items()}
     parts.numbers(
         f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
@@ -113,33 +132,52 @@ def real(params: Params, data: Drawn) -> Folds:
     told = lesson.predict_number(
         f"{SLUG}real",
         f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. How many percent unscaled?",
-        0.0, 1.0, round(evenness["raw"], 2), f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so the softmax gets sharper: from "
-        f"{percent(evenness['scaled'], 2)} to {percent(evenness['raw'], 2)} on average over all heads.", 0.1, "%",
-    )  # fmt: skip
+        0.0,
+        1.0,
+        round(evenness["raw"], 2),
+        f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so the softmax gets sharper: from "
+        f"{percent(evenness['scaled'], 2)} to {percent(evenness['raw'], 2)} on average over all heads.",
+        0.1,
+        "%",
+    )
     shown = ("scaled", "raw") if told else ("scaled",)
-    _picture(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",
-               "Normalised entropy of the heads of each layer, scaled and unscaled.")  # fmt: skip
+    _picture(
+        figures.layers({name: found[name].evenness for name in shown}),
+        f"{SLUG}real.picture",
+        "Normalised entropy of the heads of each layer, scaled and unscaled.",
+    )
     parts.numbers(_trained(found, told))
     columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
-    told_rows = (("evenness", lambda r: r.evenness.mean(1)), ("standard deviation of scores", lambda r: r.spread))
+    told_rows = (
+        ("evenness", lambda r: r.evenness.mean(1)),
+        ("standard deviation of scores", lambda r: r.spread),
+    )
     return _drawn(
-        params, data, told,
-        table=lambda: pd.DataFrame({f"{name}, {what}": of(r) for name, r in columns.items() for what, of in told_rows}).rename_axis("layer"),
+        params,
+        data,
+        told,
+        table=lambda: pd.DataFrame(
+            {f"{name}, {what}": of(r) for name, r in columns.items() for what, of in told_rows}
+        ).rename_axis("layer"),
         code="import core\nfrom viz.course.shared.maths import unscaled\n\n"
         f"model = core.open_model({MODEL!r})\n"
         "for edits in ((), unscaled.without_scale(model.config)):\n"
         f"    print(unscaled.reading(model.run({text!r}, keep=unscaled.KEEP, edits=edits)))",
-    )  # fmt: skip
+    )
 
 
 def _trained(found: dict[str, unscaled.Reading], told: bool) -> str:
     with_, without = found["scaled"], found["raw"]
-    said = (f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
-            f"training goes its own way.")  # fmt: skip
+    said = (
+        f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
+        f"training goes its own way."
+    )
     if not told:
         return said
-    return (f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
-            f"{number(with_.surprise)}. " + said)  # fmt: skip
+    return (
+        f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
+        f"{number(with_.surprise)}. " + said
+    )
 
 
 def overflow(params: Params, data: Drawn) -> Folds:
@@ -151,11 +189,15 @@ def overflow(params: Params, data: Drawn) -> Folds:
     told = lesson.predict(
         f"{SLUG}overflow",
         f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
-        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER), first[0],
+        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
+        first[0],
         f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
-        + (f"e^{score} is beyond it: infinity, and infinity / infinity is no number." if plain.broken
-           else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."),
-    )  # fmt: skip
+        + (
+            f"e^{score} is beyond it: infinity, and infinity / infinity is no number."
+            if plain.broken
+            else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."
+        ),
+    )
     if told:
         state.write(**{SLUG + "asked_score": score})
     way, scores = params.safe, three(params.score)
@@ -163,30 +205,54 @@ def overflow(params: Params, data: Drawn) -> Folds:
     shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
     points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
     x = np.linspace(-210, 210, 421)
-    picture = figures.exponentials(points, (x, x / math.log(10)), top=math.log10(maths.LARGEST), smallest=maths.VANISHES / math.log(10))
-    _picture(picture, f"{SLUG}overflow.picture", "e to the power s over s; above the largest 32-bit number it is infinite.")
-    parts.numbers(_summed(scores, found, safe=way) if told else "The line is e^s. The hatched part has no 32-bit number.")
+    picture = figures.exponentials(
+        points, (x, x / math.log(10)), top=math.log10(maths.LARGEST), smallest=maths.VANISHES / math.log(10)
+    )
+    _picture(
+        picture,
+        f"{SLUG}overflow.picture",
+        "e to the power s over s; above the largest 32-bit number it is infinite.",
+    )
+    parts.numbers(
+        _summed(scores, found, safe=way)
+        if told
+        else "The line is e^s. The hatched part has no 32-bit number."
+    )
     return Folds(
-        lambda: _exponentials(params), lambda: _arrays(params),
+        lambda: _exponentials(params),
+        lambda: _arrays(params),
         "from viz.course.look_up.scaling.maths import in_float32\n\n"
         f"print(in_float32({three(params.score)}, safe=False).weights, in_float32({three(params.score)}, safe=True).weights)",
-        told, {"softmax.safe": {"m": str(params.score)}},
+        told,
+        {"softmax.safe": {"m": str(params.score)}},
         (
-            r"\frac{e^{s_j}}{\sum_i e^{s_i}} = \frac{e^{-m}\, e^{s_j}}{e^{-m} \sum_i e^{s_i}} = \frac{e^{s_j - m}}{\sum_i e^{s_i - m}}, \quad m = \max_i s_i = " + str(params.score),
+            r"\frac{e^{s_j}}{\sum_i e^{s_i}} = \frac{e^{-m}\, e^{s_j}}{e^{-m} \sum_i e^{s_i}} = \frac{e^{s_j - m}}{\sum_i e^{s_i - m}}, \quad m = \max_i s_i = "
+            + str(params.score),
             r"e^{s} \le 3.4 \cdot 10^{38} \iff s \le " + f"{maths.OVERFLOW:.2f}",
         ),
         more=lambda: st.table(_exponentials(params), border="horizontal"),
-    )  # fmt: skip
+    )
 
 
 def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> str:
     weights = ", ".join(_weight(w) for w in found.weights)
     if safe:
-        return (f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
-                f"On paper nothing changed: e^−m cancels above and below the line.")  # fmt: skip
-    total = number(found.total) if found.total < 1e6 else _power(found.total) if math.isfinite(found.total) else "infinite"
+        return (
+            f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
+            f"On paper nothing changed: e^−m cancels above and below the line."
+        )
+    total = (
+        number(found.total)
+        if found.total < 1e6
+        else _power(found.total)
+        if math.isfinite(found.total)
+        else "infinite"
+    )
     return f"{_listed(scores)} go into exp; the sum is {total}, the weights are {weights}." + (
-        " Switch the subtraction on." if found.broken else f" It breaks above {maths.OVERFLOW:.2f}: move the slider.")  # fmt: skip
+        " Switch the subtraction on."
+        if found.broken
+        else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
+    )
 
 
 def three(largest: float) -> tuple[float, float, float]:
@@ -226,26 +292,42 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
     def widths() -> pd.DataFrame:
         found = every_width(params.draw)
         return pd.DataFrame(
-            {f"{leaf}, {said}": [getattr(m, leaf) for m in found[name]] for leaf in ("variance", "entropy", "slope")
-             for name, said in (("raw", "q·k"), ("scaled", "q·k / √d"))}, index=list(maths.WIDTHS)
-        ).rename_axis("d")  # fmt: skip
+            {
+                f"{leaf}, {said}": [getattr(m, leaf) for m in found[name]]
+                for leaf in ("variance", "entropy", "slope")
+                for name, said in (("raw", "q·k"), ("scaled", "q·k / √d"))
+            },
+            index=list(maths.WIDTHS),
+        ).rename_axis("d")
 
     def explained() -> None:
-        st.text(f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division. "
-                f"The first score is the best key of the middle query of this draw; the gradients are over all {data.scores.raw.size:,} pairs.")  # fmt: skip
+        st.text(
+            f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division. "
+            f"The first score is the best key of the middle query of this draw; the gradients are over all {data.scores.raw.size:,} pairs."
+        )
 
     return Folds(
-        table or widths, lambda: _arrays(params),
-        code or "from viz.course.look_up.scaling.maths import by_width, drawn, measured\n\n"
+        table or widths,
+        lambda: _arrays(params),
+        code
+        or "from viz.course.look_up.scaling.maths import by_width, drawn, measured\n\n"
         f"scores = drawn({d}, seed={params.draw})  # (query, key)\nprint(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.draw}))",
         known,
-        {"score.scaled": {"s_i": number(score / math.sqrt(d)), "p": str(d)}, "scaling.spread": {"d_k": str(d)}, "softmax.gradient": {}},
+        {
+            "score.scaled": {"s_i": number(score / math.sqrt(d)), "p": str(d)},
+            "scaling.spread": {"d_k": str(d)},
+            "softmax.gradient": {},
+        },
         (
             number(score) + r" / \sqrt{" + str(d) + "} = " + number(score / math.sqrt(d)),
-            r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = " + number(data.raw.slope) + r"\text{ unscaled, }" + number(data.scaled.slope) + r"\text{ scaled}",
+            r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = "
+            + number(data.raw.slope)
+            + r"\text{ unscaled, }"
+            + number(data.scaled.slope)
+            + r"\text{ scaled}",
         ),
         explained,
-    )  # fmt: skip
+    )
 
 
 def _exponentials(params: Params) -> pd.DataFrame:
@@ -253,7 +335,14 @@ def _exponentials(params: Params) -> pd.DataFrame:
     for safe in (False, True):
         found = maths.in_float32(three(params.score), safe=safe)
         for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
-            rows.append({"": "largest subtracted" if safe else "plain", "into exp": number(float(s), 0), "eˢ": f"{float(e):.3g}", "weight": _weight(w)})
+            rows.append(
+                {
+                    "": "largest subtracted" if safe else "plain",
+                    "into exp": number(float(s), 0),
+                    "eˢ": f"{float(e):.3g}",
+                    "weight": _weight(w),
+                }
+            )
     return pd.DataFrame(rows).set_index("")
 
 
@@ -261,7 +350,9 @@ def _arrays(params: Params) -> dict[str, np.ndarray]:
     """The draw, and the measures at every width."""
     drawn, found = maths.drawn(params.d_k, params.draw), every_width(params.draw)
     return {"raw": drawn.raw, "scaled": drawn.scaled, "d": np.array(maths.WIDTHS)} | {
-        f"{leaf}: {name}": np.array([getattr(m, leaf) for m in rows]) for name, rows in found.items() for leaf in ("variance", "entropy", "slope")
+        f"{leaf}: {name}": np.array([getattr(m, leaf) for m in rows])
+        for name, rows in found.items()
+        for leaf in ("variance", "entropy", "slope")
     }
 
 
@@ -290,4 +381,3 @@ def _weight(value: float) -> str:
 
 def _listed(values: Any) -> str:
     return ", ".join(number(float(v), 0) for v in values)
-

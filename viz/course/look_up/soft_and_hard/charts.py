@@ -19,7 +19,9 @@ TICK = "M-0.13,-1H0.13V1H-0.13Z"
 
 
 @kept
-def nearing(n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300) -> panels.Layers:
+def nearing(
+    n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300
+) -> panels.Layers:
     """How far the mean of n draws is from the soft read, on two logarithmic axes, beside what chance alone lets expect.
 
     Shapes: n, distance, expect (point,).
@@ -29,16 +31,36 @@ def nearing(n: Array, distance: Array, expect: Array, *, at: int, unit: str, hei
     [('these draws', '0.5000 away'), ('these draws', '0.0500 away')]
     """
     lines = {"expected: 1/√n": (expect, "expected"), "these draws": (np.maximum(distance, 1e-6), "away")}
-    chance, found = ([{"n": int(draws), "y": float(value), "line": name, "said": f"{value:.4f} {word}"} for draws, value in zip(n, values, strict=True)] for name, (values, word) in lines.items())
+    chance, found = (
+        [
+            {"n": int(draws), "y": float(value), "line": name, "said": f"{value:.4f} {word}"}
+            for draws, value in zip(n, values, strict=True)
+        ]
+        for name, (values, word) in lines.items()
+    )
     values = np.concatenate([expect, lines["these draws"][0]])
     low, high = 0.8 * float(values.min()), 1.25 * float(values.max())
     powers = [10.0**power for power in range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)]
     counts = [10**power for power in range(int(np.log10(max(int(n.max()), 10))) + 1)]
     quiet: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 7, "labelOverlap": False}
-    across = alt.X("n:Q", title="n, draws", scale=alt.Scale(type="log", domain=[0.9, 1.12 * max(int(n.max()), 10)], nice=False), axis=alt.Axis(values=counts, format=",d", grid=False, **quiet))
-    up = alt.Y("y:Q", title=f"distance, {phrase(unit)}", scale=alt.Scale(type="log", domain=[min(low, max(power for power in powers if power <= high)), high], nice=False), axis=alt.Axis(values=powers, format="~g", **quiet))
+    across = alt.X(
+        "n:Q",
+        title="n, draws",
+        scale=alt.Scale(type="log", domain=[0.9, 1.12 * max(int(n.max()), 10)], nice=False),
+        axis=alt.Axis(values=counts, format=",d", grid=False, **quiet),
+    )
+    up = alt.Y(
+        "y:Q",
+        title=f"distance, {phrase(unit)}",
+        scale=alt.Scale(
+            type="log", domain=[min(low, max(power for power in powers if power <= high)), high], nice=False
+        ),
+        axis=alt.Axis(values=powers, format="~g", **quiet),
+    )
     above = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=420)
-    hue = alt.Color("line:N", scale=alt.Scale(domain=list(lines), range=[theme.MUTED, theme.CATEGORICAL[1]]), legend=above)
+    hue = alt.Color(
+        "line:N", scale=alt.Scale(domain=list(lines), range=[theme.MUTED, theme.CATEGORICAL[1]]), legend=above
+    )
     dash = alt.StrokeDash("line:N", scale=alt.Scale(domain=list(lines), range=[[6, 4], [1, 0]]), legend=above)
     tips = [alt.Tooltip("n:Q", format=",d"), alt.Tooltip("said:N", title="distance")]
 
@@ -46,17 +68,28 @@ def nearing(n: Array, distance: Array, expect: Array, *, at: int, unit: str, hei
         return alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=hue)
 
     layers = [
-        alt.Chart(alt.Data(values=[{"n": at}])).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across),
+        alt.Chart(alt.Data(values=[{"n": at}]))
+        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
+        .encode(x=across),
         drawn(chance).mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn(found).mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn(found).mark_circle(size=26, opacity=1).encode(tooltip=tips),
         drawn(chance).mark_circle(size=80, opacity=0).encode(tooltip=tips),
     ]
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 @kept
-def guesses(names: Sequence[str], exact: Array, rows: Sequence[tuple[str, Array, Array]], *, columns: int = 2, height: int = 380) -> panels.Layers:
+def guesses(
+    names: Sequence[str],
+    exact: Array,
+    rows: Sequence[tuple[str, Array, Array]],
+    *,
+    columns: int = 2,
+    height: int = 380,
+) -> panels.Layers:
     """Exact numbers as ticks, and estimates of them as dots with bars of two standard errors.
 
     rows: (name, estimate, standard error), each (name,). columns: of the names above. Shapes: exact (name,).
@@ -65,26 +98,83 @@ def guesses(names: Sequence[str], exact: Array, rows: Sequence[tuple[str, Array,
     >>> [(row["low"], row["high"]) for row in chart["layer"][1]["data"]["values"]], [row["by"] for row in chart["layer"][2]["data"]["values"]]
     ([(0.0, 0.2)], ['plain', 'exact'])
     """
-    kinds = {phrase(name): theme.CATEGORICAL[(1, 2, 3)[row]] for row, (name, _, _) in enumerate(rows)} | {"exact": theme.TEXT}
+    kinds = {phrase(name): theme.CATEGORICAL[(1, 2, 3)[row]] for row, (name, _, _) in enumerate(rows)} | {
+        "exact": theme.TEXT
+    }
     said = [phrase(name) for name in names]
     bars, dots = [], []
     for row, (kind, value, error) in enumerate(rows):
         for place, (middle, scatter) in enumerate(zip(value, error, strict=True)):
             at = {"y": place + 0.2 * (row - (len(rows) - 1) / 2), "by": phrase(kind)}
             bars.append(at | {"low": float(middle - 2 * scatter), "high": float(middle + 2 * scatter)})
-            dots.append(at | {"x": float(middle), "size": 60, "of": said[place], "said": f"{middle:.4f} ± {2 * scatter:.4f}".replace("-", "−")})
-    dots += [{"y": place, "by": "exact", "x": float(value), "size": 460, "of": said[place], "said": f"exactly {value:.4f}".replace("-", "−")} for place, value in enumerate(exact)]
+            dots.append(
+                at
+                | {
+                    "x": float(middle),
+                    "size": 60,
+                    "of": said[place],
+                    "said": f"{middle:.4f} ± {2 * scatter:.4f}".replace("-", "−"),
+                }
+            )
+    dots += [
+        {
+            "y": place,
+            "by": "exact",
+            "x": float(value),
+            "size": 460,
+            "of": said[place],
+            "said": f"exactly {value:.4f}".replace("-", "−"),
+        }
+        for place, value in enumerate(exact)
+    ]
     ends = [value for row in bars for value in (row["low"], row["high"])] + [*map(float, exact), 0.0]
     room = 0.04 * ((max(ends) - min(ends)) or 1.0)
-    across = alt.X("x:Q", title=["change of the reward", "by the patch's score"], scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False),
-                   axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7))  # fmt: skip
-    up = alt.Y("y:Q", title=None, scale=alt.Scale(domain=[len(names) - 0.5, -0.5], nice=False),
-               axis=alt.Axis(values=list(range(len(names))), labelExpr=f"{json.dumps(said)}[datum.value]", domain=False, ticks=False, labelPadding=8, labelLimit=170, labelOverlap=False))  # fmt: skip
-    hue = alt.Color("by:N", scale=alt.Scale(domain=list(kinds), range=list(kinds.values())), legend=alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns))
+    across = alt.X(
+        "x:Q",
+        title=["change of the reward", "by the patch's score"],
+        scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False),
+        axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7),
+    )
+    up = alt.Y(
+        "y:Q",
+        title=None,
+        scale=alt.Scale(domain=[len(names) - 0.5, -0.5], nice=False),
+        axis=alt.Axis(
+            values=list(range(len(names))),
+            labelExpr=f"{json.dumps(said)}[datum.value]",
+            domain=False,
+            ticks=False,
+            labelPadding=8,
+            labelLimit=170,
+            labelOverlap=False,
+        ),
+    )
+    hue = alt.Color(
+        "by:N",
+        scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
+        legend=alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns),
+    )
     form = alt.Shape("by:N", scale=alt.Scale(domain=list(kinds), range=["circle"] * len(rows) + [TICK]))
     layers = [
         alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color=theme.MUTED).encode(x=across),
-        alt.Chart(alt.Data(values=bars)).mark_rule(strokeWidth=2).encode(x=panels.on(across, "low:Q"), x2="high:Q", y=up, color=hue),
-        alt.Chart(alt.Data(values=dots)).mark_point(filled=True, opacity=1).encode(x=across, y=up, color=hue, shape=form, size=alt.Size("size:Q", scale=None), tooltip=[alt.Tooltip("of:N", title="patch"), alt.Tooltip("by:N"), alt.Tooltip("said:N", title="change")]),
+        alt.Chart(alt.Data(values=bars))
+        .mark_rule(strokeWidth=2)
+        .encode(x=panels.on(across, "low:Q"), x2="high:Q", y=up, color=hue),
+        alt.Chart(alt.Data(values=dots))
+        .mark_point(filled=True, opacity=1)
+        .encode(
+            x=across,
+            y=up,
+            color=hue,
+            shape=form,
+            size=alt.Size("size:Q", scale=None),
+            tooltip=[
+                alt.Tooltip("of:N", title="patch"),
+                alt.Tooltip("by:N"),
+                alt.Tooltip("said:N", title="change"),
+            ],
+        ),
     ]
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )

@@ -17,8 +17,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 WIDE, TALL, LETTER = 1000, 400, 21
 """Pixels that the map has, and the size of its names before a room."""
-SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0),
-         "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}  # fmt: skip
+SIDES = {
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top right": (1, 1),
+    "top left": (-1, 1),
+    "bottom right": (1, -1),
+    "bottom left": (-1, -1),
+}
 
 
 def clear_sides(places: Array, letters: Sequence[int]) -> list[str]:
@@ -31,7 +39,10 @@ def clear_sides(places: Array, letters: Sequence[int]) -> list[str]:
     chosen = []
     for i, (x, y) in enumerate(places.tolist()):
         boxes = {side: _box(x, y, 0.56 * LETTER * letters[i], *way) for side, way in SIDES.items()}
-        side = min(boxes, key=lambda side: sum(_shared(boxes[side], other) for at, other in enumerate(taken) if at != i))
+        side = min(
+            boxes,
+            key=lambda side: sum(_shared(boxes[side], other) for at, other in enumerate(taken) if at != i),
+        )
         taken.append(boxes[side])
         chosen.append(side)
     return chosen
@@ -56,23 +67,55 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     """
     figure, shown = go.Figure(), [plain(shorten(name, 16)).replace("·", " ") for name in names]
     x, y = places[:, 0].astype(float), places[:, 1].astype(float)
-    colours = [theme.CATEGORICAL[1] if i == best else theme.TEXT if i < 3 else theme.MUTED for i in range(len(names))]
+    colours = [
+        theme.CATEGORICAL[1] if i == best else theme.TEXT if i < 3 else theme.MUTED for i in range(len(names))
+    ]
     room = 0.14 * max(float(np.ptp(x)), float(np.ptp(y)), 1e-6)
     scale = min(WIDE / (float(np.ptp(x)) + 3.2 * room), TALL / (float(np.ptp(y)) + 2.3 * room))
     sides = clear_sides(scale * places[:-1], [len(name) for name in shown])
     figure.add_scatter(
-        x=x[:-1], y=y[:-1], mode="markers+text", text=shown, textposition=sides, textfont={"size": 14, "color": colours},
-        marker={"size": [11 if i < 3 or i == best else 7 for i in range(len(names))], "color": colours}, hoverinfo="skip", cliponaxis=False,
-    )  # fmt: skip
-    figure.add_scatter(x=x[-1:], y=y[-1:], mode="markers", marker={"size": 20, "symbol": "circle-open", "color": theme.CATEGORICAL[1], "line": {"width": 3}},
-                       hovertemplate="the sum<extra></extra>")  # fmt: skip
+        x=x[:-1],
+        y=y[:-1],
+        mode="markers+text",
+        text=shown,
+        textposition=sides,
+        textfont={"size": 14, "color": colours},
+        marker={"size": [11 if i < 3 or i == best else 7 for i in range(len(names))], "color": colours},
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+    figure.add_scatter(
+        x=x[-1:],
+        y=y[-1:],
+        mode="markers",
+        marker={"size": 20, "symbol": "circle-open", "color": theme.CATEGORICAL[1], "line": {"width": 3}},
+        hovertemplate="the sum<extra></extra>",
+    )
     for start, end in ((1, 0), (2, len(places) - 1)):
-        figure.add_annotation(x=x[end], y=y[end], ax=x[start], ay=y[start], xref="x", yref="y", axref="x", ayref="y", showarrow=True, text="",
-                              arrowhead=2, arrowsize=1.2, arrowwidth=2, arrowcolor=theme.PRIMARY, standoff=8, startstandoff=6)  # fmt: skip
+        figure.add_annotation(
+            x=x[end],
+            y=y[end],
+            ax=x[start],
+            ay=y[start],
+            xref="x",
+            yref="y",
+            axref="x",
+            ayref="y",
+            showarrow=True,
+            text="",
+            arrowhead=2,
+            arrowsize=1.2,
+            arrowwidth=2,
+            arrowcolor=theme.PRIMARY,
+            standoff=8,
+            startstandoff=6,
+        )
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True}
     figure.update_xaxes(range=[x.min() - 1.6 * room, x.max() + 1.6 * room], **bare)
     figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], scaleanchor="x", scaleratio=1, **bare)
-    figure.update_layout(template=theme.template(), height=TALL, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
+    figure.update_layout(
+        template=theme.template(), height=TALL, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False
+    )
     return figure
 
 
@@ -85,13 +128,35 @@ def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
     """
     layers = len(values)
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    figure = go.Figure(go.Heatmap(
-        z=values.astype(float), zmin=0, zmax=1, colorscale=scale, showscale=False, xgap=2, ygap=2, text=[[percent(v) for v in row] for row in values],
-        texttemplate="%{text}", textfont={"size": 13}, hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plain(name)}</extra>",
-    ))  # fmt: skip
+    figure = go.Figure(
+        go.Heatmap(
+            z=values.astype(float),
+            zmin=0,
+            zmax=1,
+            colorscale=scale,
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            text=[[percent(v) for v in row] for row in values],
+            texttemplate="%{text}",
+            textfont={"size": 13},
+            hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plain(name)}</extra>",
+        )
+    )
     layer, head = chosen
-    figure.add_shape(type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": theme.CATEGORICAL[1], "width": 3})
+    figure.add_shape(
+        type="rect",
+        x0=head - 0.5,
+        x1=head + 0.5,
+        y0=layer - 0.5,
+        y1=layer + 0.5,
+        line={"color": theme.CATEGORICAL[1], "width": 3},
+    )
     figure.update_xaxes(title_text="head", dtick=1, fixedrange=True, showgrid=False, zeroline=False)
-    figure.update_yaxes(title_text="layer", dtick=1, autorange="reversed", fixedrange=True, showgrid=False, zeroline=False)
-    figure.update_layout(template=theme.template(), height=70 + 34 * layers, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    figure.update_yaxes(
+        title_text="layer", dtick=1, autorange="reversed", fixedrange=True, showgrid=False, zeroline=False
+    )
+    figure.update_layout(
+        template=theme.template(), height=70 + 34 * layers, margin={"l": 4, "r": 4, "t": 4, "b": 4}
+    )
     return figure

@@ -18,8 +18,12 @@ from viz.shell.pages import Chapter, Entry, Page
 from viz.widgets import compute as ask
 from viz.widgets import parts
 
-PAGE = Page(title="Course", order=20, menu="top",
-            claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.")
+PAGE = Page(
+    title="Course",
+    order=20,
+    menu="top",
+    claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.",
+)
 
 Picture = Callable[[str, Callable[[], str]], None]
 """Shows the drawing of that name."""
@@ -59,12 +63,22 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
     if entry is None:
         return
     begun, step = entry.slug in visits.seen(), _step(entry)
-    with st.container(border=True, key="course-on"), st.container(horizontal=True, vertical_alignment="center", gap="large"):
+    with (
+        st.container(border=True, key="course-on"),
+        st.container(horizontal=True, vertical_alignment="center", gap="large"),
+    ):
         picture(entry.slug, _drawing(entry))
         with st.container(width="stretch", gap="small"):
-            st.markdown(f":gray[{'Continue' if begun else 'Begin here'}]" + (f" :gray[{literal(step)}]" if begun and step else ""))
+            st.markdown(
+                f":gray[{'Continue' if begun else 'Begin here'}]"
+                + (f" :gray[{literal(step)}]" if begun and step else "")
+            )
             at = state.peek(f"{entry.slug}.step")
-            links.to(entry.slug, f"**{literal(entry.info.title)}**  →", **({f"{entry.slug}.step": at} if at else {}))
+            links.to(
+                entry.slug,
+                f"**{literal(entry.info.title)}**  →",
+                **({f"{entry.slug}.step": at} if at else {}),
+            )
             st.markdown(entry.info.claim)
 
 
@@ -78,17 +92,27 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
         st.markdown(f":gray[{chapter.claim}]")
         with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
             for entry in entries:
-                _tile(entry.slug, entry.info.title, _minutes(entry, entry.slug in seen), partial(picture, entry.slug, _drawing(entry)))
+                _tile(
+                    entry.slug,
+                    entry.info.title,
+                    _minutes(entry, entry.slug in seen),
+                    partial(picture, entry.slug, _drawing(entry)),
+                )
             for other in beside:
                 if other.draw:
                     key = f"{chapter.number}-{other.slug}"
-                    _tile(other.slug, other.title, "", partial(picture, key, other.draw), key=key, **other.link)
+                    _tile(
+                        other.slug, other.title, "", partial(picture, key, other.draw), key=key, **other.link
+                    )
         if quiet := [other for other in beside if not other.draw]:
             _also(quiet)
 
 
 def _summary(entries: tuple[Entry, ...], seen: tuple[str, ...]) -> str:
-    minutes, visited = sum(entry.info.minutes for entry in entries), sum(entry.slug in seen for entry in entries)  # type: ignore[union-attr]
+    minutes, visited = (
+        sum(entry.info.minutes for entry in entries),
+        sum(entry.slug in seen for entry in entries),
+    )  # type: ignore[union-attr]
     count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
     return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
 
@@ -117,7 +141,9 @@ def _also(others: list[Beside]) -> None:
 def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
     """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
     drawn = submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
-    st.image(theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt="")
+    st.image(
+        theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt=""
+    )
 
 
 def _safely(name: str, draw: Callable[[], str]) -> str:

@@ -48,10 +48,15 @@ def looking(model: str = TRANSLATE.model) -> str:
     """The most telling head of a translator on the opening sentence: what each written word looks at."""
     run, place = _run(model, TRANSLATE.text, "*.pattern"), _telling(model)
     attention = run.attention(place.kind, by="word", writing=True)
-    weights, words = attention.weights[place.layer, place.head], [str(word).strip() for word in attention.queries]
+    weights, words = (
+        attention.weights[place.layer, place.head],
+        [str(word).strip() for word in attention.queries],
+    )
     keep = [i for i, word in enumerate(words) if word not in ("START", "END")]
     seen = [i for i, word in enumerate(attention.keys) if str(word).strip() not in ("START", "END")]
-    return thumbs.links(weights[np.ix_(keep, seen)], [str(attention.keys[i]).strip() for i in seen], [words[i] for i in keep])
+    return thumbs.links(
+        weights[np.ix_(keep, seen)], [str(attention.keys[i]).strip() for i in seen], [words[i] for i in keep]
+    )
 
 
 def next_word() -> str:
@@ -69,7 +74,11 @@ def blank() -> str:
 def _expected(run: Run, row: int) -> str:
     chances = np.exp(log_softmax(run.logits[row].astype(np.float64)))
     best = np.argsort(-chances)[:BARS]
-    return thumbs.bars(chances[best], [shorten(visible(run.model.tokenizer.token(int(i)).strip()), 9) for i in best], marked=0)
+    return thumbs.bars(
+        chances[best],
+        [shorten(visible(run.model.tokenizer.token(int(i)).strip()), 9) for i in best],
+        marked=0,
+    )
 
 
 def past() -> str:
@@ -77,16 +86,36 @@ def past() -> str:
     run = _run(CONTINUE.model, CONTINUE.text, "*.pattern")
     place = _telling(CONTINUE.model)
     attention = run.attention(place.kind)
-    return thumbs.cells(attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head])
+    return thumbs.cells(
+        attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
+    )
 
 
 PAGES: Mapping[Chapter, tuple[Beside, ...]] = {
-    Chapter.WHY: (Beside("look", "A translator with attention", {"model": RECURRENT, "text": TRANSLATE.text}, lambda: looking(RECURRENT)),),
+    Chapter.WHY: (
+        Beside(
+            "look",
+            "A translator with attention",
+            {"model": RECURRENT, "text": TRANSLATE.text},
+            lambda: looking(RECURRENT),
+        ),
+    ),
     Chapter.LOOK_UP: (),
-    Chapter.SELF_ATTENTION: (Beside("be_the_head", "Be the head", {}, past), Beside("what_if", "What if"), Beside("find", "Find heads")),
-    Chapter.TRANSFORMER: (Beside("look", "Look", {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking), Beside("compare", "Compare"),
-                          Beside("importance", "What matters")),
+    Chapter.SELF_ATTENTION: (
+        Beside("be_the_head", "Be the head", {}, past),
+        Beside("what_if", "What if"),
+        Beside("find", "Find heads"),
+    ),
+    Chapter.TRANSFORMER: (
+        Beside("look", "Look", {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking),
+        Beside("compare", "Compare"),
+        Beside("importance", "What matters"),
+    ),
     Chapter.BERT: (Beside("look", "Fill a blank", {"model": FILL.model, "text": FILL.text}, blank),),
-    Chapter.GPT: (Beside("decode", "Decode", {"model": CONTINUE.model}, next_word), Beside("inside", "Inside"), Beside("growth", "While learning")),
+    Chapter.GPT: (
+        Beside("decode", "Decode", {"model": CONTINUE.model}, next_word),
+        Beside("inside", "Inside"),
+        Beside("growth", "While learning"),
+    ),
 }
 """Those with a picture of their own stand as tiles, the others as a line of links."""

@@ -10,10 +10,14 @@ from viz.course.equations.form import on_slides
 NUMBERED = {"ghojogh2020": range(1, 30), "ghojogh2023": range(1, 29)}
 """The documents that number their equations. From (26) on the survey counts one more than the slides."""
 
-_RANGE = re.compile(r"\((\d{1,2})\)\s*(?:-|–|—|to|until|…|\.\.+)\s*\((\d{1,2})\)|\((\d{1,2})\s*(?:-|–|—|to)\s*(\d{1,2})\)")
+_RANGE = re.compile(
+    r"\((\d{1,2})\)\s*(?:-|–|—|to|until|…|\.\.+)\s*\((\d{1,2})\)|\((\d{1,2})\s*(?:-|–|—|to)\s*(\d{1,2})\)"
+)
 _SINGLE = re.compile(r"\((\d{1,2})[a-z]?\)")
 _BARE = re.compile(r"\bEqs?\.?\s*(\d{1,2})(?:\s*(?:-|–|—|to)\s*(\d{1,2}))?")
-_FIGURE = re.compile(r"\bFigs?\.?\s*(\d{1,2})(?:\s*(?:-|–|—|to)\s*(\d{1,2}))?((?:(?:,| and)\s*\d{1,2}[a-z]?\b(?!\s*\)))*)")
+_FIGURE = re.compile(
+    r"\bFigs?\.?\s*(\d{1,2})(?:\s*(?:-|–|—|to)\s*(\d{1,2}))?((?:(?:,| and)\s*\d{1,2}[a-z]?\b(?!\s*\)))*)"
+)
 
 
 @lru_cache(1024)
@@ -40,7 +44,9 @@ def figures(item: str) -> frozenset[int]:
     """
     found: set[int] = set()
     for first, last, more in _FIGURE.findall(item):
-        found |= set(range(int(first), int(last or first) + 1)) | {int(number) for number in re.findall(r"\d+", more)}
+        found |= set(range(int(first), int(last or first) + 1)) | {
+            int(number) for number in re.findall(r"\d+", more)
+        }
     return frozenset(found)
 
 
@@ -50,4 +56,8 @@ def in_survey(document: str, number: int) -> int:
     >>> in_survey("ghojogh2023", 28), in_survey("ghojogh2023", 24), in_survey("ghojogh2020", 28)
     (29, 24, 28)
     """
-    return number if document == "ghojogh2020" else next(n for n in NUMBERED["ghojogh2020"] if on_slides(n) == number)
+    return (
+        number
+        if document == "ghojogh2020"
+        else next(n for n in NUMBERED["ghojogh2020"] if on_slides(n) == number)
+    )

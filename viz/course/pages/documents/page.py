@@ -16,8 +16,12 @@ from viz.shell import links, pages
 from viz.shell.pages import Cite, Entry, Page
 from viz.widgets import controls, parts
 
-PAGE = Page(title="By source", order=60, menu="course",
-            claim="You have the slides or the paper open: find the page that runs what you are reading.")
+PAGE = Page(
+    title="By source",
+    order=60,
+    menu="course",
+    claim="You have the slides or the paper open: find the page that runs what you are reading.",
+)
 WHICH = "documents.which"
 PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
 PAPERS = "papers"
@@ -47,8 +51,13 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
 @functools.lru_cache(8)
 def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
     """Every numbered equation of a document: number, what it says, and the citations that name it."""
-    found = {number: [row for row in rows if number in cited.equations(row[0].item)] for number in cited.NUMBERED[document]}
-    return tuple((number, _titles(document, number), tuple(found[number])) for number in cited.NUMBERED[document])
+    found = {
+        number: [row for row in rows if number in cited.equations(row[0].item)]
+        for number in cited.NUMBERED[document]
+    }
+    return tuple(
+        (number, _titles(document, number), tuple(found[number])) for number in cited.NUMBERED[document]
+    )
 
 
 def page() -> None:
@@ -57,7 +66,14 @@ def page() -> None:
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
     names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
-    which = controls.pills("Source", names, WHICH, Params().which if Params().which in names else PAPERS, names.__getitem__, quiet=True)
+    which = controls.pills(
+        "Source",
+        names,
+        WHICH,
+        Params().which if Params().which in names else PAPERS,
+        names.__getitem__,
+        quiet=True,
+    )
     if which == PAPERS:
         for source, rows in groups:
             if not source.teaching:
@@ -65,7 +81,11 @@ def page() -> None:
         return
     source, rows = teaching[which]
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
-    if which in cited.NUMBERED and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True) == "equations":
+    if (
+        which in cited.NUMBERED
+        and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True)
+        == "equations"
+    ):
         return _equations(which, rows)
     with st.container(border=True):
         for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
@@ -80,8 +100,10 @@ def _equations(document: str, rows: Rows) -> None:
                 _row(f"({number})", title, found)
     if missing := [number for number, _, found in listed if not found]:
         st.caption(f"Not on a page of their own yet: {runs(missing)}.")
-    st.caption("From (26) on the survey's numbers are one higher than those of the slides of 2023: "
-               "the slides give mean and deviation of layer norm one number, (25).")  # fmt: skip
+    st.caption(
+        "From (26) on the survey's numbers are one higher than those of the slides of 2023: "
+        "the slides give mean and deviation of layer norm one number, (25)."
+    )
 
 
 def runs(numbers: list[int]) -> str:
@@ -101,7 +123,11 @@ def _row(place: str, about: str, found: Rows) -> None:
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
-            links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **parts.step_of(slug, cite.step))
+            links.to(
+                slug,
+                literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
+                **parts.step_of(slug, cite.step),
+            )
 
 
 def _document(source: Source, rows: Rows) -> None:
@@ -110,14 +136,24 @@ def _document(source: Source, rows: Rows) -> None:
         left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
         for cite, entry in rows:
             with right:
-                parts.line(entry, literal(", ".join(part for part in (cite.section, cite.item) if part)), step=cite.step)
+                parts.line(
+                    entry,
+                    literal(", ".join(part for part in (cite.section, cite.item) if part)),
+                    step=cite.step,
+                )
 
 
 def _titles(document: str, number: int) -> str:
     """What the equation of that number is called; two where the slides give two of them one number."""
-    return "; ".join(dict.fromkeys(
-        equation.title for equation in EQUATIONS.values() if {"ghojogh2020", "ghojogh2023"} <= {at for at, *_ in equation.where}
-        for at, _, item in equation.where if at == document and item == f"Eq. ({number})"))  # fmt: skip
+    return "; ".join(
+        dict.fromkeys(
+            equation.title
+            for equation in EQUATIONS.values()
+            if {"ghojogh2020", "ghojogh2023"} <= {at for at, *_ in equation.where}
+            for at, _, item in equation.where
+            if at == document and item == f"Eq. ({number})"
+        )
+    )
 
 
 def _key(rows: Rows) -> str:

@@ -17,13 +17,22 @@ from viz.shell.pages import Page
 from viz.widgets import controls, parts
 from viz.widgets import errata as drawn
 
-PAGE = Page(title="Errata", order=65, menu="course",
-            claim="The sources are good; here is where print and arithmetic differ.")
+PAGE = Page(
+    title="Errata",
+    order=65,
+    menu="course",
+    claim="The sources are good; here is where print and arithmetic differ.",
+)
 SLUG = "errata."
 ANY = "all"
 FIRST = book.ERRATA[0].id
 """The entry that is open before anything is chosen."""
-COUNTED = {"W": "wrong as printed", "D": "where the sources differ", "L": "loosely worded", "A": "about names and credits"}
+COUNTED = {
+    "W": "wrong as printed",
+    "D": "where the sources differ",
+    "L": "loosely worded",
+    "A": "about names and credits",
+}
 MEANING = {
     "W": "An equation, a number or a statement that does not hold.",
     "D": "Two sources, or two pages of one, say different things.",
@@ -74,11 +83,21 @@ def _filters() -> Params:
     titles = {entry.slug: entry.info.title for entries in places().values() for entry in entries}
     left, right = st.columns(2, gap="medium")
     with left:
-        document = controls.select("Source", [ANY, *(key for key in SOURCES if key in cited)], f"{SLUG}document", ANY,
-                                   lambda key: "All sources" if key == ANY else f"{SOURCES[key].short} ({cited[key]})")  # fmt: skip
+        document = controls.select(
+            "Source",
+            [ANY, *(key for key in SOURCES if key in cited)],
+            f"{SLUG}document",
+            ANY,
+            lambda key: "All sources" if key == ANY else f"{SOURCES[key].short} ({cited[key]})",
+        )
     with right:
-        exhibit = controls.select("Shown in", [ANY, *sorted(titles, key=titles.__getitem__)], f"{SLUG}exhibit", ANY,
-                                  lambda slug: "All exhibits, and none" if slug == ANY else titles[slug])  # fmt: skip
+        exhibit = controls.select(
+            "Shown in",
+            [ANY, *sorted(titles, key=titles.__getitem__)],
+            f"{SLUG}exhibit",
+            ANY,
+            lambda slug: "All exhibits, and none" if slug == ANY else titles[slug],
+        )
     return Params(document, exhibit)
 
 
@@ -97,7 +116,9 @@ def _key(id: str) -> str:
 
 def _entry(entry: Erratum) -> None:
     """One line; opened, the entry with its evidence and where to see it happen."""
-    box = st.expander(f"**{entry.id}** {literal(entry.title)}", key=_key(entry.id), on_change=_opened, args=(entry.id,))
+    box = st.expander(
+        f"**{entry.id}** {literal(entry.title)}", key=_key(entry.id), on_change=_opened, args=(entry.id,)
+    )
     with box:
         if not box.open:
             return

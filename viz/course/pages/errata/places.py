@@ -43,7 +43,11 @@ def _ids(file: Path, seen: set[Path]) -> Iterator[str]:
     seen.add(file)
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Call):
-            given = (part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str))
+            given = (
+                part.value
+                for part in node.args
+                if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            )
             yield from (text for text in given if NAME.fullmatch(text))
         elif isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(f"{COURSE}."):
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):

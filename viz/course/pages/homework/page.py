@@ -16,9 +16,13 @@ from viz.shell.pages import Cite, Page
 from viz.widgets import compute as ask
 from viz.widgets import controls, parts
 
-PAGE = Page(title="Homework", order=80, menu="course",
-            claim="Answer first. Then the page does what it asked about, and compares.",
-            cites=(Cite("beigy2024", "introduction", "the two homework questions"),))
+PAGE = Page(
+    title="Homework",
+    order=80,
+    menu="course",
+    claim="Answer first. Then the page does what it asked about, and compares.",
+    cites=(Cite("beigy2024", "introduction", "the two homework questions"),),
+)
 SLUG = "homework."
 HINTS = {"number": "A number: 0.5, 1/2 or 50 %", "expression": "An expression, such as 2*n^2"}
 
@@ -39,7 +43,14 @@ def page() -> None:
     """Choose a group; each question with its answer box, the verdict below, and the page that shows it."""
     parts.title(PAGE)
     start = Params()
-    group = controls.pills("Questions", GROUPS, f"{SLUG}group", start.group, lambda group: "From the slides" if group == DOCUMENTS else group, quiet=True)
+    group = controls.pills(
+        "Questions",
+        GROUPS,
+        f"{SLUG}group",
+        start.group,
+        lambda group: "From the slides" if group == DOCUMENTS else group,
+        quiet=True,
+    )
     answers = ask.submit(("homework", group), lambda: compute(Params(group)), 300)
     counted = st.container()
     known = {entry.slug: entry.info.title for entry in pages.discover()}
@@ -57,7 +68,9 @@ def _question(number: int, question: Question, truth: Any, known: dict[str, str]
         if question.kind == "choice":
             answer = controls.pills(question.text, question.options, name, None, quiet=True) or ""
         else:
-            answer = controls.text(question.text, name, "", quiet=True, placeholder=HINTS[question.kind]).strip()
+            answer = controls.text(
+                question.text, name, "", quiet=True, placeholder=HINTS[question.kind]
+            ).strip()
         verdict, correct = _verdict(question, answer, truth)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(verdict)
@@ -66,7 +79,12 @@ def _question(number: int, question: Question, truth: Any, known: dict[str, str]
         if answer and not correct and state.read(f"{name}.shown", False, state.flag):
             st.text(told(question, truth))
         elif answer and not correct:
-            st.button("Show what is computed", key=f"show:{name}", on_click=state.write, kwargs={f"{name}.shown": True})
+            st.button(
+                "Show what is computed",
+                key=f"show:{name}",
+                on_click=state.write,
+                kwargs={f"{name}.shown": True},
+            )
     return correct
 
 
@@ -77,4 +95,8 @@ def _verdict(question: Question, answer: str, truth: Any) -> tuple[str, bool]:
         correct = right(question, answer, truth)
     except InputError as error:
         return str(error), False
-    return (f"Right. {told(question, truth)}", True) if correct else ("Not yet: that is not what comes out.", False)
+    return (
+        (f"Right. {told(question, truth)}", True)
+        if correct
+        else ("Not yet: that is not what comes out.", False)
+    )

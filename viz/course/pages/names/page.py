@@ -14,10 +14,16 @@ from viz.shell import links, pages
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, equations, parts
 
-PAGE = Page(title="Names", order=70, menu="course",
-            claim="One name for each tensor, the same in the code, on the pages and in the address bar.",
-            cites=(Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
-                   Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff")))
+PAGE = Page(
+    title="Names",
+    order=70,
+    menu="course",
+    claim="One name for each tensor, the same in the code, on the pages and in the address bar.",
+    cites=(
+        Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
+        Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff"),
+    ),
+)
 FIND = "names.find"
 MOST = 15  # entries of a section that a search shows
 
@@ -38,7 +44,11 @@ def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]]
 def page() -> None:
     """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
     parts.title(PAGE, still=True)
-    params = Params(controls.text("Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet").strip())
+    params = Params(
+        controls.text(
+            "Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet"
+        ).strip()
+    )
     if params.find:
         _found(params)
         return
@@ -51,15 +61,22 @@ def page() -> None:
 
 
 def _many(section: Section) -> str:
-    return ", ".join(letter.letter for letter in LETTERS) if section.slug == "letters" else str(len(section.lines))
+    return (
+        ", ".join(letter.letter for letter in LETTERS)
+        if section.slug == "letters"
+        else str(len(section.lines))
+    )
 
 
 def _found(params: Params) -> None:
     """Everything that holds the words, section by section."""
     groups = compute(params)
     total = sum(len(lines) for _, lines in groups)
-    parts.numbers(f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”." if total else
-                  f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it.")
+    parts.numbers(
+        f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”."
+        if total
+        else f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it."
+    )
     for section, lines in groups:
         st.header(section.title, anchor=False)
         (_dense if section.dense else _lines)(lines[:MOST])
@@ -100,10 +117,17 @@ def _lines(lines: tuple[Line, ...]) -> None:
     with st.container(border=True, gap="small"):
         for line in lines:
             with st.container(horizontal=True, gap="small"):
-                st.markdown(f"`{line.head}`" if line.code else f"**{literal(line.head)}**", width=165 if line.symbol else 240)
+                st.markdown(
+                    f"`{line.head}`" if line.code else f"**{literal(line.head)}**",
+                    width=165 if line.symbol else 240,
+                )
                 if line.symbol:
                     st.markdown(f"${line.symbol}$", width=140)
                 with st.container(width=640, gap=None):
-                    st.markdown(f"{literal(line.says)} :gray[:small[{literal(line.aside)}]]" if line.aside else literal(line.says))
+                    st.markdown(
+                        f"{literal(line.says)} :gray[:small[{literal(line.aside)}]]"
+                        if line.aside
+                        else literal(line.says)
+                    )
                     if line.near:
                         links.to(line.near, f"Nearest page: {titles[line.near]}")

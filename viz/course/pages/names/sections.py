@@ -52,27 +52,65 @@ class Section:
 def sections() -> tuple[Section, ...]:
     """All of them, in the order of the page."""
     return (
-        Section("letters", "One letter, several meanings",
-                "When a formula looks wrong, see which meaning the letter has in that source.", _letters()),
-        Section("symbols", "Symbols of the sources",
-                "What stands in the equations of the course, with the shape it has as a column and as a row.", _symbols(), dense=True),
-        Section("bridges", "Columns or rows",
-                "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers.", _bridges()),
-        Section("tensors", "Tensors", "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
-                "holds for cross_attn, whose keys and values come from the encoder.", _terms(glossary.LEAVES)),
+        Section(
+            "letters",
+            "One letter, several meanings",
+            "When a formula looks wrong, see which meaning the letter has in that source.",
+            _letters(),
+        ),
+        Section(
+            "symbols",
+            "Symbols of the sources",
+            "What stands in the equations of the course, with the shape it has as a column and as a row.",
+            _symbols(),
+            dense=True,
+        ),
+        Section(
+            "bridges",
+            "Columns or rows",
+            "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers.",
+            _bridges(),
+        ),
+        Section(
+            "tensors",
+            "Tensors",
+            "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
+            "holds for cross_attn, whose keys and values come from the encoder.",
+            _terms(glossary.LEAVES),
+        ),
         Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
-        Section("methods", "Measures and methods", "What is computed of a model's numbers, and what is done to a model to see what a part is for.",
-                _entries(glossary.METHODS)),
-        Section("named", "Models that are only named",
-                "The sources mention these and do not explain them. One line each; nothing of it runs here.", _named()),
-        Section("tasks", "Attend and do something",
-                "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.", _tasks()),
-        Section("equations", "Equations", "Every equation of the course, and where it stands.", _equations(), dense=True),
-    )  # fmt: skip
+        Section(
+            "methods",
+            "Measures and methods",
+            "What is computed of a model's numbers, and what is done to a model to see what a part is for.",
+            _entries(glossary.METHODS),
+        ),
+        Section(
+            "named",
+            "Models that are only named",
+            "The sources mention these and do not explain them. One line each; nothing of it runs here.",
+            _named(),
+        ),
+        Section(
+            "tasks",
+            "Attend and do something",
+            "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.",
+            _tasks(),
+        ),
+        Section(
+            "equations",
+            "Equations",
+            "Every equation of the course, and where it stands.",
+            _equations(),
+            dense=True,
+        ),
+    )
 
 
 def _letters() -> tuple[Line, ...]:
-    return tuple(Line(letter.letter, meaning, who) for letter in glossary.LETTERS for meaning, who in letter.meanings)
+    return tuple(
+        Line(letter.letter, meaning, who) for letter in glossary.LETTERS for meaning, who in letter.meanings
+    )
 
 
 def _symbols() -> tuple[Line, ...]:
@@ -82,8 +120,17 @@ def _symbols() -> tuple[Line, ...]:
         for name, sign in equation.signs.items():
             found.setdefault((name, sign), []).append(equation)
     ordered = sorted(found.items(), key=lambda item: (item[0][0].lower(), item[0][0]))
-    return tuple(Line(name, f"{sign.word}. {sign.sentence}", _shape(sign) + f" · in: {used[0].title}" +
-                      (f" and {len(used) - 1} more" if len(used) > 1 else ""), latex(name)) for (name, sign), used in ordered)  # fmt: skip
+    return tuple(
+        Line(
+            name,
+            f"{sign.word}. {sign.sentence}",
+            _shape(sign)
+            + f" · in: {used[0].title}"
+            + (f" and {len(used) - 1} more" if len(used) > 1 else ""),
+            latex(name),
+        )
+        for (name, sign), used in ordered
+    )
 
 
 def _shape(sign: Sign) -> str:
@@ -97,7 +144,13 @@ def latex(name: str) -> str:
     ('\\tilde{h}_{t}', '\\alpha_{t,i}', 'W_{\\mathrm{enc}}', "Z''_{t}")
     """
     base, _, index = name.partition("_")
-    for ending, accent in {"bar": "bar", "tilde": "tilde", "hat": "hat", "fwd": "overrightarrow", "bwd": "overleftarrow"}.items():
+    for ending, accent in {
+        "bar": "bar",
+        "tilde": "tilde",
+        "hat": "hat",
+        "fwd": "overrightarrow",
+        "bwd": "overleftarrow",
+    }.items():
         if len(base) == len(ending) + 1 and base.endswith(ending):
             base = rf"\{accent}{{{base[0]}}}"
     if base.isalpha() and len(base) > 1:
@@ -108,27 +161,41 @@ def latex(name: str) -> str:
 
 
 def _bridges() -> tuple[Line, ...]:
-    return tuple(Line(row.thing, f"Columns: {row.columns}. Rows: {row.rows}.", f"Bridge: {row.bridge}") for row in named.BRIDGES)
+    return tuple(
+        Line(row.thing, f"Columns: {row.columns}. Rows: {row.rows}.", f"Bridge: {row.bridge}")
+        for row in named.BRIDGES
+    )
 
 
 def _terms(terms: tuple[Term, ...]) -> tuple[Line, ...]:
-    return tuple(Line(term.name, f"{term.word}. {term.sentence}", term.where, term.symbol, code=True) for term in terms)
+    return tuple(
+        Line(term.name, f"{term.word}. {term.sentence}", term.where, term.symbol, code=True) for term in terms
+    )
 
 
 def _entries(terms: tuple[Term, ...]) -> tuple[Line, ...]:
-    return tuple(Line(f"{term.word[0].upper()}{term.word[1:]}", term.sentence, term.where, term.symbol) for term in terms)
+    return tuple(
+        Line(f"{term.word[0].upper()}{term.word[1:]}", term.sentence, term.where, term.symbol)
+        for term in terms
+    )
 
 
 def _named() -> tuple[Line, ...]:
     there = {entry.slug for entry in pages.discover()}
-    return tuple(Line(one.name, one.sentence, one.paper, near=next((slug for slug in one.near if slug in there), ""))
-                 for one in named.NAMED)  # fmt: skip
+    return tuple(
+        Line(one.name, one.sentence, one.paper, near=next((slug for slug in one.near if slug in there), ""))
+        for one in named.NAMED
+    )
 
 
 def _tasks() -> tuple[Line, ...]:
-    return tuple(Line(task.name, f"{task.does} Query: {task.query}. Key: {task.key}. Value: {task.value}.", task.paper)
-                 for task in named.TASKS)  # fmt: skip
+    return tuple(
+        Line(task.name, f"{task.does} Query: {task.query}. Key: {task.key}. Value: {task.value}.", task.paper)
+        for task in named.TASKS
+    )
 
 
 def _equations() -> tuple[Line, ...]:
-    return tuple(Line(equation.title, equation.note, equations.place(equation)) for equation in EQUATIONS.values())
+    return tuple(
+        Line(equation.title, equation.note, equations.place(equation)) for equation in EQUATIONS.values()
+    )

@@ -17,7 +17,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kept
-def bar_pairs(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, *, places: int = 2, least: float = 0.0, covered: bool = False, height: int = 0) -> alt.TopLevelMixin:
+def bar_pairs(
+    values: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    *,
+    places: int = 2,
+    least: float = 0.0,
+    covered: bool = False,
+    height: int = 0,
+) -> alt.TopLevelMixin:
     """One group of bars a row, one bar a column in its colour; no number stands behind a bar below `least`. `covered`: a question mark each.
 
     Shapes: values (row, column), not negative.
@@ -30,23 +40,61 @@ def bar_pairs(values: Array, rows: Sequence[str], columns: Sequence[str], title:
         raise ValueError(f"the least value is {values.min():g}: bars to one side only")
     shown = np.zeros_like(values) if covered else values
     bars = [
-        {"place": i, "row": phrase(row), "column": phrase(column), "value": float(shown[i, j]), "told": f"{phrase(row)}, {phrase(column)}: {'?' if covered else f'{values[i, j]:,.{max(places, 3)}f}'}",
-         "said": "?" if covered else f"{values[i, j]:,.{places}f}" if values[i, j] >= least else ""}
-        for i, row in enumerate(rows) for j, column in enumerate(columns)
-    ]  # fmt: skip
+        {
+            "place": i,
+            "row": phrase(row),
+            "column": phrase(column),
+            "value": float(shown[i, j]),
+            "told": f"{phrase(row)}, {phrase(column)}: {'?' if covered else f'{values[i, j]:,.{max(places, 3)}f}'}",
+            "said": "?" if covered else f"{values[i, j]:,.{places}f}" if values[i, j] >= least else "",
+        }
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+    ]
     called = list(dict.fromkeys(bar["column"] for bar in bars))
     most = 1.22 * (float(shown.max(initial=0)) or 1.0)
     base = alt.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
-        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1), axis=alt.Axis(
-            labelExpr=json.dumps([phrase(row) for row in rows]) + "[datum.value]", labelPadding=8, labelLimit=160, ticks=False, domainColor=theme.LINE)),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
+            axis=alt.Axis(
+                labelExpr=json.dumps([phrase(row) for row in rows]) + "[datum.value]",
+                labelPadding=8,
+                labelLimit=160,
+                ticks=False,
+                domainColor=theme.LINE,
+            ),
+        ),
         yOffset=alt.YOffset("column:N", sort=called, scale=alt.Scale(paddingInner=0.08)),
         tooltip=[alt.Tooltip("told:N", title=" ")],
-    )  # fmt: skip
-    hue = alt.Color("column:N", sort=called, scale=alt.Scale(domain=called, range=theme.CATEGORICAL[: len(called)]), legend=alt.Legend(
-        title=None, orient="bottom", direction="horizontal", symbolType="square", symbolStrokeWidth=0, columns=alt.ExprRef(f"width < {9 * sum(map(len, called)) + 40 * len(called)} ? 1 : {len(called)}"), labelLimit=460, offset=6))  # fmt: skip
+    )
+    hue = alt.Color(
+        "column:N",
+        sort=called,
+        scale=alt.Scale(domain=called, range=theme.CATEGORICAL[: len(called)]),
+        legend=alt.Legend(
+            title=None,
+            orient="bottom",
+            direction="horizontal",
+            symbolType="square",
+            symbolStrokeWidth=0,
+            columns=alt.ExprRef(
+                f"width < {9 * sum(map(len, called)) + 40 * len(called)} ? 1 : {len(called)}"
+            ),
+            labelLimit=460,
+            offset=6,
+        ),
+    )
     said = base.mark_text(fontSize=13, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
-    heading = alt.TitleParams(phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8)
+    heading = alt.TitleParams(
+        phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8
+    )
     high = height or 94 + 26 * len(rows) * len(called)
     return alt.layer(base.mark_bar().encode(color=hue), said, data=alt.Data(values=bars)).properties(
-        title=heading, view=alt.ViewBackground(strokeWidth=0), height=high, padding={"left": 4, "right": 4, "top": 4, "bottom": 2})  # fmt: skip
+        title=heading,
+        view=alt.ViewBackground(strokeWidth=0),
+        height=high,
+        padding={"left": 4, "right": 4, "top": 4, "bottom": 2},
+    )

@@ -55,8 +55,17 @@ def laid_out(owners: Array, stacked: bool) -> Array:
 
 @kept
 def head_grid(
-    owners: Array, written: Array, rows: Sequence[str], *, title: str, shape: str, code: str = "", stacked: bool = False, pixels: float = 30,
-    covered: bool = False, room: bool = False,
+    owners: Array,
+    written: Array,
+    rows: Sequence[str],
+    *,
+    title: str,
+    shape: str,
+    code: str = "",
+    stacked: bool = False,
+    pixels: float = 30,
+    covered: bool = False,
+    room: bool = False,
 ) -> alt.TopLevelMixin:
     """One tensor: `owners` its heads (-1: none), `written` what stands in each cell, both of the tensor's shape.
 
@@ -66,38 +75,93 @@ def head_grid(
     >>> figure = head_grid(np.array([[0, 0, 1, 1]]), np.array([list("abcd")]), ["we"], title="flatten", shape="(1, 1, 4)").to_dict()
     >>> [name["text"] for name in figure["layer"][2]["data"]["values"]]
     ['head 1', 'head 2']
-    """  # fmt: skip
+    """
     cells = laid_out(np.full_like(owners, -1) if covered else owners, stacked)
     there = cells != -2
     wide, tall = np.where(there.any(0), 1.0, GAP), np.where(there.any(1), 1.0, ABOVE)
     top = TOP + max(ROOM * pixels, 22 if room else 14)
-    x, y = np.concatenate([[0.0], wide.cumsum()]), np.round(top + pixels * np.concatenate([[0.0], tall.cumsum()]), 2)
+    x, y = (
+        np.concatenate([[0.0], wide.cumsum()]),
+        np.round(top + pixels * np.concatenate([[0.0], tall.cumsum()]), 2),
+    )
     legible = not covered and pixels >= LEAST and cells.shape[1] <= MOST
     known, texts = written.ravel(), laid_out(np.arange(written.size).reshape(written.shape), stacked)
     drawn: list[dict[str, Any]] = []
     for row, column in np.argwhere(there).tolist():
-        cell = {"x": x[column], "x2": x[column + 1], "y": y[row], "y2": y[row + 1], "colour": colour(int(cells[row, column]))}
-        drawn.append(cell if covered else cell | {"text": visible(str(known[texts[row, column]])), "told": "no head" if cells[row, column] < 0 else f"head {cells[row, column] + 1}"})
+        cell = {
+            "x": x[column],
+            "x2": x[column + 1],
+            "y": y[row],
+            "y2": y[row + 1],
+            "colour": colour(int(cells[row, column])),
+        }
+        drawn.append(
+            cell
+            if covered
+            else cell
+            | {
+                "text": visible(str(known[texts[row, column]])),
+                "told": "no head" if cells[row, column] < 0 else f"head {cells[row, column] + 1}",
+            }
+        )
     named = [place for place in range(len(cells)) if there[place].any()]
-    names = {float((y[place] + y[place + 1]) / 2): visible(rows[i % len(rows)]) for i, place in enumerate(named)}
-    sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, float(x[-1])], nice=False, zero=False)}
-    ups: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=[float(y[-1]), 0], nice=False), "axis": alt.Axis(
-        values=list(names), labelExpr=f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]", labels=pixels >= LEAST,
-        grid=False, domain=False, ticks=False, labelPadding=7, labelFontSize=13, labelLimit=120, labelOverlap=False,
-    )}  # fmt: skip
+    names = {
+        float((y[place] + y[place + 1]) / 2): visible(rows[i % len(rows)]) for i, place in enumerate(named)
+    }
+    sides: dict[str, Any] = {
+        "axis": None,
+        "scale": alt.Scale(domain=[0, float(x[-1])], nice=False, zero=False),
+    }
+    ups: dict[str, Any] = {
+        "title": None,
+        "scale": alt.Scale(domain=[float(y[-1]), 0], nice=False),
+        "axis": alt.Axis(
+            values=list(names),
+            labelExpr=f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]",
+            labels=pixels >= LEAST,
+            grid=False,
+            domain=False,
+            ticks=False,
+            labelPadding=7,
+            labelFontSize=13,
+            labelLimit=120,
+            labelOverlap=False,
+        ),
+    }
     across, down = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     base = alt.Chart().encode(x=across, y=down)
     tips = [] if covered else [alt.Tooltip("text:N", title=visible(title)), alt.Tooltip("told:N", title="of")]
-    boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips)
+    boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(
+        x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips
+    )
     middle = {"xm": "(datum.x + datum.x2) / 2", "ym": "(datum.y + datum.y2) / 2"}
-    inside = base.mark_text(fontSize=12, color=theme.TEXT).transform_calculate(**middle).encode(x=alt.X("xm:Q", **sides), y=alt.Y("ym:Q", **ups), text="text:N", tooltip=tips)
-    over = [] if covered else [{"x": at_x, "y": at_y, "text": text} for text, at_x, at_y in _names(cells, x, y, stacked)]
-    above = alt.Chart(alt.Data(values=over)).mark_text(fontSize=13, baseline="bottom", dy=-2, color=theme.TEXT).encode(x=across, y=down, text="text:N")
-    layers = [boxes, *([inside] if legible else []), above, *_heading(title, shape, "" if room else code, room)]
+    inside = (
+        base.mark_text(fontSize=12, color=theme.TEXT)
+        .transform_calculate(**middle)
+        .encode(x=alt.X("xm:Q", **sides), y=alt.Y("ym:Q", **ups), text="text:N", tooltip=tips)
+    )
+    over = (
+        []
+        if covered
+        else [{"x": at_x, "y": at_y, "text": text} for text, at_x, at_y in _names(cells, x, y, stacked)]
+    )
+    above = (
+        alt.Chart(alt.Data(values=over))
+        .mark_text(fontSize=13, baseline="bottom", dy=-2, color=theme.TEXT)
+        .encode(x=across, y=down, text="text:N")
+    )
+    layers = [
+        boxes,
+        *([inside] if legible else []),
+        above,
+        *_heading(title, shape, "" if room else code, room),
+    ]
     if covered:
         mark = alt.Chart(alt.Data(values=[{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}]))
         layers.append(mark.mark_text(text="?", fontSize=30, color=theme.TEXT).encode(x=across, y=down))
-    return alt.layer(*layers, data=alt.Data(values=drawn)).properties(view=BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"])
+    return alt.layer(*layers, data=alt.Data(values=drawn)).properties(
+        view=BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
+    )
 
 
 def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[tuple[str, float, float]]:
@@ -109,25 +173,52 @@ def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[tuple[str, f
             places = list(group)
             if head >= 0:
                 left, right = x[places[0]], x[places[-1] + 1]
-                found.append((f"head {head + 1}" if right - left >= 2 else f"{head + 1}", float(left + right) / 2, float(y[row])))
+                found.append(
+                    (
+                        f"head {head + 1}" if right - left >= 2 else f"{head + 1}",
+                        float(left + right) / 2,
+                        float(y[row]),
+                    )
+                )
     return found
 
 
 def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
     """Name, shape and code one below the other, at the left above the names of the heads; each a text at a height in pixels."""
     first, second = (TOP - 34, TOP - 6) if room else (TOP - 39, TOP - 18)
-    lines: list[tuple[str, int, str, str, int, Any]] = [(title, 17, theme.FONT, theme.TEXT, first, "bold"), (shape, 15, theme.MONO, theme.TEXT, second, "normal"), (code, 12, theme.MONO, theme.MUTED, TOP - 1, "normal")]
+    lines: list[tuple[str, int, str, str, int, Any]] = [
+        (title, 17, theme.FONT, theme.TEXT, first, "bold"),
+        (shape, 15, theme.MONO, theme.TEXT, second, "normal"),
+        (code, 12, theme.MONO, theme.MUTED, TOP - 1, "normal"),
+    ]
     return [
-        alt.Chart(alt.Data(values=[{"text": phrase(text)}])).mark_text(
-            align="left", baseline="bottom", x=0, y=high, fontSize=size, font=family, color=ink, fontWeight=weight,
-        ).encode(text="text:N")
-        for text, size, family, ink, high, weight in lines if text
-    ]  # fmt: skip
+        alt.Chart(alt.Data(values=[{"text": phrase(text)}]))
+        .mark_text(
+            align="left",
+            baseline="bottom",
+            x=0,
+            y=high,
+            fontSize=size,
+            font=family,
+            color=ink,
+            fontWeight=weight,
+        )
+        .encode(text="text:N")
+        for text, size, family, ink, high, weight in lines
+        if text
+    ]
 
 
 @kept
-def per_head(values: Sequence[float] | Array, names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None,
-             marks: Mapping[float, str] | None = None) -> alt.TopLevelMixin:  # fmt: skip
+def per_head(
+    values: Sequence[float] | Array,
+    names: Sequence[str],
+    *,
+    title: str,
+    number: str = "{:.2f}",
+    heads: Sequence[int] | None = None,
+    marks: Mapping[float, str] | None = None,
+) -> alt.TopLevelMixin:
     """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.
 
     `marks`: places of the axis with their names, all of them in the picture, so that small bars look small.
@@ -139,26 +230,71 @@ def per_head(values: Sequence[float] | Array, names: Sequence[str], *, title: st
     low, high = min(0.0, *values, *(marks or ())), max(0.0, *values, *(marks or ()))
     room = 0.2 * ((high - low) or 1.0)
     rows = [
-        {"place": place, "name": phrase(name), "value": float(value), "said": number.format(value).replace("-", "−"), "colour": colour(head)}
+        {
+            "place": place,
+            "name": phrase(name),
+            "value": float(value),
+            "said": number.format(value).replace("-", "−"),
+            "colour": colour(head),
+        }
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
-    ]  # fmt: skip
-    axis = alt.Axis(
-        values=list(marks), labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]", orient="top", domain=False, ticks=False, labelOverlap=False,
-    ) if marks else None  # fmt: skip
-    across: dict[str, Any] = {"title": None, "axis": axis, "scale": alt.Scale(domain=[low - (room if low < 0 else 0), high + room], nice=False)}
+    ]
+    axis = (
+        alt.Axis(
+            values=list(marks),
+            labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]",
+            orient="top",
+            domain=False,
+            ticks=False,
+            labelOverlap=False,
+        )
+        if marks
+        else None
+    )
+    across: dict[str, Any] = {
+        "title": None,
+        "axis": axis,
+        "scale": alt.Scale(domain=[low - (room if low < 0 else 0), high + room], nice=False),
+    }
     base = alt.Chart().encode(
         x=alt.X("value:Q", **across),
-        y=alt.Y("place:O", title=None, axis=alt.Axis(
-            labelExpr=json.dumps([row["name"] for row in rows]) + "[datum.value]", labelFontSize=14, labelColor=theme.TEXT, labelPadding=8, labelLimit=200, domain=False, ticks=False)),
+        y=alt.Y(
+            "place:O",
+            title=None,
+            axis=alt.Axis(
+                labelExpr=json.dumps([row["name"] for row in rows]) + "[datum.value]",
+                labelFontSize=14,
+                labelColor=theme.TEXT,
+                labelPadding=8,
+                labelLimit=200,
+                domain=False,
+                ticks=False,
+            ),
+        ),
         tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("said:N", title=title or "change")],
-    )  # fmt: skip
+    )
     bars = base.mark_bar(height={"band": 0.66}).encode(color=alt.Color("colour:N", scale=None))
     nought = alt.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
     sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
     said = [
-        base.transform_filter(f"datum.value {side} 0").mark_text(fontSize=14, align=align, dx=shift, color=theme.TEXT).encode(text="said:N")
+        base.transform_filter(f"datum.value {side} 0")
+        .mark_text(fontSize=14, align=align, dx=shift, color=theme.TEXT)
+        .encode(text="said:N")
         for side, align, shift in sides
-    ]  # fmt: skip
-    heading = {"title": alt.TitleParams(phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10)} if title else {}
+    ]
+    heading = (
+        {
+            "title": alt.TitleParams(
+                phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
+            )
+        }
+        if title
+        else {}
+    )
     above = 38 * bool(title) + 26 * bool(marks) + 2
-    return alt.layer(bars, nought, *said, data=alt.Data(values=rows)).properties(view=BARE, height=above + 8 + 30 * len(values), padding={"left": 4, "right": 4, "top": 2, "bottom": 2}, **heading)
+    return alt.layer(bars, nought, *said, data=alt.Data(values=rows)).properties(
+        view=BARE,
+        height=above + 8 + 30 * len(values),
+        padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
+        **heading,
+    )

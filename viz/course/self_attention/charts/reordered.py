@@ -53,11 +53,19 @@ def reordered(
     ([0.0, 1.0, 1.0, 0.0], 2)
     """
     if len(words) != len(before) or not len(after) == len(origin) == len(change) == len(kept):
-        raise ValueError(f"{len(words)} words for {len(before)} rows; {len(origin)} origins, {len(change)} changes for {len(after)} rows")
+        raise ValueError(
+            f"{len(words)} words for {len(before)} rows; {len(origin)} origins, {len(change)} changes for {len(after)} rows"
+        )
     limit = max(float(np.abs(before).max(initial=0)), float(np.abs(after).max(initial=0)), 1e-9)
     rows: list[list[Array]] = [list(before), list(after)]
     places = [[_middle(i, row) for i in range(len(side))] for side in rows]
-    ends = [[visible(word) for word in words], [f"{visible(words[i])}{'' if covered else f'{SPACE}{share(value)}'}" for i, value in zip(origin, change, strict=True)]]
+    ends = [
+        [visible(word) for word in words],
+        [
+            f"{visible(words[i])}{'' if covered else f'{SPACE}{share(value)}'}"
+            for i, value in zip(origin, change, strict=True)
+        ],
+    ]
     pairs = [(places[0][i], places[1][place], bool(kept[place])) for place, i in enumerate(origin)]
     last = max(len(before), len(after)) - 1.0
     if means is not None:
@@ -70,13 +78,29 @@ def reordered(
         pairs.append((places[0][-1], places[1][-1], means[3]))
     bottom = _middle(last + 0.6, row)
     ys = alt.Scale(domain=[bottom + BELOW, 0], nice=False)
-    strips = [_strip([] if covered and side else rows[side], places[side], ends[side], limit, ys, side, row) for side in range(2)]
-    layers = [*strips, _lines([] if covered else pairs, ys), *_titles(titles), *_keys(limit, [] if covered else [same for *_, same in pairs], bottom, ys)]
+    strips = [
+        _strip([] if covered and side else rows[side], places[side], ends[side], limit, ys, side, row)
+        for side in range(2)
+    ]
+    layers = [
+        *strips,
+        _lines([] if covered else pairs, ys),
+        *_titles(titles),
+        *_keys(limit, [] if covered else [same for *_, same in pairs], bottom, ys),
+    ]
     if covered:
         mark = alt.Chart(alt.Data(values=[{"x": 1 - WIDE / 2, "y": (places[1][0] + places[1][-1]) / 2}]))
-        layers.append(mark.mark_text(text="?", fontSize=44, color=theme.MUTED).encode(x=_x("x"), y=alt.Y("y:Q", axis=None, scale=ys)))
+        layers.append(
+            mark.mark_text(text="?", fontSize=44, color=theme.MUTED).encode(
+                x=_x("x"), y=alt.Y("y:Q", axis=None, scale=ys)
+            )
+        )
     whole: Any = alt.layer(*layers).resolve_axis(y="independent").resolve_scale(color="independent")
-    return whole.properties(view=alt.ViewBackground(strokeWidth=0), height=round(bottom + BELOW) + AROUND["top"] + AROUND["bottom"], padding=AROUND)
+    return whole.properties(
+        view=alt.ViewBackground(strokeWidth=0),
+        height=round(bottom + BELOW) + AROUND["top"] + AROUND["bottom"],
+        padding=AROUND,
+    )
 
 
 def share(value: float) -> str:
@@ -88,7 +112,13 @@ def share(value: float) -> str:
     if value < 1e-9:
         return "0 %"
     percent = 100 * value
-    return f"{percent:.0f} %" if percent >= 9.5 else f"{percent:.1f} %" if percent >= 0.095 else f"{percent:.2g} %"
+    return (
+        f"{percent:.0f} %"
+        if percent >= 9.5
+        else f"{percent:.1f} %"
+        if percent >= 0.095
+        else f"{percent:.2g} %"
+    )
 
 
 def _middle(place: float, row: int) -> float:
@@ -100,52 +130,144 @@ def _x(field: str) -> alt.X:
     return alt.X(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
 
 
-def _strip(rows: Sequence[Array], places: Sequence[float], names: Sequence[str], limit: float, ys: alt.Scale, side: int, row: int) -> alt.Chart:
+def _strip(
+    rows: Sequence[Array],
+    places: Sequence[float],
+    names: Sequence[str],
+    limit: float,
+    ys: alt.Scale,
+    side: int,
+    row: int,
+) -> alt.Chart:
     """The rows of one side; their names stand outside."""
     axis = alt.Axis(
-        values=list(places), labelExpr=f"{json.dumps(list(names))}[indexof({json.dumps(list(places))}, datum.value)]", orient="right" if side else "left", grid=False, domain=False, ticks=False,
-        labelFontSize=14, labelColor=theme.TEXT, labelPadding=8, labelLimit=170, labelOverlap=False,
-    )  # fmt: skip
+        values=list(places),
+        labelExpr=f"{json.dumps(list(names))}[indexof({json.dumps(list(places))}, datum.value)]",
+        orient="right" if side else "left",
+        grid=False,
+        domain=False,
+        ticks=False,
+        labelFontSize=14,
+        labelColor=theme.TEXT,
+        labelPadding=8,
+        labelLimit=170,
+        labelOverlap=False,
+    )
     cells = [
         {"c": c, "y": place, "v": round(float(value), 4), "word": name.split(SPACE)[0]}
-        for each, place, name in zip(rows, places, names, strict=False) for c, value in enumerate(each)
-    ]  # fmt: skip
+        for each, place, name in zip(rows, places, names, strict=False)
+        for c, value in enumerate(each)
+    ]
     wide, half = WIDE / max([len(each) for each in rows] + [1]), row / 2 - BETWEEN / 2
-    base = alt.Chart(alt.Data(values=cells)).transform_calculate(x=f"{side * (1 - WIDE)} + datum.c * {wide}", top=f"datum.y - {half}", low=f"datum.y + {half}").transform_calculate(x2=f"datum.x + {wide}")
-    colours = alt.Color("v:Q", scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"), legend=None)
-    tips = [alt.Tooltip("word:N"), alt.Tooltip("c:Q", title="number"), alt.Tooltip("v:Q", title="is", format=".3f")]
-    return base.mark_rect().encode(x=_x("x"), x2="x2:Q", y=alt.Y("top:Q", title=None, scale=ys, axis=axis), y2="low:Q", color=colours, tooltip=tips)
+    base = (
+        alt.Chart(alt.Data(values=cells))
+        .transform_calculate(
+            x=f"{side * (1 - WIDE)} + datum.c * {wide}", top=f"datum.y - {half}", low=f"datum.y + {half}"
+        )
+        .transform_calculate(x2=f"datum.x + {wide}")
+    )
+    colours = alt.Color(
+        "v:Q", scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"), legend=None
+    )
+    tips = [
+        alt.Tooltip("word:N"),
+        alt.Tooltip("c:Q", title="number"),
+        alt.Tooltip("v:Q", title="is", format=".3f"),
+    ]
+    return base.mark_rect().encode(
+        x=_x("x"),
+        x2="x2:Q",
+        y=alt.Y("top:Q", title=None, scale=ys, axis=axis),
+        y2="low:Q",
+        color=colours,
+        tooltip=tips,
+    )
 
 
 def _lines(pairs: Sequence[tuple[float, float, bool]], ys: alt.Scale) -> alt.Chart:
     t = np.linspace(0, 1, 13)
     bend, across = t * t * (3 - 2 * t), WIDE + BESIDE + t * (1 - 2 * WIDE - 2 * BESIDE)
     points = [
-        {"line": line, "x": round(float(x), 4), "y": round(start + (end - start) * float(b), 2), "numbers": SAME if same else OTHER}
-        for line, (start, end, same) in enumerate(pairs) for x, b in zip(across, bend, strict=True)
-    ]  # fmt: skip
-    return alt.Chart(alt.Data(values=points)).mark_line(strokeWidth=2.2, interpolate="monotone").encode(
-        x=_x("x"), y=alt.Y("y:Q", axis=None, scale=ys), detail="line:N", color=alt.Color("numbers:N", scale=alt.Scale(domain=[SAME, OTHER], range=[KEPT, CHANGED]), legend=None))  # fmt: skip
+        {
+            "line": line,
+            "x": round(float(x), 4),
+            "y": round(start + (end - start) * float(b), 2),
+            "numbers": SAME if same else OTHER,
+        }
+        for line, (start, end, same) in enumerate(pairs)
+        for x, b in zip(across, bend, strict=True)
+    ]
+    return (
+        alt.Chart(alt.Data(values=points))
+        .mark_line(strokeWidth=2.2, interpolate="monotone")
+        .encode(
+            x=_x("x"),
+            y=alt.Y("y:Q", axis=None, scale=ys),
+            detail="line:N",
+            color=alt.Color(
+                "numbers:N", scale=alt.Scale(domain=[SAME, OTHER], range=[KEPT, CHANGED]), legend=None
+            ),
+        )
+    )
 
 
 def _titles(titles: tuple[str, str]) -> list[alt.Chart]:
     ends: tuple[tuple[Any, Any], ...] = (("left", 0), ("right", "width"))
     return [
-        alt.Chart(alt.Data(values=[{"text": phrase(title)}])).mark_text(align=align, baseline="top", x=x, y=2, fontSize=13, color=theme.MUTED).encode(text="text:N")
+        alt.Chart(alt.Data(values=[{"text": phrase(title)}]))
+        .mark_text(align=align, baseline="top", x=x, y=2, fontSize=13, color=theme.MUTED)
+        .encode(text="text:N")
         for title, (align, x) in zip(titles, ends, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> list[alt.Chart]:
     """Below the rows: what the colours of numbers mean, and those of lines."""
     y, top = alt.Y("y:Q", axis=None, scale=ys), bottom + 6
     edges = np.linspace(0, WIDE, len(theme.DIVERGING) + 1).round(5).tolist()
-    steps = [{"x": a, "x2": b, "y": top, "y2": top + 9, "colour": colour} for a, b, colour in zip(edges[:-1], edges[1:], theme.DIVERGING, strict=True)]
-    ends: list[dict[str, Any]] = [{"x": x, "y": top + 14, "text": text, "align": align} for x, text, align in ((0.0, number(-limit, 1), "left"), (WIDE / 2, "0", "center"), (WIDE, number(limit, 1), "right"))]
-    scale = alt.Chart(alt.Data(values=steps)).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("colour:N", scale=None))
-    said = [alt.Chart(alt.Data(values=[end])).mark_text(fontSize=13, align=end["align"], baseline="top", color=theme.MUTED).encode(x=_x("x"), y=y, text="text:N") for end in ends]
+    steps = [
+        {"x": a, "x2": b, "y": top, "y2": top + 9, "colour": colour}
+        for a, b, colour in zip(edges[:-1], edges[1:], theme.DIVERGING, strict=True)
+    ]
+    ends: list[dict[str, Any]] = [
+        {"x": x, "y": top + 14, "text": text, "align": align}
+        for x, text, align in (
+            (0.0, number(-limit, 1), "left"),
+            (WIDE / 2, "0", "center"),
+            (WIDE, number(limit, 1), "right"),
+        )
+    ]
+    scale = (
+        alt.Chart(alt.Data(values=steps))
+        .mark_rect()
+        .encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("colour:N", scale=None))
+    )
+    said = [
+        alt.Chart(alt.Data(values=[end]))
+        .mark_text(fontSize=13, align=end["align"], baseline="top", color=theme.MUTED)
+        .encode(x=_x("x"), y=y, text="text:N")
+        for end in ends
+    ]
     present = [(same, text) for same, text in ((True, SAME), (False, OTHER)) if same in kinds]
-    rows = [{"x": WIDE + 0.06, "x2": WIDE + 0.11, "y": top + 6 + 21 * place, "text": text, "colour": KEPT if same else CHANGED} for place, (same, text) in enumerate(present)]
+    rows = [
+        {
+            "x": WIDE + 0.06,
+            "x2": WIDE + 0.11,
+            "y": top + 6 + 21 * place,
+            "text": text,
+            "colour": KEPT if same else CHANGED,
+        }
+        for place, (same, text) in enumerate(present)
+    ]
     base = alt.Chart(alt.Data(values=rows))
-    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=alt.Color("colour:N", scale=None))
-    return [scale, *said, ticks, base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT).encode(x=_x("x2"), y=y, text="text:N")]
+    ticks = base.mark_rule(strokeWidth=2.2).encode(
+        x=_x("x"), x2="x2:Q", y=y, color=alt.Color("colour:N", scale=None)
+    )
+    return [
+        scale,
+        *said,
+        ticks,
+        base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT).encode(
+            x=_x("x2"), y=y, text="text:N"
+        ),
+    ]

@@ -41,22 +41,54 @@ def looks(
     heads = [head for head in range(len(weights)) if only in (None, head)]
     ends = np.cumsum(weights[heads].astype(np.float64), axis=0)
     pieces = [
-        {"place": place, "head": f"H{head}", "from": round(float(ends[at, place] - weights[head, place]), 6), "to": round(float(ends[at, place]), 6), "weight": round(float(weights[head, place]), 6),
-         "text": _told(head, float(weights[head, place])), "word": visible(words[place])}
-        for at, head in enumerate(heads) for place in range(len(words))
-    ]  # fmt: skip
+        {
+            "place": place,
+            "head": f"H{head}",
+            "from": round(float(ends[at, place] - weights[head, place]), 6),
+            "to": round(float(ends[at, place]), 6),
+            "weight": round(float(weights[head, place]), 6),
+            "text": _told(head, float(weights[head, place])),
+            "word": visible(words[place]),
+        }
+        for at, head in enumerate(heads)
+        for place in range(len(words))
+    ]
     names = [visible(word) for word in words]
     names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
     sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, most * 1.01], nice=False)}
-    y = alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1), axis=alt.Axis(
-        labelExpr=json.dumps(names) + "[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelPadding=6, labelLimit=150, labelOverlap=False, domain=False, ticks=False,
-        labelFontWeight=alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal")),
-    ))  # fmt: skip
+    y = alt.Y(
+        "place:O",
+        title=None,
+        scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
+        axis=alt.Axis(
+            labelExpr=json.dumps(names) + "[datum.value]",
+            labelFontSize=15,
+            labelColor=theme.TEXT,
+            labelPadding=6,
+            labelLimit=150,
+            labelOverlap=False,
+            domain=False,
+            ticks=False,
+            labelFontWeight=alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal")),
+        ),
+    )
     chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
     named = [f"H{head}" for head in heads]
-    hue = alt.Color("head:N", scale=alt.Scale(domain=named, range=[colour(head) for head in heads]), legend=alt.Legend(
-        title=None, orient="top", direction="horizontal", symbolType="square", symbolOpacity=TINT + 0.1, symbolStrokeWidth=0, columns=alt.ExprRef("max(1, floor(width / 58))"), offset=4))  # fmt: skip
+    hue = alt.Color(
+        "head:N",
+        scale=alt.Scale(domain=named, range=[colour(head) for head in heads]),
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            direction="horizontal",
+            symbolType="square",
+            symbolOpacity=TINT + 0.1,
+            symbolStrokeWidth=0,
+            columns=alt.ExprRef("max(1, floor(width / 58))"),
+            offset=4,
+        ),
+    )
     tips = [
         alt.Tooltip("head:N"),
         alt.Tooltip("word:N", title="looks at"),
@@ -162,10 +194,20 @@ def maps(
         "axis": None,
         "scale": alt.Scale(domain=[0, step * (across - 1) + n], nice=False),
     }
-    ups: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=[height - KEY, 0], nice=False), "axis": alt.Axis(
-        values=list(marks), labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]", grid=False, domain=False, ticks=False,
-        labelFontSize=12, labelPadding=5, labelOverlap=False,
-    )}  # fmt: skip
+    ups: dict[str, Any] = {
+        "title": None,
+        "scale": alt.Scale(domain=[height - KEY, 0], nice=False),
+        "axis": alt.Axis(
+            values=list(marks),
+            labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]",
+            grid=False,
+            domain=False,
+            ticks=False,
+            labelFontSize=12,
+            labelPadding=5,
+            labelOverlap=False,
+        ),
+    }
     x, y = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     ground = (
         alt.Chart(alt.Data(values=grounds))
@@ -186,8 +228,20 @@ def maps(
         .transform_calculate(**places, **words_at)
         .transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
     )
-    shares = alt.Color("w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=alt.Legend(
-        title=None, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8))  # fmt: skip
+    shares = alt.Color(
+        "w:Q",
+        scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
+        legend=alt.Legend(
+            title=None,
+            orient="bottom",
+            direction="horizontal",
+            gradientLength=220,
+            gradientThickness=9,
+            format="%",
+            values=[0, 0.5, 1],
+            offset=8,
+        ),
+    )
     tips = [
         alt.Tooltip("head:N"),
         alt.Tooltip("word:N"),

@@ -78,9 +78,12 @@ def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
     """A matrix has rows of length about 1, a bias numbers of about 0.1."""
     source = np.random.default_rng(lot)
     return {
-        name: torch.from_numpy(source.standard_normal(tuple(weight.shape)) * (weight.shape[-1] ** -0.5 if weight.ndim > 1 else 0.1))
+        name: torch.from_numpy(
+            source.standard_normal(tuple(weight.shape))
+            * (weight.shape[-1] ** -0.5 if weight.ndim > 1 else 0.1)
+        )
         for name, weight in attend.named_parameters()
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)
@@ -126,10 +129,21 @@ def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
         q, heads = trace["q"], trace["heads"]
         view, back, wrong = q.transpose(1, 2), heads.transpose(1, 2), forgotten(heads)
         found = {
-            "x": x, "project": view.flatten(-2), "view": view, "q": q, "k": trace["k"], "v": trace["v"], "scores": trace["scores"],
-            "pattern": trace["pattern"], "heads": heads, "back": back, "merged": back.flatten(-2), "out": out, "unswapped": wrong,
+            "x": x,
+            "project": view.flatten(-2),
+            "view": view,
+            "q": q,
+            "k": trace["k"],
+            "v": trace["v"],
+            "scores": trace["scores"],
+            "pattern": trace["pattern"],
+            "heads": heads,
+            "back": back,
+            "merged": back.flatten(-2),
+            "out": out,
+            "unswapped": wrong,
             "out_unswapped": attend.to_out(wrong),
-        }  # fmt: skip
+        }
         return Followed(
             sizes,
             **{name: value.numpy().copy() for name, value in found.items()},

@@ -195,6 +195,4 @@ def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
     if not len(nothing):
         return ""
     n_nan, name = int(np.isnan(exact.weights[nothing]).sum()), names[int(nothing[0])]
-    return (
-        f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{name}”. Here such a line is set to zeros."
-    )
+    return f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{name}”. Here such a line is set to zeros."

@@ -47,7 +47,12 @@ def looked_up(table: Array) -> Encoding:
 
 def encodings(formula: Formula, learned: Array | None) -> dict[str, Encoding]:
     """The five of the slides by name; ``learned`` only when there is a table to look at."""
-    found: dict[str, Encoding] = {"none": none, "fraction": fraction, "integer": integer, "sinusoid": formula.table}
+    found: dict[str, Encoding] = {
+        "none": none,
+        "fraction": fraction,
+        "integer": integer,
+        "sinusoid": formula.table,
+    }
     return found | ({} if learned is None else {"learned": looked_up(learned)})
 
 
@@ -126,7 +131,10 @@ def ticks(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """
     return [
         {"positions": v.name}
-        | {str(i): "✓" if getattr(v, attribute) else "✗" for i, attribute in enumerate(CRITERIA.values(), start=1)}
+        | {
+            str(i): "✓" if getattr(v, attribute) else "✗"
+            for i, attribute in enumerate(CRITERIA.values(), start=1)
+        }
         for v in verdicts
     ]
 
@@ -142,9 +150,13 @@ def reasons(verdicts: Sequence[Verdict], short: int, long: int, unseen: int = 10
         if not v.unique:
             lines.append(f"{v.name}: two different positions have the same vector ({v.closest:g} apart).")
         if not v.consistent:
-            lines.append(f"{v.name}: one step is {v.steps[0]:.4f} in {short} words and {v.steps[1]:.4f} in {long}.")
+            lines.append(
+                f"{v.name}: one step is {v.steps[0]:.4f} in {short} words and {v.steps[1]:.4f} in {long}."
+            )
         if v.largest is None:
-            lines.append(f"{v.name}: the table ends before position {unseen - 1}; there is no vector to look up.")
+            lines.append(
+                f"{v.name}: the table ends before position {unseen - 1}; there is no vector to look up."
+            )
         elif not v.bounded:
             lines.append(
                 f"{v.name}: in a sentence of {unseen} words the largest value is {v.largest:g}, "

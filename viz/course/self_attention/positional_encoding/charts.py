@@ -54,33 +54,109 @@ def signed_matrix(
         raise ValueError(f"limit={limit} must be positive")
     (n, wide), limit = values.shape, float(limit)
     cell = f"min(width / {wide}, height / {n})"
-    across = alt.X("left:Q", title=columns, axis=_axis(wide, alt.ExprRef(f"{n} * {cell} - height") if square else 0),
-                   scale=_scale([-0.5, wide - 0.5], [0, alt.ExprRef(f"{wide} * {cell}")] if square else None))  # fmt: skip
-    up = alt.Y("top:Q", title=rows, axis=_axis(n), scale=_scale([n - 0.5, -0.5], [alt.ExprRef(f"{n} * {cell}"), 0] if square else None))
+    across = alt.X(
+        "left:Q",
+        title=columns,
+        axis=_axis(wide, alt.ExprRef(f"{n} * {cell} - height") if square else 0),
+        scale=_scale([-0.5, wide - 0.5], [0, alt.ExprRef(f"{wide} * {cell}")] if square else None),
+    )
+    up = alt.Y(
+        "top:Q",
+        title=rows,
+        axis=_axis(n),
+        scale=_scale([n - 0.5, -0.5], [alt.ExprRef(f"{n} * {cell}"), 0] if square else None),
+    )
     places = {"x": across, "x2": "right:Q", "y": up, "y2": "bottom:Q"}
 
     edges = {"left": -0.5, "right": wide - 0.5}
-    whole = edges | {"top": -0.5, "bottom": n - 0.5, "ground": theme.BACKGROUND, "light": _png(values, limit, theme.LIGHT.diverging), "dark": _png(values, limit, theme.DARK.diverging)}
+    whole = edges | {
+        "top": -0.5,
+        "bottom": n - 0.5,
+        "ground": theme.BACKGROUND,
+        "light": _png(values, limit, theme.LIGHT.diverging),
+        "dark": _png(values, limit, theme.DARK.diverging),
+    }
     # in the dark the colours in a figure's data are swapped: the ground is then another
     seen = f"datum.ground == '{theme.BACKGROUND}' ? datum.light : datum.dark"
-    image = alt.Chart(alt.Data(values=[whole])).transform_calculate(url=seen).mark_image(aspect=False, smooth=False, tooltip=None, aria=False).encode(**places, url="url:N")
+    image = (
+        alt.Chart(alt.Data(values=[whole]))
+        .transform_calculate(url=seen)
+        .mark_image(aspect=False, smooth=False, tooltip=None, aria=False)
+        .encode(**places, url="url:N")
+    )
 
-    strips = alt.Chart(alt.Data(values=[edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)} for i, row in enumerate(values)]))
-    under = alt.selection_point(name="under", on="@rows_marks:pointerover", fields=["row"], empty=False, clear=False)  # the rows alone: the cells lie on them
-    cells = strips.transform_filter(under).transform_calculate(number="split(datum.numbers, ' ')").transform_flatten(["number"]).transform_window(count="row_number()").transform_calculate(
-        value="toNumber(datum.number)", column="datum.count - 1", left="datum.column - 0.5", right="datum.column + 0.5",
-    )  # fmt: skip
+    strips = alt.Chart(
+        alt.Data(
+            values=[
+                edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)}
+                for i, row in enumerate(values)
+            ]
+        )
+    )
+    under = alt.selection_point(
+        name="under", on="@rows_marks:pointerover", fields=["row"], empty=False, clear=False
+    )  # the rows alone: the cells lie on them
+    cells = (
+        strips.transform_filter(under)
+        .transform_calculate(number="split(datum.numbers, ' ')")
+        .transform_flatten(["number"])
+        .transform_window(count="row_number()")
+        .transform_calculate(
+            value="toNumber(datum.number)",
+            column="datum.count - 1",
+            left="datum.column - 0.5",
+            right="datum.column + 0.5",
+        )
+    )
     beyond = float(np.abs(values).max(initial=0)) > limit * (1 + 1e-6)
-    ends = {-limit: f"{'≤ ' if beyond else ''}−{limit:.3g}", 0.0: "0", limit: f"{'≥ ' if beyond else ''}{limit:.3g}"}
-    key = alt.Legend(orient="top", direction="horizontal", title=unit, titleOrient="top", gradientLength=200, gradientThickness=9, labelOffset=5, labelFontSize=12, labelColor=theme.MUTED, values=list(ends),
-                     labelExpr=f"datum.value < 0 ? '{ends[-limit]}' : datum.value > 0 ? '{ends[limit]}' : '0'")  # fmt: skip
-    colour = alt.Color("value:Q", scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True), legend=key)
-    told = [alt.Tooltip("row:Q", title=rows), alt.Tooltip("column:Q", title=columns), alt.Tooltip("value:Q", title=unit, format=".4f")]
-    layers = [image, strips.mark_rect(opacity=0, tooltip=None, aria=False).encode(**places).properties(name="rows").add_params(under), cells.mark_rect().encode(**places, color=colour, tooltip=told)]
+    ends = {
+        -limit: f"{'≤ ' if beyond else ''}−{limit:.3g}",
+        0.0: "0",
+        limit: f"{'≥ ' if beyond else ''}{limit:.3g}",
+    }
+    key = alt.Legend(
+        orient="top",
+        direction="horizontal",
+        title=unit,
+        titleOrient="top",
+        gradientLength=200,
+        gradientThickness=9,
+        labelOffset=5,
+        labelFontSize=12,
+        labelColor=theme.MUTED,
+        values=list(ends),
+        labelExpr=f"datum.value < 0 ? '{ends[-limit]}' : datum.value > 0 ? '{ends[limit]}' : '0'",
+    )
+    colour = alt.Color(
+        "value:Q",
+        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
+        legend=key,
+    )
+    told = [
+        alt.Tooltip("row:Q", title=rows),
+        alt.Tooltip("column:Q", title=columns),
+        alt.Tooltip("value:Q", title=unit, format=".4f"),
+    ]
+    layers = [
+        image,
+        strips.mark_rect(opacity=0, tooltip=None, aria=False)
+        .encode(**places)
+        .properties(name="rows")
+        .add_params(under),
+        cells.mark_rect().encode(**places, color=colour, tooltip=told),
+    ]
     if marked is not None:
-        frame = alt.Chart(alt.Data(values=[edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}]))
-        layers.append(frame.mark_rect(filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1).encode(**places))
-    return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+        frame = alt.Chart(
+            alt.Data(values=[edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}])
+        )
+        layers.append(
+            frame.mark_rect(
+                filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1
+            ).encode(**places)
+        )
+    return alt.LayerChart(layer=layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _axis(n: int, offset: Any = 0) -> alt.Axis:

@@ -20,13 +20,21 @@ from core.run import Run
 
 Array = NDArray[np.floating[Any]]
 LEAVES = ("q", "k", "v")
-KEEP = ("decoder.layer.*.cross_attn.*", "decoder.layer.*.self_attn.pattern", "encoder.final_norm.out", "encoder.layer.*.resid_out")
+KEEP = (
+    "decoder.layer.*.cross_attn.*",
+    "decoder.layer.*.self_attn.pattern",
+    "encoder.final_norm.out",
+    "encoder.layer.*.resid_out",
+)
 
 
 def moved(one: Run, other: Run) -> Array:
     """The largest change of Q, K and V of cross-attention between two runs of one shape. Shapes: (layer, 3)."""
     layers = range(one.model.config.n_layers)
-    return np.array([[np.abs(_leaf(one, i, leaf) - _leaf(other, i, leaf)).max() for leaf in LEAVES] for i in layers], dtype=np.float64)
+    return np.array(
+        [[np.abs(_leaf(one, i, leaf) - _leaf(other, i, leaf)).max() for leaf in LEAVES] for i in layers],
+        dtype=np.float64,
+    )
 
 
 def _leaf(run: Run, layer: int, leaf: str) -> Array:
@@ -65,7 +73,12 @@ def written(run: Run) -> Steps:
     kept = True
     for t in range(m):
         before = cache.n_read
-        now = Batch(ids=ids[:, t : t + 1], real=torch.ones(1, 1, dtype=torch.bool), source=words, source_real=words >= 0)
+        now = Batch(
+            ids=ids[:, t : t + 1],
+            real=torch.ones(1, 1, dtype=torch.bool),
+            source=words,
+            source_real=words >= 0,
+        )
         logits.append(network.logits(network(now, cache=cache, memory=memory))[0, 0])
         held = cache.cross_attn[0].tensors()
         source.append(0 if held is first else n)
@@ -103,9 +116,17 @@ def counts(model: Model | None = None) -> Counts:
             encoder, decoder = (blocks[config.order](config) for blocks in (ENCODER_BLOCKS, DECODER_BLOCKS))
     else:
         encoder, decoder = model.network.encoder[0], model.network.decoder[0]
-    parts = {"masked self-attention": _size(decoder.self_attn), "cross-attention": _size(decoder.cross_attn), "feed-forward network": _size(decoder.ffn)}
+    parts = {
+        "masked self-attention": _size(decoder.self_attn),
+        "cross-attention": _size(decoder.cross_attn),
+        "feed-forward network": _size(decoder.ffn),
+    }
     norms = [_size(norm) for norm in (decoder.norm1, decoder.norm2, decoder.norm3)]
-    return Counts(_size(encoder), _size(decoder), parts | {"its norm": norms[1], "the two other norms": norms[0] + norms[2]})
+    return Counts(
+        _size(encoder),
+        _size(decoder),
+        parts | {"its norm": norms[1], "the two other norms": norms[0] + norms[2]},
+    )
 
 
 def _size(module: nn.Module) -> int:

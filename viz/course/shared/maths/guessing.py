@@ -57,7 +57,11 @@ class Guess:
     @property
     def bits(self) -> float:
         """-log2 p; infinite where p is 0 (in float64, of closes)."""
-        return math.inf if self.closes == 0 else -(math.fsum(self.logprobs) + math.log(self.closes)) / math.log(2)
+        return (
+            math.inf
+            if self.closes == 0
+            else -(math.fsum(self.logprobs) + math.log(self.closes)) / math.log(2)
+        )
 
     @property
     def chance(self) -> float:
@@ -88,12 +92,20 @@ class Round:
 
     def __post_init__(self) -> None:
         if self.model.spec.has_source or not self.model.spec.writes:
-            raise InputError(f"{self.model.name} does not go on with a text.", "The next word is asked of a model of the GPT kind.", "Choose another model.")
+            raise InputError(
+                f"{self.model.name} does not go on with a text.",
+                "The next word is asked of a model of the GPT kind.",
+                "Choose another model.",
+            )
 
     @cached_property
     def window(self) -> Window:
         """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
-        return fit(self.model, self.text.removesuffix(" "), min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)))
+        return fit(
+            self.model,
+            self.text.removesuffix(" "),
+            min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)),
+        )
 
     @cached_property
     def prompt(self) -> Prompt:
@@ -107,7 +119,10 @@ class Round:
 
     def likeliest(self, n: int = 8) -> list[tuple[str, float]]:
         """The n most probable tokens with their probabilities, best first."""
-        return [(self.prompt.name(index), float(self.distribution[index])) for index in largest(self.distribution, n)]
+        return [
+            (self.prompt.name(index), float(self.distribution[index]))
+            for index in largest(self.distribution, n)
+        ]
 
     def probability_of(self, guess: str) -> Guess:
         """What a typed word is worth; spaces around it do not count.
@@ -118,9 +133,17 @@ class Round:
         word = _checked(guess)
         encoded = self.model.tokenizer.encode(self._glue(word) + word)
         if encoded.lost or not encoded.ids:
-            raise InputError(f"'{word}' has a sign that {self.model.name} does not know.", "A guess is made of its tokens.", "Guess another word.")
+            raise InputError(
+                f"'{word}' has a sign that {self.model.name} does not know.",
+                "A guess is made of its tokens.",
+                "Guess another word.",
+            )
         if len(encoded.ids) > MOST_PIECES:
-            raise InputError(f"The guess has {len(encoded.ids)} tokens.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
+            raise InputError(
+                f"The guess has {len(encoded.ids)} tokens.",
+                f"A guess has at most {MOST_PIECES}.",
+                "Guess a shorter word.",
+            )
         scores = logits_behind(self.model, self.prompt, [encoded.ids])[0]
         log_p = scores[:-1].log_softmax(-1)
         pieces = tuple(float(log_p[t, index]) for t, index in enumerate(encoded.ids))
@@ -137,8 +160,12 @@ class Round:
             scores = reader.read([new]).logits[0]
             best = int(scores.argmax())
             text = self.model.tokenizer.decode(ids)
-            if ids and (not (_ends_in_letter(text) and letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES):
-                return self._guess(text.strip() or self.prompt.name(ids[0]), tuple(ids), tuple(logprobs), scores)
+            if ids and (
+                not (_ends_in_letter(text) and letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES
+            ):
+                return self._guess(
+                    text.strip() or self.prompt.name(ids[0]), tuple(ids), tuple(logprobs), scores
+                )
             logprobs.append(float(torch.from_numpy(scores).log_softmax(-1)[best]))
             ids.append(best)
             new = (best,)
@@ -183,11 +210,19 @@ class Round:
 def _checked(guess: str) -> str:
     """The guess without spaces around it."""
     if not guess.strip():
-        raise InputError("There is no guess.", "A guess is one word or one sign.", "Type what you think comes next.")
+        raise InputError(
+            "There is no guess.", "A guess is one word or one sign.", "Type what you think comes next."
+        )
     if "\n" in guess or "\r" in guess:
-        raise InputError("The guess starts a new line.", "A guess is one word or one sign.", "Leave the line break out.")
+        raise InputError(
+            "The guess starts a new line.", "A guess is one word or one sign.", "Leave the line break out."
+        )
     if len(guess.split()) > 1:
-        raise InputError("The guess has more than one word.", "A guess is one word or one sign.", "Type only the next word.")
+        raise InputError(
+            "The guess has more than one word.",
+            "A guess is one word or one sign.",
+            "Type only the next word.",
+        )
     return guess.strip()
 
 
@@ -202,7 +237,9 @@ def letters(tokenizer: Tokenizer) -> Array:
     """Which tokens (vocab,) begin with a letter or digit, and so make a word before them longer; once a tokenizer."""
     if tokenizer not in _LETTERS:
         special = set(tokenizer.special_tokens.values())
-        _LETTERS[tokenizer] = np.array([index not in special and tokenizer.token(index)[:1].isalnum() for index in range(len(tokenizer))])
+        _LETTERS[tokenizer] = np.array(
+            [index not in special and tokenizer.token(index)[:1].isalnum() for index in range(len(tokenizer))]
+        )
     return _LETTERS[tokenizer]
 
 
@@ -271,5 +308,9 @@ def told(history: Sequence[Played]) -> str:
     now = score(history)
     rounds = "1 round" if now.rounds == 1 else f"{now.rounds} rounds"
     gap = now.behind
-    stand = "You are even with the model." if abs(gap) < 0.05 else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
+    stand = (
+        "You are even with the model."
+        if abs(gap) < 0.05
+        else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
+    )
     return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. {stand}"

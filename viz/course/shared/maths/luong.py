@@ -45,7 +45,9 @@ class Local:
         return int(self.inside.sum())
 
 
-def local(scores: Array, centre: float, window: int, sigma: float | None = None, *, windowed: bool = True) -> Local:
+def local(
+    scores: Array, centre: float, window: int, sigma: float | None = None, *, windowed: bool = True
+) -> Local:
     """a_t(s) = align(s) exp(-(s - p_t)^2 / (2 sigma^2)), align the softmax inside [p_t - D, p_t + D] (Luong et al. 2015, Eq. (10)).
 
     scores (key,); centre p_t; window D; sigma is D / 2 unless given. `windowed=False` leaves the window out, as it is
@@ -57,16 +59,24 @@ def local(scores: Array, centre: float, window: int, sigma: float | None = None,
     (5, [1.0, 0.1353], 0.4967)
     """
     if window < 1:
-        raise InputError(f"The window D is {window}.", "It reaches at least one word to each side.", "Choose 1 or more.")
+        raise InputError(
+            f"The window D is {window}.", "It reaches at least one word to each side.", "Choose 1 or more."
+        )
     sigma = window / 2 if sigma is None else sigma
     if not 0 < sigma < math.inf:
-        raise InputError(f"sigma is {sigma:g}.", "The Gaussian is divided by it: it is above 0.", "Choose D / 2, as in the paper.")
+        raise InputError(
+            f"sigma is {sigma:g}.",
+            "The Gaussian is divided by it: it is above 0.",
+            "Choose D / 2, as in the paper.",
+        )
     row = torch.as_tensor(np.array(scores, dtype=np.float64))
     positions = torch.arange(len(row), dtype=torch.float64)
     inside = (positions - centre).abs() <= window if windowed else torch.ones(len(row), dtype=torch.bool)
     align = masked_softmax(row, inside)
     factor = gaussian(positions, torch.tensor(centre, dtype=torch.float64), sigma)
-    return Local(align.numpy(), factor.numpy(), (align * factor).numpy(), inside.numpy(), float(centre), window, sigma)
+    return Local(
+        align.numpy(), factor.numpy(), (align * factor).numpy(), inside.numpy(), float(centre), window, sigma
+    )
 
 
 def bell(x: Array, centre: float, sigma: float) -> Array:
@@ -136,7 +146,9 @@ class Asked:
     def dotted(self) -> tuple[Array, Array]:
         """The plain dot product of the same states, and its softmax: what nobody trained here. (query key) each."""
         scores = self.q.astype(np.float64) @ self.k.astype(np.float64).T
-        return scores, masked_softmax(torch.as_tensor(scores), torch.ones(scores.shape, dtype=torch.bool)).numpy()
+        return scores, masked_softmax(
+            torch.as_tensor(scores), torch.ones(scores.shape, dtype=torch.bool)
+        ).numpy()
 
 
 LEAVES = ("q", "k", "scores", "pattern")

@@ -84,7 +84,9 @@ class Recipe:
                 f"mask = there | masks.random_blocks(n, block={self.block}, count={self.count}, seed={self.seed}, besides=there)"
             ) + (f"\nmask = mask{past}" if past else "")
         return (
-            f"mask = masks.prefix(n, length={self.length})" if self.kind == "prefix" else f"mask = masks.{self.kind}(n)"
+            f"mask = masks.prefix(n, length={self.length})"
+            if self.kind == "prefix"
+            else f"mask = masks.{self.kind}(n)"
         )
 
     def _padding(self, n: int) -> Tensor:
@@ -96,7 +98,9 @@ class Recipe:
 
     def _sparse(self, n: int) -> Tensor:
         there = self._window(n) | masks.global_tokens(n, range(min(n, self.n_global)))
-        return there | masks.random_blocks(n, block=self.block, count=self.count, seed=self.seed, besides=there)
+        return there | masks.random_blocks(
+            n, block=self.block, count=self.count, seed=self.seed, besides=there
+        )
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,8 @@ def leak_curve(scores: Any, allowed: Any, fills: Any, *, p: int) -> dict[str, Ar
         return float(filled(scores, allowed, fill, p=p, inside=inside).leaks[rows].max(initial=0.0))
 
     return {
-        name: np.array([largest(float(fill), name == "inside") for fill in fills]) for name in ("inside", "outside")
+        name: np.array([largest(float(fill), name == "inside") for fill in fills])
+        for name in ("inside", "outside")
     }
 
 

@@ -13,8 +13,12 @@ import numpy as np
 from viz.course.shared.maths.positions import Formula, distance_profile
 
 PRINTED_D512: tuple[tuple[int, str], ...] = (
-    (0, "0.8414"), (1, "0.5403"), (2, "0.8218"), (510, "0.0001"), (511, "0.9999"),
-)  # fmt: skip
+    (0, "0.8414"),
+    (1, "0.5403"),
+    (2, "0.8218"),
+    (510, "0.0001"),
+    (511, "0.9999"),
+)
 """PE(1) for d = 512 as Beigy 2024 prints it: (dimension, digits)."""
 
 
@@ -49,7 +53,9 @@ def entry(formula: Formula, position: int, dimension: int, printed: str | None =
     '0.8219'
     """
     value = float(formula.at(np.array([float(position)]))[0, dimension])
-    return Entry(dimension, formula.name_of(dimension), value, digits(value), digits(value, cut=True), printed)
+    return Entry(
+        dimension, formula.name_of(dimension), value, digits(value), digits(value, cut=True), printed
+    )
 
 
 def worked_d4(position: int = 1) -> tuple[Entry, ...]:
@@ -62,7 +68,9 @@ def worked_d512() -> tuple[Entry, ...]:
     return tuple(entry(Formula(512), 1, i, printed) for i, printed in PRINTED_D512)
 
 
-def five_steps(d_model: int, n_positions: int) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+def five_steps(
+    d_model: int, n_positions: int
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Distance of two vectors five positions apart as (mean, least, largest): exponent 2 floor(i/2)/d, then i/d.
 
     >>> [tuple(round(v, 3) for v in part) for part in five_steps(128, 200)]

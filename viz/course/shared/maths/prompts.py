@@ -44,16 +44,35 @@ class Form:
         return tuple(dict.fromkeys(part for row in self.layout for part in row if part not in MARKS))
 
 
-FORMS: Mapping[str, Form] = {form.name: form for form in (
-    Form("classification", "Which class?", ((START, "text", EXTRACT),),
-         "A linear map of the vector at [Extract] scores the classes."),
-    Form("entailment", "Does the second follow from the first?", ((START, "premise", DELIM, "hypothesis", EXTRACT),),
-         "A linear map of the vector at [Extract] scores yes, no and perhaps."),
-    Form("similarity", "Do both say the same?", ((START, "first", DELIM, "second", EXTRACT), (START, "second", DELIM, "first", EXTRACT)),
-         "Neither sentence comes first by right, so both orders are read; the two vectors at [Extract] are added, then mapped."),
-    Form("multiple choice", "Which answer?", ((START, "context", DELIM, "answer", EXTRACT),),
-         "A linear map gives each row one number from its vector at [Extract]; a softmax over the rows makes them probabilities."),
-)}  # fmt: skip
+FORMS: Mapping[str, Form] = {
+    form.name: form
+    for form in (
+        Form(
+            "classification",
+            "Which class?",
+            ((START, "text", EXTRACT),),
+            "A linear map of the vector at [Extract] scores the classes.",
+        ),
+        Form(
+            "entailment",
+            "Does the second follow from the first?",
+            ((START, "premise", DELIM, "hypothesis", EXTRACT),),
+            "A linear map of the vector at [Extract] scores yes, no and perhaps.",
+        ),
+        Form(
+            "similarity",
+            "Do both say the same?",
+            ((START, "first", DELIM, "second", EXTRACT), (START, "second", DELIM, "first", EXTRACT)),
+            "Neither sentence comes first by right, so both orders are read; the two vectors at [Extract] are added, then mapped.",
+        ),
+        Form(
+            "multiple choice",
+            "Which answer?",
+            ((START, "context", DELIM, "answer", EXTRACT),),
+            "A linear map gives each row one number from its vector at [Extract]; a softmax over the rows makes them probabilities.",
+        ),
+    )
+}
 """The input transformations of Radford et al. 2018, figure 1."""
 
 
@@ -82,15 +101,23 @@ def rows(model: Model, form: Form, texts: Mapping[str, str], answers: Sequence[s
     """
     choosing = "answer" in form.fields
     if choosing and len(answers) < 2:
-        raise InputError(f"There are {len(answers)} answers.", "One of several is chosen.", "Give two or more.")
+        raise InputError(
+            f"There are {len(answers)} answers.", "One of several is chosen.", "Give two or more."
+        )
     given = [{**texts, "answer": answer} for answer in answers] if choosing else [dict(texts)]
-    return tuple(_row(model, [part if part in MARKS else (_text(each, part),) for part in layout]) for each in given for layout in form.layout)
+    return tuple(
+        _row(model, [part if part in MARKS else (_text(each, part),) for part in layout])
+        for each in given
+        for layout in form.layout
+    )
 
 
 def _text(texts: Mapping[str, str], name: str) -> str:
     text = texts.get(name, "")
     if not text.strip():
-        raise InputError(f"The {name} is missing.", "Every text of a task needs at least one word.", f"Type the {name}.")
+        raise InputError(
+            f"The {name} is missing.", "Every text of a task needs at least one word.", f"Type the {name}."
+        )
     return text
 
 
@@ -129,16 +156,30 @@ class Template:
         return self.text.format(**{name: _text(texts, name) for name in self.fields})
 
 
-TEMPLATES: Mapping[str, Template] = {template.name: template for template in (
-    Template("answer", "Answer a question", "{passage} Q: {question} A:",
-             "A question and the beginning of an answer: whoever goes on must answer."),
-    Template("translate", "Translate", "{first} = {first_translated}\n{second} = {second_translated}\n{sentence} =",
-             "Two pairs show what the equals sign means; the third pair is left open."),
-    Template("continue", "Continue", "{text}",
-             "No task is named: a text goes on."),
-    Template("classify", "Classify by completion", "{text} {ending}",
-             "The classes are words, and the sentence is begun so that one of them must come."),
-)}  # fmt: skip
+TEMPLATES: Mapping[str, Template] = {
+    template.name: template
+    for template in (
+        Template(
+            "answer",
+            "Answer a question",
+            "{passage} Q: {question} A:",
+            "A question and the beginning of an answer: whoever goes on must answer.",
+        ),
+        Template(
+            "translate",
+            "Translate",
+            "{first} = {first_translated}\n{second} = {second_translated}\n{sentence} =",
+            "Two pairs show what the equals sign means; the third pair is left open.",
+        ),
+        Template("continue", "Continue", "{text}", "No task is named: a text goes on."),
+        Template(
+            "classify",
+            "Classify by completion",
+            "{text} {ending}",
+            "The classes are words, and the sentence is begun so that one of them must come.",
+        ),
+    )
+}
 """What GPT-2 was asked without any training for it; a model of this size need not be able to."""
 
 
@@ -157,18 +198,51 @@ class Asked:
 
 
 ASKED: tuple[Asked, ...] = (
-    Asked("answer", {"passage": "The cat sat on the mat. The dog slept by the fire.", "question": "Where did the dog sleep?"},
-          (" By the fire.", " On the mat.", " In the garden.")),
-    Asked("answer", {"passage": "Lucy gave the apple to Peter, and Peter thanked Lucy.", "question": "Who has the apple?"},
-          (" Peter.", " Lucy.", " Tom.")),
-    Asked("translate", {"first": "the cat", "first_translated": "el gato", "second": "the dog", "second_translated": "el perro", "sentence": "the house"},
-          (" la casa", " el libro", " the house")),
+    Asked(
+        "answer",
+        {
+            "passage": "The cat sat on the mat. The dog slept by the fire.",
+            "question": "Where did the dog sleep?",
+        },
+        (" By the fire.", " On the mat.", " In the garden."),
+    ),
+    Asked(
+        "answer",
+        {
+            "passage": "Lucy gave the apple to Peter, and Peter thanked Lucy.",
+            "question": "Who has the apple?",
+        },
+        (" Peter.", " Lucy.", " Tom."),
+    ),
+    Asked(
+        "translate",
+        {
+            "first": "the cat",
+            "first_translated": "el gato",
+            "second": "the dog",
+            "second_translated": "el perro",
+            "sentence": "the house",
+        },
+        (" la casa", " el libro", " the house"),
+    ),
     Asked("continue", {"text": "The king and the queen lived in a large"}, (" castle", " spoon", " song")),
     Asked("continue", {"text": "The keys to the old cupboard"}, (" were", " was")),
-    Asked("continue", {"text": "The little bird opened its wings and"}, (" flew away", " read a book", " cooked the supper")),
-    Asked("classify", {"text": "The boy had lost his dog, and he began to cry.", "ending": "He was very"}, (" sad", " happy")),
-    Asked("classify", {"text": "The children laughed and danced and sang.", "ending": "They were very"}, (" happy", " sad")),
-)  # fmt: skip
+    Asked(
+        "continue",
+        {"text": "The little bird opened its wings and"},
+        (" flew away", " read a book", " cooked the supper"),
+    ),
+    Asked(
+        "classify",
+        {"text": "The boy had lost his dog, and he began to cry.", "ending": "He was very"},
+        (" sad", " happy"),
+    ),
+    Asked(
+        "classify",
+        {"text": "The children laughed and danced and sang.", "ending": "They were very"},
+        (" happy", " sad"),
+    ),
+)
 """Tasks of our own, the right answer first."""
 
 
@@ -212,13 +286,18 @@ def answers(model: Model, prompt: str, candidates: Sequence[str]) -> list[Answer
     [('cba', 1.0, 1), ('abc', 0.0, 2)]
     """
     if not candidates:
-        raise InputError("There is no candidate.", "Answers are compared with each other.", "Give one or more.")
+        raise InputError(
+            "There is no candidate.", "Answers are compared with each other.", "Give one or more."
+        )
     start = start_of(model, prompt)
     ids = [target_ids(model, start, candidate) for candidate in candidates]
     if len(set(ids)) < len(ids):
         raise InputError("A candidate comes twice.", "Each stands for another answer.", "Leave one out.")
     scored = [scores.log_softmax(-1) for scores in logits_behind(model, start, [row[:-1] for row in ids])]
-    logprobs = [tuple(float(log_p[t, index]) for t, index in enumerate(row)) for log_p, row in zip(scored, ids, strict=True)]
+    logprobs = [
+        tuple(float(log_p[t, index]) for t, index in enumerate(row))
+        for log_p, row in zip(scored, ids, strict=True)
+    ]
     totals = np.array([math.fsum(each) for each in logprobs])
     powers = np.exp(totals - totals.max())
     return [
@@ -253,7 +332,11 @@ def toy_prompts(text: str = "hello") -> tuple[Toy, ...]:
     [('copy: abc =', 'abc'), ('reverse: abc =', 'cba'), ('upper: abc =', 'ABC')]
     """
     if not text or not set(text) <= set(PROMPTED):
-        raise InputError(f"{text!r} is not a string of letters.", "These tasks are about the letters a to z and A to Z.", "Type letters only.")
+        raise InputError(
+            f"{text!r} is not a string of letters.",
+            "These tasks are about the letters a to z and A to Z.",
+            "Type letters only.",
+        )
     return tuple(Toy(task, question(task, text), make(text)) for task, make in PROMPTS.items())
 
 
@@ -266,6 +349,13 @@ def solved(model: Model, n: int = 20, length: int = 6, seed: int = 0) -> dict[st
     """
     most = (model.config.n_ctx - 4) // 2
     if n < 1 or not 1 <= length <= most:
-        raise InputError(f"{n} strings of {length} letters are asked for.", f"There are 1 or more, of 1 to {most} letters.", "Choose 20 of 6.")
+        raise InputError(
+            f"{n} strings of {length} letters are asked for.",
+            f"There are 1 or more, of 1 to {most} letters.",
+            "Choose 20 of 6.",
+        )
     drawn = strings(n, np.random.default_rng(seed), PROMPTED, length, "test")
-    return {task: float(np.mean(answered(model, [(question(task, text), make(text)) for text in drawn]))) for task, make in PROMPTS.items()}
+    return {
+        task: float(np.mean(answered(model, [(question(task, text), make(text)) for text in drawn])))
+        for task, make in PROMPTS.items()
+    }

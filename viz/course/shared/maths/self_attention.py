@@ -71,7 +71,11 @@ def words_of(text: str, most: int = LONGEST) -> tuple[tuple[str, ...], int]:
     """
     found = WORD.findall(text)
     if not found:
-        raise InputError("There is no word in this text.", "Self-attention needs one word at least.", "Type a few words, or choose an example.")
+        raise InputError(
+            "There is no word in this text.",
+            "Self-attention needs one word at least.",
+            "Type a few words, or choose an example.",
+        )
     return tuple(found[:most]), len(found)
 
 
@@ -87,14 +91,19 @@ def word_vectors(words: Iterable[str], d: int, lot: int) -> Array:
     return np.array([_draw(lot, word.casefold(), (LARGEST,))[:d] for word in words], dtype=np.float64)
 
 
-def weight_matrices(d: int, p: int, r: int, lot: int, changes: Iterable[Change] = (), tied: bool = False) -> tuple[Array, Array, Array]:
+def weight_matrices(
+    d: int, p: int, r: int, lot: int, changes: Iterable[Change] = (), tied: bool = False
+) -> tuple[Array, Array, Array]:
     """W_Q (d p), W_K (d p), W_V (d r), drawn from -1, 0 and 1, then set by hand; `tied`: W_K is W_Q.
 
     >>> w_q, w_k, w_v = weight_matrices(4, 3, 2, 0, [Change("W_V", 3, 1, 7.0)], tied=True)
     >>> w_v.shape, float(w_v[3, 1]), bool((w_q == w_k).all())
     ((4, 2), 7.0, True)
     """
-    drawn = {name: _draw(lot, name, (LARGEST, LARGEST))[:d, :size].astype(np.float64) for name, size in zip(WEIGHTS, (p, p, r), strict=True)}
+    drawn = {
+        name: _draw(lot, name, (LARGEST, LARGEST))[:d, :size].astype(np.float64)
+        for name, size in zip(WEIGHTS, (p, p, r), strict=True)
+    }
     for change in changes:
         matrix = drawn[change.matrix]
         if change.row < matrix.shape[0] and change.column < matrix.shape[1]:
@@ -132,7 +141,9 @@ def shares(scores: Array, allowed: Any = None) -> Array:
     [0.7, 0.2, 0.1]
     """
     given = torch.from_numpy(np.array(scores, dtype=np.float64))
-    may = torch.ones(given.shape, dtype=torch.bool) if allowed is None else torch.from_numpy(np.array(allowed))
+    may = (
+        torch.ones(given.shape, dtype=torch.bool) if allowed is None else torch.from_numpy(np.array(allowed))
+    )
     return masked_softmax(given, may).numpy()
 
 
@@ -211,10 +222,12 @@ class Example:
         return (*(math.log(weight / min(self.weights)) for weight in self.weights), 0.0)
 
 
-EXAMPLES: Mapping[str, Example] = MappingProxyType({
-    "student": Example("student", ("I", "am", "a"), (0.7, 0.2, 0.1)),
-    "apple": Example("apple", ("She", "is", "eating", "a", "green"), (0.1, 0.1, 0.5, 0.1, 0.2)),
-})  # fmt: skip
+EXAMPLES: Mapping[str, Example] = MappingProxyType(
+    {
+        "student": Example("student", ("I", "am", "a"), (0.7, 0.2, 0.1)),
+        "apple": Example("apple", ("She", "is", "eating", "a", "green"), (0.1, 0.1, 0.5, 0.1, 0.2)),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 
-TABLE, SELF, CROSS, NETWORK, NORMS = "token embeddings", "self-attention", "cross-attention", "feed-forward", "layer norms"
+TABLE, SELF, CROSS, NETWORK, NORMS = (
+    "token embeddings",
+    "self-attention",
+    "cross-attention",
+    "feed-forward",
+    "layer norms",
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,11 @@ class Sizes:
         Raises InputError where h does not divide d.
         """
         if self.d_model % self.n_heads:
-            raise InputError(f"{self.n_heads} heads cannot share a width of {self.d_model}.", "d must be a multiple of h.", "Choose another h, or another d.")
+            raise InputError(
+                f"{self.n_heads} heads cannot share a width of {self.d_model}.",
+                "d must be a multiple of h.",
+                "Choose another h, or another d.",
+            )
         return self.d_model // self.n_heads
 
 

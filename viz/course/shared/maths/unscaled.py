@@ -39,7 +39,8 @@ def reading(run: Any) -> Reading:
     """The measures of a run of a GPT that kept `KEEP`."""
     layers = range(run.model.config.n_layers)
     scores, patterns, allowed = (
-        [run.trace[f"layer.{i}.self_attn.{leaf}"] for i in layers] for leaf in ("scores", "pattern", "allowed")
+        [run.trace[f"layer.{i}.self_attn.{leaf}"] for i in layers]
+        for leaf in ("scores", "pattern", "allowed")
     )
     return Reading(
         np.array([s[may].std() for s, may in zip(scores, allowed, strict=True)]),

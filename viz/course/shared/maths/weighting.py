@@ -17,7 +17,7 @@ BY_HAND = (1.5, 1.5, 0.0, 0.0, 3.0, 1.0, 0.0, 3.5, 2.0, 2.5)
 """Importances set by hand, so that the words which the documents print in bold weigh most."""
 MOST = 5.0
 MOST_WORDS = 16
-AROUND = ".,;:!?…\"“”„«»()[]"
+AROUND = '.,;:!?…"“”„«»()[]'
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -28,8 +28,11 @@ def words_of(text: str) -> tuple[str, ...]:
     """
     found = tuple(word for part in text.split() if (word := part.strip(AROUND)))
     if not 2 <= len(found) <= MOST_WORDS:
-        raise InputError(f"The sentence has {len(found)} word{'s' * (len(found) != 1)}.", f"To share attention takes two words, and this page shows up to {MOST_WORDS}.",
-                         "Type a short sentence.")  # fmt: skip
+        raise InputError(
+            f"The sentence has {len(found)} word{'s' * (len(found) != 1)}.",
+            f"To share attention takes two words, and this page shows up to {MOST_WORDS}.",
+            "Type a short sentence.",
+        )
     return found
 
 
@@ -86,7 +89,11 @@ def word_bits(run, words: Sequence[str], text: str) -> Array:
     no prediction. Shapes: returns (word,).
     """
     logits = np.asarray(run.logits, dtype=np.float64)
-    logp = logits - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True)) - logits.max(-1, keepdims=True)
+    logp = (
+        logits
+        - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True))
+        - logits.max(-1, keepdims=True)
+    )
     bits = np.zeros(len(words))
     starts, at = [], 0
     for word in words:

@@ -57,9 +57,15 @@ def row_of(model: Any, word: str) -> int:
     """The row of a word. Raises InputError for one that is not in the table, or for more than one."""
     ids = model.tokenizer.encode(word.strip()).ids
     if len(ids) != 1:
-        raise InputError(f"“{_short(word)}” is {len(ids)} words.", "Each box takes one word.", "Type one, such as king.")
+        raise InputError(
+            f"“{_short(word)}” is {len(ids)} words.", "Each box takes one word.", "Type one, such as king."
+        )
     if ids[0] == UNKNOWN:
-        raise InputError(f"{model.name} does not know “{_short(word)}”.", f"It knows the {len(model.tokenizer) - 1:,} most frequent words of its texts.", "Try another word.")
+        raise InputError(
+            f"{model.name} does not know “{_short(word)}”.",
+            f"It knows the {len(model.tokenizer) - 1:,} most frequent words of its texts.",
+            "Try another word.",
+        )
     return int(ids[0])
 
 
@@ -79,9 +85,15 @@ def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
     shown = [*rows, *(row for row, _ in best[:AROUND])]
     places, share = spread_out(np.vstack([unit(table)[shown], target]))
     return Sum(
-        (word(rows[0]), word(rows[1]), word(rows[2])), tuple(word(row) for row, _ in best[:n]), np.array([cosine for _, cosine in best[:n]]), word(first),
-        rank(table, target, best[0][0], without=[UNKNOWN]), tuple(word(row) for row in shown), places, share,
-    )  # fmt: skip
+        (word(rows[0]), word(rows[1]), word(rows[2])),
+        tuple(word(row) for row, _ in best[:n]),
+        np.array([cosine for _, cosine in best[:n]]),
+        word(first),
+        rank(table, target, best[0][0], without=[UNKNOWN]),
+        tuple(word(row) for row in shown),
+        places,
+        share,
+    )
 
 
 def spread_out(vectors: Array) -> tuple[Array, float]:
@@ -95,7 +107,9 @@ def spread_out(vectors: Array) -> tuple[Array, float]:
     """
     centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    axes = axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(1)])[:, None]  # one sign, so that a map is not mirrored
+    axes = (
+        axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(1)])[:, None]
+    )  # one sign, so that a map is not mirrored
     total = float((sizes**2).sum()) or 1.0
     return centred @ axes[:2].T, float((sizes[:2] ** 2).sum()) / total
 
@@ -104,7 +118,11 @@ def pieces_of(run: Run, word: str) -> tuple[int, ...]:
     """The tokens of the last place where a word stands in the text. Raises InputError where it does not."""
     found = [each.pieces for each in run.side.words if each.text.lower() == word.strip().lower()]
     if not found:
-        raise InputError(f"“{_short(word)}” does not stand in “{run.side.text}”.", "The word must stand in both sentences.", "Choose another word or sentence.")
+        raise InputError(
+            f"“{_short(word)}” does not stand in “{run.side.text}”.",
+            "The word must stand in both sentences.",
+            "Choose another word or sentence.",
+        )
     return found[-1]
 
 

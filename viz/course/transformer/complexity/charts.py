@@ -17,7 +17,11 @@ from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
-HUES = {"self-attention": theme.CATEGORICAL[0], "recurrence": theme.CATEGORICAL[1], "LSTM": theme.CATEGORICAL[1]}
+HUES = {
+    "self-attention": theme.CATEGORICAL[0],
+    "recurrence": theme.CATEGORICAL[1],
+    "LSTM": theme.CATEGORICAL[1],
+}
 DRAWN = 13
 """Words of a chain that are drawn; of a longer one the first and the last."""
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -43,14 +47,26 @@ def decade(power: int, unit: str = "") -> str:
     >>> decade(4), decade(8), decade(4, "bytes"), decade(-1, "ms")
     ('10,000', '100 million', '10 kB', '0.1')
     """
-    size, name = next(((size, name) for size, name in (BYTES if unit == "bytes" else COUNTS) if power >= size), (0, ""))
+    size, name = next(
+        ((size, name) for size, name in (BYTES if unit == "bytes" else COUNTS) if power >= size), (0, "")
+    )
     return f"{10.0 ** (power - size):,g} {name}".strip()
 
 
-
 @kept
-def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, at: float | None, crossing: float | None, y_title: str, dots: bool = False, said: str = "n = p",
-                unit: str = "", covered: bool = False, hues: Mapping[str, str] = HUES, height: int = 330) -> panels.Layers:  # fmt: skip
+def over_length(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    at: float | None,
+    crossing: float | None,
+    y_title: str,
+    dots: bool = False,
+    said: str = "n = p",
+    unit: str = "",
+    covered: bool = False,
+    hues: Mapping[str, str] = HUES,
+    height: int = 330,
+) -> panels.Layers:
     """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
 
     lines: name to (n, value). `covered`: the axes and the visitor's n alone.
@@ -66,38 +82,122 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
     upper = max(lines, key=lambda name: lines[name][1][-1])
     begin, step = int(np.ceil(np.log10(low) - 0.15)), max(1, round(span / 5))
     powers = range(begin, int(np.floor(np.log10(high) + 0.12 * span)) + 1, step)
-    names = json.dumps([decade(power, unit) for power in powers]) + f"[round((log(datum.value) / LN10 - {begin}) / {step})]"
+    names = (
+        json.dumps([decade(power, unit) for power in powers])
+        + f"[round((log(datum.value) / LN10 - {begin}) / {step})]"
+    )
     quiet: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 7}
-    across = alt.X("n:Q", title="n, words", scale=alt.Scale(type="log", domain=[first / 1.07, last * 1.07], nice=False),
-                   axis=alt.Axis(values=[10**power for power in range(7)], format=",", grid=False, **quiet))  # fmt: skip
-    up = alt.Y("value:Q", title=y_title, scale=alt.Scale(type="log", domain=[low / 10**0.15, high * 10 ** (0.12 * span)], nice=False),
-               axis=alt.Axis(values=[10.0**power for power in powers], labelExpr=names, **quiet))  # fmt: skip
-    rows = [] if covered else [{"line": phrase(name), "n": n, "value": value} for name, (ns, values) in lines.items() for n, value in zip(ns, values, strict=True)]
-    ends = [] if covered else [{"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper} for name, (_, values) in lines.items()]
-    hue = alt.Color("line:N", legend=None, scale=alt.Scale(domain=[phrase(name) for name in lines], range=[hues.get(name, theme.MUTED) for name in lines]))
+    across = alt.X(
+        "n:Q",
+        title="n, words",
+        scale=alt.Scale(type="log", domain=[first / 1.07, last * 1.07], nice=False),
+        axis=alt.Axis(values=[10**power for power in range(7)], format=",", grid=False, **quiet),
+    )
+    up = alt.Y(
+        "value:Q",
+        title=y_title,
+        scale=alt.Scale(type="log", domain=[low / 10**0.15, high * 10 ** (0.12 * span)], nice=False),
+        axis=alt.Axis(values=[10.0**power for power in powers], labelExpr=names, **quiet),
+    )
+    rows = (
+        []
+        if covered
+        else [
+            {"line": phrase(name), "n": n, "value": value}
+            for name, (ns, values) in lines.items()
+            for n, value in zip(ns, values, strict=True)
+        ]
+    )
+    ends = (
+        []
+        if covered
+        else [
+            {"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper}
+            for name, (_, values) in lines.items()
+        ]
+    )
+    hue = alt.Color(
+        "line:N",
+        legend=None,
+        scale=alt.Scale(
+            domain=[phrase(name) for name in lines], range=[hues.get(name, theme.MUTED) for name in lines]
+        ),
+    )
     base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=hue)
-    told = [alt.Tooltip("line:N"), alt.Tooltip("n:Q", format=","), alt.Tooltip("value:Q", title=unit or y_title, format=",.4~g" if dots else ",")]
+    told = [
+        alt.Tooltip("line:N"),
+        alt.Tooltip("n:Q", format=","),
+        alt.Tooltip("value:Q", title=unit or y_title, format=",.4~g" if dots else ","),
+    ]
     named = alt.Chart(alt.Data(values=ends)).encode(x=across, y=up, text="line:N")
-    sides = {"datum.upper": {"align": "right", "baseline": "bottom", "dy": -7}, "!datum.upper": {"align": "right", "baseline": "top", "dy": 12}}
-    layers: list[alt.Chart] = [base.mark_line(strokeWidth=3), base.mark_circle(size=64 if dots else 130, opacity=1 if dots else 0).encode(tooltip=told)]
+    sides = {
+        "datum.upper": {"align": "right", "baseline": "bottom", "dy": -7},
+        "!datum.upper": {"align": "right", "baseline": "top", "dy": 12},
+    }
+    layers: list[alt.Chart] = [
+        base.mark_line(strokeWidth=3),
+        base.mark_circle(size=64 if dots else 130, opacity=1 if dots else 0).encode(tooltip=told),
+    ]
     if at is not None:
         left = crossing is not None and 1 <= crossing / at < 10
-        layers += _upright(at, f"n = {at:,.0f}", across, [2, 3], theme.TEXT, "height", align="right" if left else "left", baseline="bottom", dx=-5 if left else 5, dy=-2)
+        layers += _upright(
+            at,
+            f"n = {at:,.0f}",
+            across,
+            [2, 3],
+            theme.TEXT,
+            "height",
+            align="right" if left else "left",
+            baseline="bottom",
+            dx=-5 if left else 5,
+            dy=-2,
+        )
     if crossing is not None and first < crossing < last and not covered:
         place = np.log10(crossing / first) / np.log10(last / first)
-        layers += _upright(crossing, f"{said} = {crossing:,.0f}", across, [5, 4], theme.MUTED, 0, align="left" if place < 0.25 else "right" if place > 0.75 else "center", baseline="bottom", dy=-4)
+        layers += _upright(
+            crossing,
+            f"{said} = {crossing:,.0f}",
+            across,
+            [5, 4],
+            theme.MUTED,
+            0,
+            align="left" if place < 0.25 else "right" if place > 0.75 else "center",
+            baseline="bottom",
+            dy=-4,
+        )
     for which, put in sides.items():
         own = named.transform_filter(which)
-        layers += [own.mark_text(**put, fontSize=14, stroke=theme.BACKGROUND, strokeWidth=5, strokeJoin="round", color=theme.BACKGROUND), own.mark_text(**put, fontSize=14).encode(color=hue)]
+        layers += [
+            own.mark_text(
+                **put,
+                fontSize=14,
+                stroke=theme.BACKGROUND,
+                strokeWidth=5,
+                strokeJoin="round",
+                color=theme.BACKGROUND,
+            ),
+            own.mark_text(**put, fontSize=14).encode(color=hue),
+        ]
     if covered:
-        layers.append(alt.Chart(alt.Data(values=[{}])).mark_text(text="?", fontSize=30, color=theme.MUTED).encode(x=alt.XValue(alt.ExprRef("width / 2")), y=alt.YValue(alt.ExprRef("height / 2"))))
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND | {"top": 24}, view=panels.BARE)
+        layers.append(
+            alt.Chart(alt.Data(values=[{}]))
+            .mark_text(text="?", fontSize=30, color=theme.MUTED)
+            .encode(x=alt.XValue(alt.ExprRef("width / 2")), y=alt.YValue(alt.ExprRef("height / 2")))
+        )
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND | {"top": 24}, view=panels.BARE
+    )
 
 
-def _upright(n: float, text: str, across: alt.X, dash: list[int], colour: str, y: Any, **put: Any) -> list[alt.Chart]:
+def _upright(
+    n: float, text: str, across: alt.X, dash: list[int], colour: str, y: Any, **put: Any
+) -> list[alt.Chart]:
     """A line across the lines at one n, named at its upper or lower end."""
     base = alt.Chart(alt.Data(values=[{"n": n, "text": text}])).encode(x=across)
-    return [base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour), base.mark_text(**put, fontSize=14, color=theme.TEXT).encode(y=alt.value(y), text="text:N")]
+    return [
+        base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour),
+        base.mark_text(**put, fontSize=14, color=theme.TEXT).encode(y=alt.value(y), text="text:N"),
+    ]
 
 
 @kept
@@ -115,17 +215,54 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height
         for place, (name, (formula, value)) in enumerate(cells.items()):
             middle = (y + 0.96 + 0.78 * place) * unit
             left[middle] = formula
-            bars.append({"name": name, "y": middle - 0.3 * unit, "y2": middle + 0.3 * unit, "middle": middle, "x": 0, "x2": float((np.log10(value) + 0.25) / most), "text": f"{value:,.0f}", "formula": formula, "row": phrase(title)})
+            bars.append(
+                {
+                    "name": name,
+                    "y": middle - 0.3 * unit,
+                    "y2": middle + 0.3 * unit,
+                    "middle": middle,
+                    "x": 0,
+                    "x2": float((np.log10(value) + 0.25) / most),
+                    "text": f"{value:,.0f}",
+                    "formula": formula,
+                    "row": phrase(title),
+                }
+            )
         y += 2.55
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1.5], nice=False))
-    hue = alt.Color("name:N", scale=alt.Scale(domain=["self-attention", "recurrence"], range=[HUES["self-attention"], HUES["recurrence"]]),
-                    legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=4, symbolType="square"))  # fmt: skip
+    hue = alt.Color(
+        "name:N",
+        scale=alt.Scale(
+            domain=["self-attention", "recurrence"], range=[HUES["self-attention"], HUES["recurrence"]]
+        ),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=4, symbolType="square"),
+    )
     up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
     base = alt.Chart(alt.Data(values=bars))
-    drawn = base.mark_rect().encode(x=across, x2="x2:Q", y=up, y2="y2:Q", color=hue, tooltip=[alt.Tooltip("row:N", title="of"), alt.Tooltip("name:N", title="layer"), alt.Tooltip("formula:N"), alt.Tooltip("text:N", title="in numbers")])
-    numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N")
-    titles = alt.Chart(alt.Data(values=heads)).mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED).encode(x=alt.value(0), y="y:Q", text="text:N")
-    return alt.layer(drawn, numbers, titles).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    drawn = base.mark_rect().encode(
+        x=across,
+        x2="x2:Q",
+        y=up,
+        y2="y2:Q",
+        color=hue,
+        tooltip=[
+            alt.Tooltip("row:N", title="of"),
+            alt.Tooltip("name:N", title="layer"),
+            alt.Tooltip("formula:N"),
+            alt.Tooltip("text:N", title="in numbers"),
+        ],
+    )
+    numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
+        x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N"
+    )
+    titles = (
+        alt.Chart(alt.Data(values=heads))
+        .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
+        .encode(x=alt.value(0), y="y:Q", text="text:N")
+    )
+    return alt.layer(drawn, numbers, titles).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 @kept
@@ -141,24 +278,62 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
     walked = n - 1 if upto is None else upto
     width = n if whole else DRAWN
     far = f"min(15, 0.37 * width / {width})"  # pixels from the middle of a word to its rim
-    arrows = [{"x": left, "x2": right, "y": 0, "done": place < walked} for left, right, place in zip(xs, xs[1:], places, strict=False) if right - left == 1]
-    words = [{"x": x, "y": y, "text": f"{place + 1}", "hue": HUES[name] if i in (0, len(xs) - 1) else theme.HATCH} for y, name in ((0, "recurrence"), (2, "self-attention")) for i, (x, place) in enumerate(zip(xs, places, strict=True))]
+    arrows = [
+        {"x": left, "x2": right, "y": 0, "done": place < walked}
+        for left, right, place in zip(xs, xs[1:], places, strict=False)
+        if right - left == 1
+    ]
+    words = [
+        {"x": x, "y": y, "text": f"{place + 1}", "hue": HUES[name] if i in (0, len(xs) - 1) else theme.HATCH}
+        for y, name in ((0, "recurrence"), (2, "self-attention"))
+        for i, (x, place) in enumerate(zip(xs, places, strict=True))
+    ]
     end = float(xs[-1])
-    bow = [{"x": end * t, "y": 1.66 - 1.17 * 2 * t * (1 - t), "order": i} for i, t in enumerate(np.linspace(0, 1, 41).tolist())]
-    heads = [{"y": -0.68, "text": f"recurrence: {n - 1:,} steps, one after the other", "hue": HUES["recurrence"]}, {"y": 2.72, "text": "self-attention: 1 step between any two words", "hue": HUES["self-attention"]}]
+    bow = [
+        {"x": end * t, "y": 1.66 - 1.17 * 2 * t * (1 - t), "order": i}
+        for i, t in enumerate(np.linspace(0, 1, 41).tolist())
+    ]
+    heads = [
+        {"y": -0.68, "text": f"recurrence: {n - 1:,} steps, one after the other", "hue": HUES["recurrence"]},
+        {"y": 2.72, "text": "self-attention: 1 step between any two words", "hue": HUES["self-attention"]},
+    ]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, width - 0.4], nice=False, zero=False))
     up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[2.95, -1.05], nice=False, zero=False))
-    way, node, arch, said = (alt.Chart(alt.Data(values=rows)).encode(x=across, y=up) for rows in (arrows, words, bow, heads))
+    way, node, arch, said = (
+        alt.Chart(alt.Data(values=rows)).encode(x=across, y=up) for rows in (arrows, words, bow, heads)
+    )
     own = alt.Color("hue:N", scale=None)
-    walked_or_not = {"color": alt.condition("datum.done", alt.value(HUES["recurrence"]), alt.value(theme.LINE))}
+    walked_or_not = {
+        "color": alt.condition("datum.done", alt.value(HUES["recurrence"]), alt.value(theme.LINE))
+    }
     layers = [
-        way.mark_rule(strokeWidth=2.5, xOffset=alt.ExprRef(f"{far} + 3"), x2Offset=alt.ExprRef(f"-{far} - 5")).encode(x2="x2:Q", **walked_or_not),
-        way.mark_point(shape="triangle-right", filled=True, opacity=1, size=alt.ExprRef(f"6.5 * {far}"), xOffset=alt.ExprRef(f"-{far} - 5")).encode(x=panels.on(across, "x2:Q"), **walked_or_not),
+        way.mark_rule(
+            strokeWidth=2.5, xOffset=alt.ExprRef(f"{far} + 3"), x2Offset=alt.ExprRef(f"-{far} - 5")
+        ).encode(x2="x2:Q", **walked_or_not),
+        way.mark_point(
+            shape="triangle-right",
+            filled=True,
+            opacity=1,
+            size=alt.ExprRef(f"6.5 * {far}"),
+            xOffset=alt.ExprRef(f"-{far} - 5"),
+        ).encode(x=panels.on(across, "x2:Q"), **walked_or_not),
         arch.mark_line(strokeWidth=3, color=HUES["self-attention"]).encode(order="order:Q"),
-        node.mark_point(filled=True, opacity=1, fill=theme.BACKGROUND, strokeWidth=2.5, size=alt.ExprRef(f"3.14 * pow({far}, 2)")).encode(stroke=alt.Stroke("hue:N", scale=None)),
+        node.mark_point(
+            filled=True,
+            opacity=1,
+            fill=theme.BACKGROUND,
+            strokeWidth=2.5,
+            size=alt.ExprRef(f"3.14 * pow({far}, 2)"),
+        ).encode(stroke=alt.Stroke("hue:N", scale=None)),
         node.mark_text(fontSize=12 if width > 9 else 13, color=theme.TEXT).encode(text="text:N"),
         said.mark_text(align="left", fontSize=15).encode(x=alt.value(4), text="text:N", color=own),
     ]
     if not whole:
-        layers.append(alt.Chart(alt.Data(values=[{"x": DRAWN // 2, "y": y} for y in (0, 2)])).mark_text(text="…", fontSize=22, color=theme.MUTED).encode(x=across, y=up))
-    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+        layers.append(
+            alt.Chart(alt.Data(values=[{"x": DRAWN // 2, "y": y} for y in (0, 2)]))
+            .mark_text(text="…", fontSize=22, color=theme.MUTED)
+            .encode(x=across, y=up)
+        )
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )

@@ -27,28 +27,82 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
     """
     figure = go.Figure()
     boxes = (
-        (0.0, 4, HALF[0], TARGET, "decoder", f"{m} × {d}"), (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
-        (0.0, 3, HALF[0], TARGET, "Q", f"{heads} × {m} × {d_head}"), (1.0, 3, HALF[0], SOURCE, "K", f"{heads} × {n} × {d_head}"), (2.0, 3, HALF[0], SOURCE, "V", f"{heads} × {n} × {d_head}"),
+        (0.0, 4, HALF[0], TARGET, "decoder", f"{m} × {d}"),
+        (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
+        (0.0, 3, HALF[0], TARGET, "Q", f"{heads} × {m} × {d_head}"),
+        (1.0, 3, HALF[0], SOURCE, "K", f"{heads} × {n} × {d_head}"),
+        (2.0, 3, HALF[0], SOURCE, "V", f"{heads} × {n} × {d_head}"),
         (0.5, 2, 0.96, theme.MUTED, "softmax(Q Kᵀ / √d)", f"{heads} × {m} × {n}"),
-        (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"), (1.25, 0, 1.2, TARGET, "output projection, to the decoder", f"{m} × {d}"),
-    )  # fmt: skip
+        (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"),
+        (1.25, 0, 1.2, TARGET, "output projection, to the decoder", f"{m} × {d}"),
+    )
     for x, y, half, colour, name, shape in boxes:
         tall = HALF[1] + (0.13 if y == 4 else 0)
-        figure.add_shape(type="rect", x0=x - half, x1=x + half, y0=y - HALF[1], y1=y - HALF[1] + 2 * tall, line={"color": colour, "width": 2}, fillcolor=theme.BACKGROUND, layer="below")
-        figure.add_annotation(x=x, y=y - HALF[1] + tall, text=f"{plain(name).replace('·', ' ')}{'<br>' if y == 4 else ': '}{shape}", showarrow=False, font={"size": 14, "color": theme.TEXT})
-    arrows = ((0, 4, 0, 3, "times W of Q"), (1, 4, 1, 3, "times W of K"), (2, 4, 2, 3, "times W of V"), (0, 3, 0, 2, ""), (1, 3, 1, 2, ""), (0.5, 2, 0.5, 1, ""), (2, 3, 2, 1, ""), (1.25, 1, 1.25, 0, ""))
+        figure.add_shape(
+            type="rect",
+            x0=x - half,
+            x1=x + half,
+            y0=y - HALF[1],
+            y1=y - HALF[1] + 2 * tall,
+            line={"color": colour, "width": 2},
+            fillcolor=theme.BACKGROUND,
+            layer="below",
+        )
+        figure.add_annotation(
+            x=x,
+            y=y - HALF[1] + tall,
+            text=f"{plain(name).replace('·', ' ')}{'<br>' if y == 4 else ': '}{shape}",
+            showarrow=False,
+            font={"size": 14, "color": theme.TEXT},
+        )
+    arrows = (
+        (0, 4, 0, 3, "times W of Q"),
+        (1, 4, 1, 3, "times W of K"),
+        (2, 4, 2, 3, "times W of V"),
+        (0, 3, 0, 2, ""),
+        (1, 3, 1, 2, ""),
+        (0.5, 2, 0.5, 1, ""),
+        (2, 3, 2, 1, ""),
+        (1.25, 1, 1.25, 0, ""),
+    )
     for x, y, to_x, to_y, name in arrows:
-        figure.add_annotation(x=to_x, y=to_y + HALF[1], ax=x, ay=y - HALF[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2, arrowwidth=1.6, arrowcolor=theme.MUTED)
+        figure.add_annotation(
+            x=to_x,
+            y=to_y + HALF[1],
+            ax=x,
+            ay=y - HALF[1],
+            xref="x",
+            yref="y",
+            axref="x",
+            ayref="y",
+            text="",
+            showarrow=True,
+            arrowhead=2,
+            arrowwidth=1.6,
+            arrowcolor=theme.MUTED,
+        )
         if name:
-            figure.add_annotation(x=x, y=y - 0.5, text=f"{name}", xanchor="left", xshift=7, showarrow=False, font={"size": 13, "color": theme.MUTED})
+            figure.add_annotation(
+                x=x,
+                y=y - 0.5,
+                text=f"{name}",
+                xanchor="left",
+                xshift=7,
+                showarrow=False,
+                font={"size": 13, "color": theme.MUTED},
+            )
     hidden = {"visible": False, "fixedrange": True}
     figure.update_xaxes(range=[-0.5, 2.5], **hidden)
     figure.update_yaxes(range=[-0.32, 4.58], **hidden)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False)
+    return figure.update_layout(
+        template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False
+    )
 
 
 @kept
-def computed(own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330) -> go.Figure:
+def computed(
+    own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330
+) -> go.Figure:
     """For each word written: the rows of keys and values that were computed, of its own words and of the source; a line for
     what they would be without a cache.
 
@@ -58,11 +112,42 @@ def computed(own: Sequence[int], source: Sequence[int], anew: Sequence[int], wor
     places = list(range(len(words)))
     figure = go.Figure()
     for name, values, colour in (("source words", source, SOURCE), ("own words", own, TARGET)):
-        figure.add_bar(x=places, y=list(values), name=name, marker={"color": colour, "line": {"width": 0}}, hovertemplate="%{y} rows<extra>%{fullData.name}</extra>",
-                       text=[str(v) if v > 1 else "" for v in values], textposition="inside", insidetextanchor="middle", textangle=0, textfont={"size": 13, "color": theme.BACKGROUND})  # fmt: skip
-    figure.add_scatter(x=places, y=list(anew), name="without the cache", mode="lines+markers", line={"color": theme.MUTED, "width": 2, "dash": "dash"}, marker={"size": 7},
-                       hovertemplate="%{y} rows<extra>without the cache</extra>")  # fmt: skip
-    figure.update_xaxes(tickvals=places, ticktext=[plain(word) for word in words], title_text="written", showgrid=False, zeroline=False, fixedrange=True, tickfont={"size": 14})
+        figure.add_bar(
+            x=places,
+            y=list(values),
+            name=name,
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate="%{y} rows<extra>%{fullData.name}</extra>",
+            text=[str(v) if v > 1 else "" for v in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"size": 13, "color": theme.BACKGROUND},
+        )
+    figure.add_scatter(
+        x=places,
+        y=list(anew),
+        name="without the cache",
+        mode="lines+markers",
+        line={"color": theme.MUTED, "width": 2, "dash": "dash"},
+        marker={"size": 7},
+        hovertemplate="%{y} rows<extra>without the cache</extra>",
+    )
+    figure.update_xaxes(
+        tickvals=places,
+        ticktext=[plain(word) for word in words],
+        title_text="written",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        tickfont={"size": 14},
+    )
     figure.update_yaxes(title_text="rows of K and V computed", rangemode="tozero", fixedrange=True, nticks=6)
-    return figure.update_layout(template=theme.template(), barmode="stack", bargap=0.3, height=height, margin={"l": 8, "r": 8, "t": 34, "b": 8},
-                                legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})  # fmt: skip
+    return figure.update_layout(
+        template=theme.template(),
+        barmode="stack",
+        bargap=0.3,
+        height=height,
+        margin={"l": 8, "r": 8, "t": 34, "b": 8},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )

@@ -16,7 +16,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kept
-def over_layers(curves: Sequence[tuple[str, Array]], words: Sequence[str], chosen: int, *, height: int = 320) -> go.Figure:
+def over_layers(
+    curves: Sequence[tuple[str, Array]], words: Sequence[str], chosen: int, *, height: int = 320
+) -> go.Figure:
     """Each of the named curves (layer + 1, word): a thin line for each word, a thick one for the chosen word; cosines from -1 to 1.
 
     >>> [trace.name for trace in over_layers([("itself", np.ones((3, 2)))], ["a", "b"], 1).data if trace.name]
@@ -28,12 +30,37 @@ def over_layers(curves: Sequence[tuple[str, Array]], words: Sequence[str], chose
         colour, x = theme.CATEGORICAL[number], list(range(len(values)))
         for word in range(values.shape[1]):
             if word != chosen:
-                figure.add_scatter(x=x, y=values[:, word].astype(np.float32), mode="lines", line={"width": 1, "color": colour}, opacity=0.3, showlegend=False,
-                                   hovertemplate=plain(words[word]) + ": %{y:.3f}<extra></extra>")  # fmt: skip
-        figure.add_scatter(x=x, y=values[:, chosen].astype(np.float32), mode="lines+markers", line={"width": 3, "color": colour}, marker={"size": 8},
-                           name=f"{plain(name).replace('·', ' ')}: {plain(words[chosen])}", hovertemplate="%{y:.3f}<extra></extra>")  # fmt: skip
+                figure.add_scatter(
+                    x=x,
+                    y=values[:, word].astype(np.float32),
+                    mode="lines",
+                    line={"width": 1, "color": colour},
+                    opacity=0.3,
+                    showlegend=False,
+                    hovertemplate=plain(words[word]) + ": %{y:.3f}<extra></extra>",
+                )
+        figure.add_scatter(
+            x=x,
+            y=values[:, chosen].astype(np.float32),
+            mode="lines+markers",
+            line={"width": 3, "color": colour},
+            marker={"size": 8},
+            name=f"{plain(name).replace('·', ' ')}: {plain(words[chosen])}",
+            hovertemplate="%{y:.3f}<extra></extra>",
+        )
     n = len(curves[0][1])
-    figure.update_xaxes(tickvals=list(range(n)), ticktext=["before any", *(f"after L{i}" for i in range(n - 1))], range=[-0.15, n - 0.85], fixedrange=True, showgrid=False)
+    figure.update_xaxes(
+        tickvals=list(range(n)),
+        ticktext=["before any", *(f"after L{i}" for i in range(n - 1))],
+        range=[-0.15, n - 0.85],
+        fixedrange=True,
+        showgrid=False,
+    )
     figure.update_yaxes(range=[low - 0.05, 1.05], title_text="cosine", fixedrange=True)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 8, "t": 4, "b": 4}, legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top"})
+    figure.update_layout(
+        template=theme.template(),
+        height=height,
+        margin={"l": 4, "r": 8, "t": 4, "b": 4},
+        legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top"},
+    )
     return figure

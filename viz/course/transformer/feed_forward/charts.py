@@ -43,8 +43,19 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
     frames, cells, covers, names, arrows, rings = [], [], [], [], [], []
     for place, (tile, begin) in enumerate(zip(tiles, begins, strict=True)):
         rows = 1 if tile.values is None else -(-len(tile.values) // tile.across)
-        frames.append({"x": begin, "x2": begin + tile.across, "y": 0, "y2": 1, "fill": theme.SURFACE if tile.values is None else theme.BACKGROUND})
-        names += [{"x": begin, "y": 0, "text": phrase(line), "up": -8 - 18 * above} for above, line in enumerate(reversed(tile.name.split("\n")))]
+        frames.append(
+            {
+                "x": begin,
+                "x2": begin + tile.across,
+                "y": 0,
+                "y2": 1,
+                "fill": theme.SURFACE if tile.values is None else theme.BACKGROUND,
+            }
+        )
+        names += [
+            {"x": begin, "y": 0, "text": phrase(line), "up": -8 - 18 * above}
+            for above, line in enumerate(reversed(tile.name.split("\n")))
+        ]
         if place:
             arrows.append({"x": begin - gap / 2, "y": 0.5, "text": "→"})
         if tile.values is None:
@@ -53,25 +64,59 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
         limit = float(np.abs(tile.values).max(initial=0)) or 1.0
         for number, value in enumerate(tile.values):
             y, x = divmod(number, tile.across)
-            cells.append({"x": begin + x + 0.03, "x2": begin + x + 0.97, "y": round((y + 0.03) / rows, 4), "y2": round((y + 0.97) / rows, 4), "share": round(float(value) / limit, 3), "value": f"{value:.3f}", "name": f"{tile.called} {number}"})
+            cells.append(
+                {
+                    "x": begin + x + 0.03,
+                    "x2": begin + x + 0.97,
+                    "y": round((y + 0.03) / rows, 4),
+                    "y2": round((y + 0.97) / rows, 4),
+                    "share": round(float(value) / limit, 3),
+                    "value": f"{value:.3f}",
+                    "name": f"{tile.called} {number}",
+                }
+            )
         if tile.marked is not None:
             y, x = divmod(tile.marked, tile.across)
-            rings.append({"x": begin + x - 0.4, "x2": begin + x + 1.4, "y": (y - 0.4) / rows, "y2": (y + 1.4) / rows})
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.1, begins[-1] + tiles[-1].across + 0.1], nice=False))
+            rings.append(
+                {"x": begin + x - 0.4, "x2": begin + x + 1.4, "y": (y - 0.4) / rows, "y2": (y + 1.4) / rows}
+            )
+    across = alt.X(
+        "x:Q", axis=None, scale=alt.Scale(domain=[-0.1, begins[-1] + tiles[-1].across + 0.1], nice=False)
+    )
     down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
         return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
 
     box = {"x2": "x2:Q", "y2": "y2:Q"}
-    frame = drawn(frames).mark_rect(stroke=theme.LINE, strokeWidth=1).encode(**box, color=alt.Color("fill:N", scale=None))
-    hue = alt.Fill("share:Q", scale=alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb"), legend=None)
-    cell = drawn(cells).mark_rect().encode(**box, fill=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")])
+    frame = (
+        drawn(frames)
+        .mark_rect(stroke=theme.LINE, strokeWidth=1)
+        .encode(**box, color=alt.Color("fill:N", scale=None))
+    )
+    hue = alt.Fill(
+        "share:Q", scale=alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb"), legend=None
+    )
+    cell = (
+        drawn(cells)
+        .mark_rect()
+        .encode(**box, fill=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")])
+    )
     cover = drawn(covers).mark_text(fontSize=44, color=theme.MUTED).encode(text="text:N")
     arrow = drawn(arrows).mark_text(fontSize=22, color=theme.MUTED).encode(text="text:N")
     ring = drawn(rings).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5).encode(**box)
-    named = [drawn([name]).mark_text(align="left", baseline="bottom", fontSize=14, dy=name["up"] + 4, color=theme.TEXT).encode(text="text:N") for name in names]
-    return alt.layer(frame, cell, cover, arrow, ring, *named).properties(width="container", height=height - 60, padding=panels.AROUND | {"top": 10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles)}, view=panels.BARE)
+    named = [
+        drawn([name])
+        .mark_text(align="left", baseline="bottom", fontSize=14, dy=name["up"] + 4, color=theme.TEXT)
+        .encode(text="text:N")
+        for name in names
+    ]
+    return alt.layer(frame, cell, cover, arrow, ring, *named).properties(
+        width="container",
+        height=height - 60,
+        padding=panels.AROUND | {"top": 10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles)},
+        view=panels.BARE,
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +131,16 @@ class Curve:
 
 
 @kept
-def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, values: Sequence[float], *, highest: float = 2.2, height: int = 380) -> go.Figure:
+def activations(
+    curves: Sequence[Curve],
+    pre: Array,
+    act: Array,
+    at: float,
+    values: Sequence[float],
+    *,
+    highest: float = 2.2,
+    height: int = 380,
+) -> go.Figure:
     """Curves of activations; dots are the word's units on the model's own, below how many have which pre-activation.
 
     Shapes: pre, act (unit,). `at` is the place of the visitor's number, `values` what each curve says there,
@@ -101,28 +155,74 @@ def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, valu
     seen = np.abs(pre) <= end
     for curve, value in zip(curves, values, strict=True):
         colour = theme.CATEGORICAL[curve.hue]
-        figure.add_scatter(x=curve.x, y=curve.y, mode="lines", name=_said(curve.name), line={"color": colour, "width": 3 if curve.own else 2, "dash": "solid" if curve.own else "dot"},
-                           hovertemplate="%{x:.2f} → %{y:.4f}<extra>" + _said(curve.name) + "</extra>", row=1, col=1)  # fmt: skip
-        figure.add_scatter(x=[at], y=[value], mode="markers", showlegend=False, hoverinfo="skip", marker={"size": 12, "color": colour, "line": {"color": theme.BACKGROUND, "width": 2}}, row=1, col=1)
+        figure.add_scatter(
+            x=curve.x,
+            y=curve.y,
+            mode="lines",
+            name=_said(curve.name),
+            line={"color": colour, "width": 3 if curve.own else 2, "dash": "solid" if curve.own else "dot"},
+            hovertemplate="%{x:.2f} → %{y:.4f}<extra>" + _said(curve.name) + "</extra>",
+            row=1,
+            col=1,
+        )
+        figure.add_scatter(
+            x=[at],
+            y=[value],
+            mode="markers",
+            showlegend=False,
+            hoverinfo="skip",
+            marker={"size": 12, "color": colour, "line": {"color": theme.BACKGROUND, "width": 2}},
+            row=1,
+            col=1,
+        )
     own = next((curve for curve in curves if curve.own), curves[0])
-    figure.add_scatter(x=pre[seen], y=act[seen], mode="markers", showlegend=False, customdata=np.flatnonzero(seen), marker={"size": 6, "color": theme.TEXT, "opacity": 0.35},
-                       hovertemplate="unit %{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>", name=_said(own.name), row=1, col=1)  # fmt: skip
+    figure.add_scatter(
+        x=pre[seen],
+        y=act[seen],
+        mode="markers",
+        showlegend=False,
+        customdata=np.flatnonzero(seen),
+        marker={"size": 6, "color": theme.TEXT, "opacity": 0.35},
+        hovertemplate="unit %{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
+        name=_said(own.name),
+        row=1,
+        col=1,
+    )
     heights, edges = np.histogram(pre[seen], bins=64, range=(-end, end))
     middle = (edges[:-1] + edges[1:]) / 2
-    figure.add_bar(x=middle, y=heights, width=edges[1] - edges[0], showlegend=False, marker={"color": [theme.PRIMARY if m > 0 else theme.SEQUENTIAL[3] for m in middle], "line": {"width": 0}},
-                   hovertemplate="%{y} units near %{x:.2f}<extra></extra>", row=2, col=1)  # fmt: skip
+    figure.add_bar(
+        x=middle,
+        y=heights,
+        width=edges[1] - edges[0],
+        showlegend=False,
+        marker={
+            "color": [theme.PRIMARY if m > 0 else theme.SEQUENTIAL[3] for m in middle],
+            "line": {"width": 0},
+        },
+        hovertemplate="%{y} units near %{x:.2f}<extra></extra>",
+        row=2,
+        col=1,
+    )
     figure.add_vline(x=at, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
     figure.update_xaxes(title_text="what goes in (below: for how many units)", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
     figure.update_yaxes(range=[-0.4, highest], row=1, col=1)
     figure.update_yaxes(nticks=3, row=2, col=1)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 34, "b": 8}, bargap=0.05, hovermode="closest",
-                                legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"})  # fmt: skip
+    return figure.update_layout(
+        template=theme.template(),
+        height=height,
+        margin={"l": 8, "r": 10, "t": 34, "b": 8},
+        bargap=0.05,
+        hovermode="closest",
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
+    )
 
 
 @kept
-def shares(rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]], *, height: int = 300) -> go.Figure:
+def shares(
+    rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]], *, height: int = 300
+) -> go.Figure:
     """Stacked bars of counts: each part has a name, a count a row, and a colour by number; the count stands inside.
 
     >>> shares(["one layer"], [("attention", [10], 0), ("network", [20], 1)]).data[1].x
@@ -134,15 +234,37 @@ def shares(rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]],
     for name, values, hue in parts:
         wide = [values[row] > 0.12 * max(total) for row in places]
         figure.add_bar(
-            x=list(values), y=places, orientation="h", name=_said(name), marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}}, width=0.6, insidetextanchor="middle",
-            text=[f"{value:,}" if fits else "" for value, fits in zip(values, wide, strict=True)], textposition="inside", textangle=0, textfont={"size": 14, "color": theme.BACKGROUND},
+            x=list(values),
+            y=places,
+            orientation="h",
+            name=_said(name),
+            marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
+            width=0.6,
+            insidetextanchor="middle",
+            text=[f"{value:,}" if fits else "" for value, fits in zip(values, wide, strict=True)],
+            textposition="inside",
+            textangle=0,
+            textfont={"size": 14, "color": theme.BACKGROUND},
             hovertemplate="%{x:,}<extra>" + _said(name) + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_xaxes(visible=False, fixedrange=True, range=[0, max(total)])
-    figure.update_yaxes(tickvals=places, ticktext=["<br>".join(_said(line) for line in row.split("\n")) for row in rows], autorange="reversed", showgrid=False, zeroline=False, fixedrange=True,
-                        tickfont={"size": 14, "color": theme.TEXT})  # fmt: skip
-    return figure.update_layout(template=theme.template(), barmode="stack", height=height, uniformtext={"minsize": 11, "mode": "hide"}, margin={"l": 8, "r": 10, "t": 40, "b": 8},
-                                legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"})  # fmt: skip
+    figure.update_yaxes(
+        tickvals=places,
+        ticktext=["<br>".join(_said(line) for line in row.split("\n")) for row in rows],
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        tickfont={"size": 14, "color": theme.TEXT},
+    )
+    return figure.update_layout(
+        template=theme.template(),
+        barmode="stack",
+        height=height,
+        uniformtext={"minsize": 11, "mode": "hide"},
+        margin={"l": 8, "r": 10, "t": 40, "b": 8},
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"},
+    )
 
 
 def _said(text: str) -> str:

@@ -69,7 +69,9 @@ def drawn(n_layers: int, lot: int = 0) -> tuple[Tensor, list[Sublayer], Tensor]:
     allowed = torch.ones(WORDS, WORDS, dtype=torch.bool)
     found: list[Sublayer] = []
     for _ in range(n_layers):
-        attend, network = (_filled(part, rng) for part in (MultiHeadAttention(WIDTH, HEADS), FeedForward(WIDTH, 4 * WIDTH)))
+        attend, network = (
+            _filled(part, rng) for part in (MultiHeadAttention(WIDTH, HEADS), FeedForward(WIDTH, 4 * WIDTH))
+        )
         found += [lambda y, attend=attend: attend(y, y, allowed), network]
     return x, found, w
 
@@ -78,12 +80,18 @@ def _filled(part: nn.Module, rng: np.random.Generator) -> Any:
     """The same layer with drawn weights and biases of 0, in float64."""
     part = part.double()
     for weight in part.parameters():
-        drawn = rng.standard_normal(tuple(weight.shape)) / np.sqrt(weight.shape[-1]) if weight.ndim > 1 else np.zeros(tuple(weight.shape))
+        drawn = (
+            rng.standard_normal(tuple(weight.shape)) / np.sqrt(weight.shape[-1])
+            if weight.ndim > 1
+            else np.zeros(tuple(weight.shape))
+        )
         weight.data = torch.tensor(drawn)
     return part.requires_grad_(False)
 
 
-def by_depth(order: str, *, residual: bool = True, size: float = 1.0, n_layers: int = 12, lot: int = 0) -> Depths:
+def by_depth(
+    order: str, *, residual: bool = True, size: float = 1.0, n_layers: int = 12, lot: int = 0
+) -> Depths:
     """A drawn stack in one order, each sub-layer's output times `size`; the loss is w . (what comes out).
 
     >>> found = by_depth("none", residual=False, n_layers=4)
@@ -108,7 +116,10 @@ def measured(stream: list[Tensor], loss: Tensor) -> Depths:
     sizes = [v.square().mean().sqrt().item() for v in values]
     added = [(b - a).norm().item() / max(a.norm().item(), 1e-300) for a, b in pairwise(values)]
     return Depths(
-        np.array(sizes), np.array([g.double().norm().item() for g in gradients]), np.array([_alike(v) for v in values]), np.array(added)
+        np.array(sizes),
+        np.array([g.double().norm().item() for g in gradients]),
+        np.array([_alike(v) for v in values]),
+        np.array(added),
     )
 
 
@@ -129,6 +140,9 @@ def identity_gap(lot: int = 0) -> tuple[float, float]:
         x, layers, _ = drawn(1, lot)
         word, f = x[:, :1], layers[1]
         bare, summed = (
-            torch.autograd.functional.jacobian(lambda v, r=r: apply("none", v, f, residual=r), word).reshape(WIDTH, WIDTH) for r in (False, True)
+            torch.autograd.functional.jacobian(lambda v, r=r: apply("none", v, f, residual=r), word).reshape(
+                WIDTH, WIDTH
+            )
+            for r in (False, True)
         )
     return (summed - bare - torch.eye(WIDTH, dtype=summed.dtype)).abs().max().item(), bare.norm().item()

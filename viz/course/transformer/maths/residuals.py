@@ -68,7 +68,11 @@ def through(model: Any, text: str, *, residual: bool = True) -> Through:
     """
     ids = model.tokenizer.encode(text).ids
     if len(ids) < 2:
-        raise InputError("There is no next word to predict.", "The gradient is that of predicting each next token of the text.", "Type two words or more.")
+        raise InputError(
+            "There is no next word to predict.",
+            "The gradient is that of predicting each next token of the text.",
+            "Type two words or more.",
+        )
     network = model.network
     with torch.inference_mode(False), torch.enable_grad():
         held = torch.tensor([list(ids)[: model.config.n_ctx]])

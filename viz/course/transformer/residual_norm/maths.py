@@ -26,7 +26,9 @@ def deviation(x: Array, *, printed: bool = False) -> Array:
     return np.sqrt(squares.sum(-1, keepdims=True) if printed else squares.mean(-1, keepdims=True))
 
 
-def layer_norm(x: Array, gain: Array | float = 1.0, bias: Array | float = 0.0, *, printed: bool = False, eps: float = EPS) -> Array:
+def layer_norm(
+    x: Array, gain: Array | float = 1.0, bias: Array | float = 0.0, *, printed: bool = False, eps: float = EPS
+) -> Array:
     """g (x - mu) / sqrt(sigma^2 + eps) + b, each row by itself; `printed` without the 1/H under the root.
 
     >>> layer_norm(np.array([[1.0, 3.0], [5.0, 5.0]]), eps=0.0 + 1e-30).tolist()

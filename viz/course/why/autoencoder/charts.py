@@ -23,10 +23,14 @@ LETTER = 0.56
 LEARNED = "learned from a random start"
 
 
-
 @kept
 def boxes(
-    entry: tuple[str, Array, bool], context: Array, exits: Sequence[tuple[str, Array | str | None]], *, limit: float | None = None, height: int = 380
+    entry: tuple[str, Array, bool],
+    context: Array,
+    exits: Sequence[tuple[str, Array | str | None]],
+    *,
+    limit: float | None = None,
+    height: int = 380,
 ) -> panels.Layers:
     """Three boxes from left to right: encoder's input, hidden space, decoders' outputs below one another.
 
@@ -41,12 +45,34 @@ def boxes(
     end = (float(np.abs(values).max()) or 1.0) if signed else 1.0
     tiles, dots = (_tiles(values), []) if signed else ([], _dots(values, ENTRY, TOP, FOOT))
     p, middle = len(context), sum(MIDDLE) / 2
-    long, high = (MIDDLE[1] - MIDDLE[0]) / 2 / (limit or float(np.abs(context).max(initial=0)) or 1.0), (FOOT - TOP) / max(p, 3)
-    bars = [{"left": middle, "right": middle + float(value) * long, "top": TOP + (at + 0.1) * high, "bottom": TOP + (at + 0.9) * high, "name": f"c{at + 1}", "value": float(value)} for at, value in enumerate(context)]
-    heads = (name, f"c: {p} number{'s' if p > 1 else ''}", "out" if len(exits) == 1 else f"{len(exits)} decoders")
+    long, high = (
+        (MIDDLE[1] - MIDDLE[0]) / 2 / (limit or float(np.abs(context).max(initial=0)) or 1.0),
+        (FOOT - TOP) / max(p, 3),
+    )
+    bars = [
+        {
+            "left": middle,
+            "right": middle + float(value) * long,
+            "top": TOP + (at + 0.1) * high,
+            "bottom": TOP + (at + 0.9) * high,
+            "name": f"c{at + 1}",
+            "value": float(value),
+        }
+        for at, value in enumerate(context)
+    ]
+    heads = (
+        name,
+        f"c: {p} number{'s' if p > 1 else ''}",
+        "out" if len(exits) == 1 else f"{len(exits)} decoders",
+    )
     notes = [_note(head, span, 0.05, 14) for head, span in zip(heads, (ENTRY, MIDDLE, EXIT), strict=True)]
-    notes += [_note("→", span, 0.5, 26, theme.MUTED) for span in ((ENTRY[1], MIDDLE[0]), (MIDDLE[1], EXIT[0]))]
-    notes += [_note(foot, span, 0.95, 13, theme.MUTED) for foot, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))]
+    notes += [
+        _note("→", span, 0.5, 26, theme.MUTED) for span in ((ENTRY[1], MIDDLE[0]), (MIDDLE[1], EXIT[0]))
+    ]
+    notes += [
+        _note(foot, span, 0.95, 13, theme.MUTED)
+        for foot, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))
+    ]
     drawn = [place for place, (_, made) in enumerate(exits) if isinstance(made, np.ndarray)]
     for place, (decoder, made) in enumerate(exits):
         if isinstance(made, np.ndarray):  # two side by side
@@ -57,7 +83,15 @@ def boxes(
             notes.append(_note(decoder, span, top + 0.035, 12, theme.MUTED))
         else:
             top, tall = TOP + (FOOT - TOP) * place / len(exits), (FOOT - TOP) / len(exits)
-            notes += [_note(decoder, EXIT, top + min(0.25 * tall, 0.05), 12, theme.MUTED), _note(made if made is not None else "?", EXIT, top + (0.66 if len(exits) > 1 else 0.5) * tall, 17 if len(exits) > 1 else 20)]
+            notes += [
+                _note(decoder, EXIT, top + min(0.25 * tall, 0.05), 12, theme.MUTED),
+                _note(
+                    made if made is not None else "?",
+                    EXIT,
+                    top + (0.66 if len(exits) > 1 else 0.5) * tall,
+                    17 if len(exits) > 1 else 20,
+                ),
+            ]
     across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
 
@@ -67,18 +101,61 @@ def boxes(
     def centred(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
         return _chart(rows).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"))
 
-    hue = alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-end, end] if signed else [0, 1], range=theme.DIVERGING if signed else theme.SEQUENTIAL, interpolate="rgb", clamp=True))
+    hue = alt.Color(
+        "value:Q",
+        legend=None,
+        scale=alt.Scale(
+            domain=[-end, end] if signed else [0, 1],
+            range=theme.DIVERGING if signed else theme.SEQUENTIAL,
+            interpolate="rgb",
+            clamp=True,
+        ),
+    )
     told = [alt.Tooltip("value:Q", format=".3f")]
     unit = "min(width * datum.wide, height * datum.high)"  # a dot is as wide as it is high
-    frames = framed([{"left": a, "right": b, "top": 0.0, "bottom": 1.0} for a, b in (ENTRY, MIDDLE, EXIT)]).mark_rect(filled=False, stroke=theme.LINE, strokeWidth=1.5)
+    frames = framed(
+        [{"left": a, "right": b, "top": 0.0, "bottom": 1.0} for a, b in (ENTRY, MIDDLE, EXIT)]
+    ).mark_rect(filled=False, stroke=theme.LINE, strokeWidth=1.5)
     tile = framed(tiles).mark_rect(stroke=theme.BACKGROUND, strokeWidth=1).encode(color=hue, tooltip=told)
-    dot = centred(dots).mark_square(opacity=1, size=alt.ExprRef(f"pow({unit}, 2)"), stroke=theme.BACKGROUND, strokeWidth=1, xOffset=alt.ExprRef(f"datum.column * {unit}"), yOffset=alt.ExprRef(f"datum.row * {unit}")).encode(color=hue, tooltip=told)
-    zero = _chart([{"left": middle, "top": TOP, "bottom": FOOT}]).mark_rule(color=theme.MUTED).encode(x=across, y=down, y2="bottom:Q")
-    bar = framed(bars).mark_rect().encode(color=alt.condition("datum.value < 0", alt.value(theme.DIVERGING[2]), alt.value(theme.DIVERGING[8])), tooltip=[alt.Tooltip("name:N", title=" "), *told])
+    dot = (
+        centred(dots)
+        .mark_square(
+            opacity=1,
+            size=alt.ExprRef(f"pow({unit}, 2)"),
+            stroke=theme.BACKGROUND,
+            strokeWidth=1,
+            xOffset=alt.ExprRef(f"datum.column * {unit}"),
+            yOffset=alt.ExprRef(f"datum.row * {unit}"),
+        )
+        .encode(color=hue, tooltip=told)
+    )
+    zero = (
+        _chart([{"left": middle, "top": TOP, "bottom": FOOT}])
+        .mark_rule(color=theme.MUTED)
+        .encode(x=across, y=down, y2="bottom:Q")
+    )
+    bar = (
+        framed(bars)
+        .mark_rect()
+        .encode(
+            color=alt.condition(
+                "datum.value < 0", alt.value(theme.DIVERGING[2]), alt.value(theme.DIVERGING[8])
+            ),
+            tooltip=[alt.Tooltip("name:N", title=" "), *told],
+        )
+    )
     muted = alt.condition("datum.muted", alt.value(theme.MUTED), alt.value(theme.TEXT))
-    fitted = alt.ExprRef(f"min(datum.fontSize, max(11, width * datum.wide / (max(1, length(datum.text)) * {LETTER})))")
-    text = centred(notes).mark_text(fontSize=fitted, limit=alt.ExprRef("width * datum.wide + 8")).encode(text="text:N", color=muted)
-    return alt.layer(tile, dot, zero, bar, frames, text).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    fitted = alt.ExprRef(
+        f"min(datum.fontSize, max(11, width * datum.wide / (max(1, length(datum.text)) * {LETTER})))"
+    )
+    text = (
+        centred(notes)
+        .mark_text(fontSize=fitted, limit=alt.ExprRef("width * datum.wide + 8"))
+        .encode(text="text:N", color=muted)
+    )
+    return alt.layer(tile, dot, zero, bar, frames, text).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
@@ -88,22 +165,57 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
 def _tiles(values: Array) -> list[dict[str, float]]:
     """Numbers (row, column) that fill the first box from edge to edge."""
     wide, high = (ENTRY[1] - ENTRY[0]) / values.shape[1], (FOOT - TOP) / values.shape[0]
-    return [{"left": ENTRY[0] + j * wide, "right": ENTRY[0] + (j + 1) * wide, "top": TOP + i * high, "bottom": TOP + (i + 1) * high, "value": round(float(value), 6)} for (i, j), value in np.ndenumerate(values)]
+    return [
+        {
+            "left": ENTRY[0] + j * wide,
+            "right": ENTRY[0] + (j + 1) * wide,
+            "top": TOP + i * high,
+            "bottom": TOP + (i + 1) * high,
+            "value": round(float(value), 6),
+        }
+        for (i, j), value in np.ndenumerate(values)
+    ]
 
 
 def _dots(values: Array, span: tuple[float, float], top: float, bottom: float) -> list[dict[str, float]]:
     """Numbers (row, column) as square dots in the middle of a place, as large as there is room."""
     rows, columns = values.shape
-    return [{"x": sum(span) / 2, "y": (top + bottom) / 2, "wide": 0.94 * (span[1] - span[0]) / columns, "high": (bottom - top) / rows, "row": i - (rows - 1) / 2, "column": j - (columns - 1) / 2, "value": round(float(value), 6)}
-            for (i, j), value in np.ndenumerate(values)]  # fmt: skip
+    return [
+        {
+            "x": sum(span) / 2,
+            "y": (top + bottom) / 2,
+            "wide": 0.94 * (span[1] - span[0]) / columns,
+            "high": (bottom - top) / rows,
+            "row": i - (rows - 1) / 2,
+            "column": j - (columns - 1) / 2,
+            "value": round(float(value), 6),
+        }
+        for (i, j), value in np.ndenumerate(values)
+    ]
 
 
-def _note(text: str, span: tuple[float, float], y: float, size: int, colour: str = theme.TEXT) -> dict[str, Any]:
-    return {"text": phrase(text), "x": sum(span) / 2, "y": y, "wide": 0.94 * (span[1] - span[0]), "fontSize": size, "muted": colour == theme.MUTED}
+def _note(
+    text: str, span: tuple[float, float], y: float, size: int, colour: str = theme.TEXT
+) -> dict[str, Any]:
+    return {
+        "text": phrase(text),
+        "x": sum(span) / 2,
+        "y": y,
+        "wide": 0.94 * (span[1] - span[0]),
+        "fontSize": size,
+        "muted": colour == theme.MUTED,
+    }
 
 
 @kept
-def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, covered: bool = False, height: int = 340) -> panels.Layers:
+def lost(
+    curves: Mapping[str, Array],
+    learned: Mapping[int, float],
+    at: int,
+    *,
+    covered: bool = False,
+    height: int = 340,
+) -> panels.Layers:
     """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
 
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
@@ -113,21 +225,64 @@ def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, 
     >>> [row["y"] for row in drawn[0]], [row["x"] for row in drawn[1]]
     ([100.0, 50.0, 0.0], [1])
     """
-    names, widest, first = [phrase(name) for name in curves], max(map(len, curves.values())), next(iter(curves.values()))
-    lines = [{"x": p, "y": 100 * float(value), "name": name} for name, curve in zip(names, curves.values(), strict=True) for p, value in enumerate(() if covered else curve)]
+    names, widest, first = (
+        [phrase(name) for name in curves],
+        max(map(len, curves.values())),
+        next(iter(curves.values())),
+    )
+    lines = [
+        {"x": p, "y": 100 * float(value), "name": name}
+        for name, curve in zip(names, curves.values(), strict=True)
+        for p, value in enumerate(() if covered else curve)
+    ]
     dots = [{"x": p, "y": 100 * value, "name": LEARNED} for p, value in ({} if covered else learned).items()]
     here = [{"x": at, "y": 100 * float(first[at])}] if at < len(first) and not covered else []
-    hue, shape = keys.key("name:N", [*names, LEARNED], [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]], [keys.LINE] * len(names) + [keys.DOT])
-    across = alt.X("x:Q", title="p, numbers in the context", scale=alt.Scale(domain=[0, widest], nice=False), axis=alt.Axis(values=list(range(0, widest + 1, 5)), grid=False, domain=False, ticks=False, format="d", labelFlush=False, labelPadding=6))
-    up = alt.Y("y:Q", title="lost, %", scale=alt.Scale(domain=[0, 103], nice=False), axis=alt.Axis(values=[0, 20, 40, 60, 80, 100], domain=False, ticks=False, labelPadding=6))
-    told = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title="p"), alt.Tooltip("y:Q", title="lost, %", format=".1f")]
+    hue, shape = keys.key(
+        "name:N",
+        [*names, LEARNED],
+        [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]],
+        [keys.LINE] * len(names) + [keys.DOT],
+    )
+    across = alt.X(
+        "x:Q",
+        title="p, numbers in the context",
+        scale=alt.Scale(domain=[0, widest], nice=False),
+        axis=alt.Axis(
+            values=list(range(0, widest + 1, 5)),
+            grid=False,
+            domain=False,
+            ticks=False,
+            format="d",
+            labelFlush=False,
+            labelPadding=6,
+        ),
+    )
+    up = alt.Y(
+        "y:Q",
+        title="lost, %",
+        scale=alt.Scale(domain=[0, 103], nice=False),
+        axis=alt.Axis(values=[0, 20, 40, 60, 80, 100], domain=False, ticks=False, labelPadding=6),
+    )
+    told = [
+        alt.Tooltip("name:N", title=" "),
+        alt.Tooltip("x:Q", title="p"),
+        alt.Tooltip("y:Q", title="lost, %", format=".1f"),
+    ]
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
         return _chart(rows).encode(x=across, y=up)
 
     line = placed(lines).mark_line(strokeWidth=2).encode(color=hue)
-    dot = placed(dots).mark_point(filled=True, opacity=1, size=60).encode(color=hue, shape=shape, tooltip=told)
+    dot = (
+        placed(dots).mark_point(filled=True, opacity=1, size=60).encode(color=hue, shape=shape, tooltip=told)
+    )
     under = placed(lines).mark_circle(opacity=0, size=90).encode(color=hue, tooltip=told)
-    ring = placed(here).mark_point(shape="circle", filled=False, opacity=1, size=290, strokeWidth=2, color=theme.TEXT)
-    cover = placed([{"x": widest / 2, "y": 50}] if covered else []).mark_text(text="?", fontSize=40, color=theme.MUTED)
-    return alt.layer(line, dot, ring, cover, under).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    ring = placed(here).mark_point(
+        shape="circle", filled=False, opacity=1, size=290, strokeWidth=2, color=theme.TEXT
+    )
+    cover = placed([{"x": widest / 2, "y": 50}] if covered else []).mark_text(
+        text="?", fontSize=40, color=theme.MUTED
+    )
+    return alt.layer(line, dot, ring, cover, under).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    )

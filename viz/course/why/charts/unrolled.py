@@ -49,7 +49,14 @@ class Lane:
 
 
 @kept
-def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = (), large: float = 1.0) -> panels.Layers:
+def unrolled(
+    lanes: Sequence[Lane],
+    *,
+    limit: float = 1.0,
+    pixels: float = 9.0,
+    hands: Sequence[tuple[int, float, int, float]] = (),
+    large: float = 1.0,
+) -> panels.Layers:
     """The lanes from top to bottom, all numbers on one scale from -limit to limit.
 
     `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane, place, lane, place) from the foot of one tile
@@ -69,54 +76,169 @@ def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, 
         tops.append(top)
         foot, n, there = top + lane.rows * pixels, len(lane.values), lane.there()
         if lane.name:
-            words.append({"x": -0.5, "y": top - (24 * large if len(lane.labels) else 7 * large), "text": phrase(lane.name), "fontSize": 14, "name": True, "wide": 0.0})
+            words.append(
+                {
+                    "x": -0.5,
+                    "y": top - (24 * large if len(lane.labels) else 7 * large),
+                    "text": phrase(lane.name),
+                    "fontSize": 14,
+                    "name": True,
+                    "wide": 0.0,
+                }
+            )
         for place, state in enumerate(lane.values):
             left = lane.start + place - 0.5 + GAP / 2
             edges = {"left": left, "right": left + 1 - GAP, "top": top, "bottom": foot}
             frames.append(edges | {"framed": place == lane.marked})
             if place in there:
-                tiles.append(edges | {"lane": at, "place": place, "name": phrase(lane.name), "rows": lane.rows, "columns": -(-len(state) // lane.rows), "value": [round(float(value), 4) for value in state]})
+                tiles.append(
+                    edges
+                    | {
+                        "lane": at,
+                        "place": place,
+                        "name": phrase(lane.name),
+                        "rows": lane.rows,
+                        "columns": -(-len(state) // lane.rows),
+                        "value": [round(float(value), 4) for value in state],
+                    }
+                )
             if place < len(lane.labels) and lane.labels[place]:
-                words.append({"x": lane.start + place, "y": top - 2, "text": phrase(lane.labels[place]), "fontSize": 14 if n <= 16 else 12 if n <= 24 else 11, "name": False, "wide": 1.0 if n > 1 else 0.0})
+                words.append(
+                    {
+                        "x": lane.start + place,
+                        "y": top - 2,
+                        "text": phrase(lane.labels[place]),
+                        "fontSize": 14 if n <= 16 else 12 if n <= 24 else 11,
+                        "name": False,
+                        "wide": 1.0 if n > 1 else 0.0,
+                    }
+                )
             if lane.arrows and place in there and place + 1 in there:
-                ends = (lane.start + place + 0.5 - GAP / 2, lane.start + place + 0.5 + GAP / 2)[:: -1 if lane.back else 1]
+                ends = (lane.start + place + 0.5 - GAP / 2, lane.start + place + 0.5 + GAP / 2)[
+                    :: -1 if lane.back else 1
+                ]
                 steps.append({"x": ends[0], "x2": ends[1], "y": (top + foot) / 2, "y2": (top + foot) / 2})
         top = foot + 6
-    handed = [{"x": here, "x2": there, "y": tops[first] + lanes[first].rows * pixels + 2, "y2": tops[second] - (4 if not len(lanes[second].labels) else 20 * large)} for first, here, second, there in hands]
+    handed = [
+        {
+            "x": here,
+            "x2": there,
+            "y": tops[first] + lanes[first].rows * pixels + 2,
+            "y2": tops[second] - (4 if not len(lanes[second].labels) else 20 * large),
+        }
+        for first, here, second, there in hands
+    ]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.52, longest - 0.48], nice=False))
     down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, 0], nice=False))
-    hue = alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True))
+    hue = alt.Color(
+        "value:Q",
+        legend=None,
+        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
+    )
     cell = (
-        _chart(tiles).transform_calculate(number="sequence(length(datum.value))").transform_flatten(["value", "number"])
-        .transform_calculate(wide="(datum.right - datum.left) / datum.columns", high="(datum.bottom - datum.top) / datum.rows")
-        .transform_calculate(x="datum.left + datum.number % datum.columns * datum.wide", y="datum.top + floor(datum.number / datum.columns) * datum.high")
+        _chart(tiles)
+        .transform_calculate(number="sequence(length(datum.value))")
+        .transform_flatten(["value", "number"])
+        .transform_calculate(
+            wide="(datum.right - datum.left) / datum.columns", high="(datum.bottom - datum.top) / datum.rows"
+        )
+        .transform_calculate(
+            x="datum.left + datum.number % datum.columns * datum.wide",
+            y="datum.top + floor(datum.number / datum.columns) * datum.high",
+        )
         .transform_calculate(x2="datum.x + datum.wide", y2="datum.y + datum.high")
-        .mark_rect(x2Offset=0.7, y2Offset=0.5).encode(x=across, x2="x2:Q", y=down, y2="y2:Q", color=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("number:Q", title="no."), alt.Tooltip("value:Q", format=".3f")])
-    )  # fmt: skip
-    framed = alt.Chart(alt.Data(values=frames)).mark_rect(filled=False).encode(
-        x=panels.on(across, "left:Q"), x2="right:Q", y=panels.on(down, "top:Q"), y2="bottom:Q",
-        stroke=alt.condition("datum.framed", alt.value(theme.TEXT), alt.value(theme.LINE)), strokeWidth=alt.condition("datum.framed", alt.value(2.5), alt.value(1)),
-    )  # fmt: skip
+        .mark_rect(x2Offset=0.7, y2Offset=0.5)
+        .encode(
+            x=across,
+            x2="x2:Q",
+            y=down,
+            y2="y2:Q",
+            color=hue,
+            tooltip=[
+                alt.Tooltip("name:N", title=" "),
+                alt.Tooltip("number:Q", title="no."),
+                alt.Tooltip("value:Q", format=".3f"),
+            ],
+        )
+    )
+    framed = (
+        alt.Chart(alt.Data(values=frames))
+        .mark_rect(filled=False)
+        .encode(
+            x=panels.on(across, "left:Q"),
+            x2="right:Q",
+            y=panels.on(down, "top:Q"),
+            y2="bottom:Q",
+            stroke=alt.condition("datum.framed", alt.value(theme.TEXT), alt.value(theme.LINE)),
+            strokeWidth=alt.condition("datum.framed", alt.value(2.5), alt.value(1)),
+        )
+    )
     tile = f"width / {longest}"
-    fitted = alt.ExprRef(f"datum.wide ? min(datum.fontSize, max(10, 1.75 * {tile} / length(datum.text))) : datum.fontSize")
-    said = {"fontSize": fitted, "limit": alt.ExprRef(f"datum.wide * {tile}"), "align": alt.ExprRef("datum.name ? 'left' : 'center'"), "baseline": "bottom"}
+    fitted = alt.ExprRef(
+        f"datum.wide ? min(datum.fontSize, max(10, 1.75 * {tile} / length(datum.text))) : datum.fontSize"
+    )
+    said = {
+        "fontSize": fitted,
+        "limit": alt.ExprRef(f"datum.wide * {tile}"),
+        "align": alt.ExprRef("datum.name ? 'left' : 'center'"),
+        "baseline": "bottom",
+    }
     word = _chart(words).encode(x=across, y=down, text="text:N")
-    halo = word.transform_filter("datum.name").mark_text(**said, stroke=theme.BACKGROUND, strokeWidth=9 * large, strokeJoin="round", color=theme.BACKGROUND)
-    text = word.mark_text(**said).encode(color=alt.condition("datum.name", alt.value(theme.MUTED), alt.value(theme.TEXT)))
+    halo = word.transform_filter("datum.name").mark_text(
+        **said, stroke=theme.BACKGROUND, strokeWidth=9 * large, strokeJoin="round", color=theme.BACKGROUND
+    )
+    text = word.mark_text(**said).encode(
+        color=alt.condition("datum.name", alt.value(theme.MUTED), alt.value(theme.TEXT))
+    )
     small = f"min(7, {0.8 * GAP} * {tile})"
-    arrows = [*_arrows(steps, across, down, longest, top, 1.2, small), *_arrows(handed, across, down, longest, top, 1.6, "9")]
-    return alt.layer(cell, framed, *arrows, halo, text).properties(width="container", height=int(top) + 4, padding=panels.AROUND | {"left": 0, "right": 0, "top": 2, "bottom": 2}, view=panels.BARE)
+    arrows = [
+        *_arrows(steps, across, down, longest, top, 1.2, small),
+        *_arrows(handed, across, down, longest, top, 1.6, "9"),
+    ]
+    return alt.layer(cell, framed, *arrows, halo, text).properties(
+        width="container",
+        height=int(top) + 4,
+        padding=panels.AROUND | {"left": 0, "right": 0, "top": 2, "bottom": 2},
+        view=panels.BARE,
+    )
 
 
-def _arrows(rows: Sequence[Mapping[str, float]], across: alt.X, down: alt.Y, longest: float, top: float, thick: float, head: str) -> tuple[alt.Chart, alt.Chart]:
+def _arrows(
+    rows: Sequence[Mapping[str, float]],
+    across: alt.X,
+    down: alt.Y,
+    longest: float,
+    top: float,
+    thick: float,
+    head: str,
+) -> tuple[alt.Chart, alt.Chart]:
     """Lines from (x, y) to (x2, y2), and their heads, so many pixels long, which turn with them."""
     dx, dy = f"((datum.x2 - datum.x) * width / {longest})", f"((datum.y2 - datum.y) * height / {top})"
     back = f"{head} / 2 / max(1, sqrt({dx} * {dx} + {dy} * {dy}))"
-    line = _chart(rows).mark_rule(strokeWidth=thick, color=theme.MUTED, x2Offset=alt.ExprRef(f"-{dx} * {back}"), y2Offset=alt.ExprRef(f"-{dy} * {back}")).encode(x=across, x2="x2:Q", y=down, y2="y2:Q")
-    point = _chart(rows).mark_point(
-        shape="M-0.5,-0.45L0.5,0L-0.5,0.45Z", filled=True, opacity=1, color=theme.MUTED, size=alt.ExprRef(f"4 * pow({head}, 2)"), angle=alt.ExprRef(f"atan2({dy}, {dx}) * 180 / PI"),
-        xOffset=alt.ExprRef(f"-{dx} * {back}"), yOffset=alt.ExprRef(f"-{dy} * {back}"),
-    ).encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))  # fmt: skip
+    line = (
+        _chart(rows)
+        .mark_rule(
+            strokeWidth=thick,
+            color=theme.MUTED,
+            x2Offset=alt.ExprRef(f"-{dx} * {back}"),
+            y2Offset=alt.ExprRef(f"-{dy} * {back}"),
+        )
+        .encode(x=across, x2="x2:Q", y=down, y2="y2:Q")
+    )
+    point = (
+        _chart(rows)
+        .mark_point(
+            shape="M-0.5,-0.45L0.5,0L-0.5,0.45Z",
+            filled=True,
+            opacity=1,
+            color=theme.MUTED,
+            size=alt.ExprRef(f"4 * pow({head}, 2)"),
+            angle=alt.ExprRef(f"atan2({dy}, {dx}) * 180 / PI"),
+            xOffset=alt.ExprRef(f"-{dx} * {back}"),
+            yOffset=alt.ExprRef(f"-{dy} * {back}"),
+        )
+        .encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))
+    )
     return line, point
 
 

@@ -45,7 +45,10 @@ def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
     cache = _Reading(model, [0] * n, [0] * source).filled(n)
     if not isinstance(cache, Cache):
         return tuple(_state(name, value) for name, value in cache.held.items())
-    stores: tuple[tuple[str, Sequence[Store]], ...] = (("causal", cache.self_attn), ("cross", cache.cross_attn))
+    stores: tuple[tuple[str, Sequence[Store]], ...] = (
+        ("causal", cache.self_attn),
+        ("cross", cache.cross_attn),
+    )
     return tuple(
         Held(layer, kind, what, tuple(value.shape), value.nbytes)
         for layer in range(model.config.n_layers)
@@ -105,7 +108,9 @@ def products(model: Model, n: int, *, cached: bool, source: int = 1) -> Products
     hidden = 0 if getattr(cfg, "attention_only", False) else 2 * rows * d * cfg.d_ff
     attention = rows * n * d + across
     times = cfg.n_layers
-    return Products(times * projections, times * attention, times * attention, times * hidden, d * cfg.n_vocab)
+    return Products(
+        times * projections, times * attention, times * attention, times * hidden, d * cfg.n_vocab
+    )
 
 
 @dataclass(frozen=True)
@@ -136,16 +141,24 @@ def timed(
     """
     _check(model, lengths, len(source))
     if max(lengths) > len(ids):
-        raise InputError(f"Length {max(lengths):,} is asked for.", f"There are {len(ids):,} tokens.", "Give more tokens, or shorter lengths.")
+        raise InputError(
+            f"Length {max(lengths):,} is asked for.",
+            f"There are {len(ids):,} tokens.",
+            "Give more tokens, or shorter lengths.",
+        )
     if repeats < 1:
         raise InputError(f"repeats is {repeats}.", "A time is measured once or more.", "Choose 3.")
     return _timings(_Reading(model, ids, source), lengths, repeats, clock)
 
 
-def _timings(reading: _Reading, lengths: Sequence[int], repeats: int, clock: Callable[[], float]) -> Iterator[Timing]:
+def _timings(
+    reading: _Reading, lengths: Sequence[int], repeats: int, clock: Callable[[], float]
+) -> Iterator[Timing]:
     for n in lengths:
         before = reading.filled(n - 1)
-        kept, anew = ([reading.seconds(n, cache, clock) for _ in range(1 + repeats)][1:] for cache in (before, None))
+        kept, anew = (
+            [reading.seconds(n, cache, clock) for _ in range(1 + repeats)][1:] for cache in (before, None)
+        )
         yield Timing(n, median(kept), median(anew))
 
 
@@ -179,20 +192,38 @@ class _Reading:
 
     def _forward(self, first: int, last: int, cache: Any) -> Tensor:
         ids = self._ids[:, first:last]
-        return self._network(replace(self._given, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), cache=cache, **self._more)
+        return self._network(
+            replace(self._given, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)),
+            cache=cache,
+            **self._more,
+        )
 
 
 def _check(model: Model, lengths: Sequence[int], source: int) -> None:
     if not model.spec.writes:
-        raise InputError(f"{model.name} does not write.", "A cache is for models that write token by token.", "Choose another model.")
+        raise InputError(
+            f"{model.name} does not write.",
+            "A cache is for models that write token by token.",
+            "Choose another model.",
+        )
     if not lengths:
         raise InputError("No length is given.", "A token has a place in a text.", "Give one or more.")
-    for what, length in (("The shortest text", min(lengths)), ("The longest text", max(lengths)), ("The source", source)):
+    for what, length in (
+        ("The shortest text", min(lengths)),
+        ("The longest text", max(lengths)),
+        ("The source", source),
+    ):
         if not 1 <= length <= model.config.n_ctx:
-            raise InputError(f"{what} has {length:,} tokens.", f"{model.name} reads 1 to {model.config.n_ctx:,}.", "Choose a length in between.")
+            raise InputError(
+                f"{what} has {length:,} tokens.",
+                f"{model.name} reads 1 to {model.config.n_ctx:,}.",
+                "Choose a length in between.",
+            )
 
 
 def _check_keys(model: Model) -> None:
     if not any(kind.name == "causal" for kind in model.spec.kinds):
         rule = "Its decoder keeps states, which do not grow, and no keys of its own words."
-        raise InputError(f"{model.name} has no cache of keys and values.", rule, "Choose a Transformer or a GPT.")
+        raise InputError(
+            f"{model.name} has no cache of keys and values.", rule, "Choose a Transformer or a GPT."
+        )

@@ -61,4 +61,7 @@ def _ends(game: Round, ids: Sequence[int]) -> dict[int, bool]:
     reader.keep([0] * len(ids))
     following = probabilities(reader.read([(index,) for index in ids]).logits)
     goes_on = following[:, letters(game.model.tokenizer)].sum(1)
-    return {index: not game.prompt.name(index)[-1:].isalnum() or bool(more < 0.5) for index, more in zip(ids, goes_on, strict=True)}
+    return {
+        index: not game.prompt.name(index)[-1:].isalnum() or bool(more < 0.5)
+        for index, more in zip(ids, goes_on, strict=True)
+    }

@@ -21,7 +21,13 @@ FEWEST, MOST = 3, 10
 DIGITS = 3
 """Significant digits of a probability."""
 UNSEEN = "it does not stand in the text"
-NAMES = {"repetition_penalty": "repetition penalty", "temperature": "temperature", "top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
+NAMES = {
+    "repetition_penalty": "repetition penalty",
+    "temperature": "temperature",
+    "top_k": "top-k",
+    "top_p": "top-p",
+    "min_p": "min-p",
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
     return Way(stages, _line(stages), _rule(candidate, step.filters))
 
 
-def _stages(candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int) -> tuple[tuple[Stage, ...], bool]:
+def _stages(
+    candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int
+) -> tuple[tuple[Stage, ...], bool]:
     """The stages with so many decimals, and whether they end in the probability that the candidate has."""
     now = shown(candidate.logit, decimals)
     found = [Stage("logit z", "", now)]
@@ -92,7 +100,9 @@ def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[st
     if not stands:
         return UNSEEN, now
     by, up = f"{_setting(each):g}", read(now) > 0
-    return f"{now} {'/' if up else '·'} {by}", shown(read(now) / float(by) if up else read(now) * float(by), decimals)
+    return f"{now} {'/' if up else '·'} {by}", shown(
+        read(now) / float(by) if up else read(now) * float(by), decimals
+    )
 
 
 def _cooled(each: Filter, now: str, largest: float, decimals: int) -> tuple[str, str]:
@@ -120,8 +130,12 @@ def _compared(each: Filter, now: str, part: float, decimals: int) -> tuple[str, 
 
 
 _PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
-    "repetition_penalty": _penalised, "temperature": _cooled, "top_k": _ranked, "top_p": _covered, "min_p": _compared,
-}  # fmt: skip
+    "repetition_penalty": _penalised,
+    "temperature": _cooled,
+    "top_k": _ranked,
+    "top_p": _covered,
+    "min_p": _compared,
+}
 
 
 def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
@@ -145,7 +159,9 @@ def _line(stages: Sequence[Stage]) -> str:
             return " → ".join([*told, f"cut by {stage.name}: {stage.put}"])
         told.append(f"{stage.name}: {stage.result if stage.put != UNSEEN else 'not in the text'}")
         now = stage.result
-    return " → ".join([*told, *_kept(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"])
+    return " → ".join(
+        [*told, *_kept(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"]
+    )
 
 
 def _kept(names: Sequence[str]) -> list[str]:
@@ -200,7 +216,11 @@ def value(text: str) -> float:
 def logarithm(text: str) -> float:
     """ln of what `power` wrote, also of what no float can hold."""
     number, _, tens = text.partition("·10^{")
-    return math.log(float(number)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0) if float(number) else -math.inf
+    return (
+        math.log(float(number)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0)
+        if float(number)
+        else -math.inf
+    )
 
 
 def ordinal(n: int) -> str:
@@ -216,7 +236,11 @@ def ordinal(n: int) -> str:
 def _half(text: str) -> float:
     """Half a unit of the last digit that is shown."""
     number, _, tens = text.partition("·10^{")
-    return 0.5 * 10.0 ** (int(tens.rstrip("}").replace("−", "-") or 0) - len(number.partition(".")[2])) * (1 + 1e-9)
+    return (
+        0.5
+        * 10.0 ** (int(tens.rstrip("}").replace("−", "-") or 0) - len(number.partition(".")[2]))
+        * (1 + 1e-9)
+    )
 
 
 def _beside(number: float, limit: float) -> str:

@@ -115,7 +115,9 @@ def sentences(model: Model, texts: Sequence[str], how: str) -> Array:
         for run in model.run_many(list(texts[at : at + AT_ONCE]), keep=KEEP):
             inside = [place for place, span in enumerate(run.spans) if span is not None]
             if not inside:
-                raise InputError("There is no word.", "A sentence's vector is made of its words.", "Type a sentence.")
+                raise InputError(
+                    "There is no word.", "A sentence's vector is made of its words.", "Type a sentence."
+                )
             rows = np.asarray(run.trace["embed.token"]) if how == HOWS[2] else run.hidden()[-1]
             found.append(rows[0] if how == HOWS[0] else rows[inside].mean(0))
     return np.stack(found).astype(np.float64)
@@ -129,6 +131,15 @@ def belongs(model: Any, word: str, groups: Sequence[Sequence[str]]) -> list[tupl
         if len(found) == 1 and found[0] != UNKNOWN:
             ids[name] = found[0]
     if word not in ids:
-        raise InputError(f"“{word}” is not in the table of {model.name}.", "It holds frequent words only.", "Choose another word.")
+        raise InputError(
+            f"“{word}” is not in the table of {model.name}.",
+            "It holds frequent words only.",
+            "Choose another word.",
+        )
     units = unit(table.astype(np.float64))
-    return [(name, number, float(units[ids[word]] @ units[ids[name]])) for number, group in enumerate(groups) for name in group if name in ids]
+    return [
+        (name, number, float(units[ids[word]] @ units[ids[name]]))
+        for number, group in enumerate(groups)
+        for name in group
+        if name in ids
+    ]

@@ -1,6 +1,6 @@
 """What BERT reads at a place: a token vector, a segment vector and a position vector, added; and what one of them is worth.
 
-    x_i = token(id_i) + segment(s_i) + position(i)          (Devlin et al. 2019, figure 2; a layer norm follows)
+x_i = token(id_i) + segment(s_i) + position(i)          (Devlin et al. 2019, figure 2; a layer norm follows)
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Sum:
     @property
     def exact(self) -> bool:
         """Whether the three, added in float32, are the recorded sum to the last bit."""
-        return bool(np.array_equal((self.parts["token"] + self.parts["segment"]) + self.parts["position"], self.total))
+        return bool(
+            np.array_equal((self.parts["token"] + self.parts["segment"]) + self.parts["position"], self.total)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,10 @@ def summed(run: Run) -> Sum:
     """The three vectors of a run that kept "embed.*"."""
     n = run.side.n_real
     shape = np.asarray(run.trace["embed.sum"]).reshape(-1, run.model.config.d_model)[:n].shape
-    found = {name: np.asarray(run.trace[f"embed.{name}"]).reshape(-1, run.model.config.d_model)[:n] for name in (*PARTS, "sum")}
+    found = {
+        name: np.asarray(run.trace[f"embed.{name}"]).reshape(-1, run.model.config.d_model)[:n]
+        for name in (*PARTS, "sum")
+    }
     assert all(value.shape == shape for value in found.values())
     return Sum(run.tokens[:n], run.side.segments[:n], {name: found[name] for name in PARTS}, found["sum"])
 

@@ -56,10 +56,18 @@ def vocabulary(line: str) -> tuple[str, ...]:
     """
     found = tuple(dict.fromkeys(line.lower().split()))
     if len(found) > MOST_PIECES:
-        raise InputError(f"The vocabulary has {len(found)} tokens.", f"Here it has at most {MOST_PIECES}.", "Take some out.")
+        raise InputError(
+            f"The vocabulary has {len(found)} tokens.",
+            f"Here it has at most {MOST_PIECES}.",
+            "Take some out.",
+        )
     for piece in found:
         if len(piece) > LONGEST_PIECE:
-            raise InputError(f"The token {piece[:LONGEST_PIECE]}… has {len(piece)} letters.", f"A token has at most {LONGEST_PIECE}.", "Shorten it.")
+            raise InputError(
+                f"The token {piece[:LONGEST_PIECE]}… has {len(piece)} letters.",
+                f"A token has at most {LONGEST_PIECE}.",
+                "Shorten it.",
+            )
     return found
 
 

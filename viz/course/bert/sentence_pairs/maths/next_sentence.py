@@ -1,7 +1,7 @@
 """What a model of the BERT kind makes of two texts: P(IsNext) from [CLS], who looks at which text, and the loss of pre-training.
 
-    P(IsNext) = softmax(W tanh(W_p h_CLS + b_p) + b)_0
-    loss = mean over the chosen tokens of -log P(token) + mean over the pairs of -log P(label)        (Devlin et al. 2019, A.2)
+P(IsNext) = softmax(W tanh(W_p h_CLS + b_p) + b)_0
+loss = mean over the chosen tokens of -log P(token) + mean over the pairs of -log P(label)        (Devlin et al. 2019, A.2)
 """
 
 from __future__ import annotations
@@ -72,10 +72,18 @@ def read(model: Model, first: str, second: str, longest: int) -> int:
     """How many tokens a pair has. Raises InputError for a text without a word, and for more than `longest` tokens."""
     sizes = [len(model.tokenizer.encode(text).ids) for text in (first, second)]
     if 0 in sizes:
-        raise InputError(f"{'The first' if not sizes[0] else 'The second'} text is empty.", "A pair is two texts with at least one word each.", "Type a sentence.")
+        raise InputError(
+            f"{'The first' if not sizes[0] else 'The second'} text is empty.",
+            "A pair is two texts with at least one word each.",
+            "Type a sentence.",
+        )
     n = sum(sizes) + 3
     if n > longest:
-        raise InputError(f"The pair has {n} tokens.", f"This page draws pairs of up to {longest}.", "Shorten a text, or take an example.")
+        raise InputError(
+            f"The pair has {n} tokens.",
+            f"This page draws pairs of up to {longest}.",
+            "Shorten a text, or take an example.",
+        )
     return n
 
 
@@ -84,7 +92,11 @@ def follows(model: Model, pairs: Sequence[Texts], *, one_segment: bool = False) 
     found = []
     for at in range(0, len(pairs), AT_ONCE):
         ids, segments, real = _rows(model, pairs[at : at + AT_ONCE])
-        batch = Batch(ids=_tensor(ids), real=_tensor(real), segments=_tensor(np.zeros_like(segments) if one_segment else segments))
+        batch = Batch(
+            ids=_tensor(ids),
+            real=_tensor(real),
+            segments=_tensor(np.zeros_like(segments) if one_segment else segments),
+        )
         with torch.inference_mode():
             scores = model.network.next_sentence(model.network.pooled(model.network(batch)))
         found.append(scores.double().softmax(-1)[:, 0].numpy())
@@ -96,7 +108,18 @@ def ways(model: Model, first: str, second: str) -> dict[str, float]:
     off = model.run(first, pair=second, keep=KEEP, edits=[Scale("embed.segment", 0.0)])
     without = torch.tensor(np.array(off.next_sentence)).double().softmax(-1)[0]
     usual, swapped = follows(model, [(first, second), (second, first)])
-    return dict(zip(WAYS, (float(usual), float(swapped), float(follows(model, [(first, second)], one_segment=True)[0]), float(without)), strict=True))
+    return dict(
+        zip(
+            WAYS,
+            (
+                float(usual),
+                float(swapped),
+                float(follows(model, [(first, second)], one_segment=True)[0]),
+                float(without),
+            ),
+            strict=True,
+        )
+    )
 
 
 def groups(run: Run) -> NDArray[np.int64]:
@@ -119,7 +142,9 @@ def blocks(weights: NDArray[Any], group: NDArray[np.int64]) -> Array:
     return looks / member.sum(0)[:, None]
 
 
-def negative_logs(network: Any, batch: Batch, labels: Tensor, follow: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def negative_logs(
+    network: Any, batch: Batch, labels: Tensor, follow: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """-log P of each chosen token (chosen,), -log P of each pair's label (row,), and P(IsNext) (row,).
 
     labels (row pos): the token to be said, -100 where nothing is asked. follow (row,): whether the second text goes on from the first.
@@ -146,16 +171,33 @@ def loss(model: Model, pairs: Sequence[Texts], follow: Sequence[bool], number: i
     assert tokenizer.mask is not None, "a model that fills blanks has a mask"
     read_, labels = ids.copy(), np.full_like(ids, IGNORED)
     for row, n in enumerate(real.sum(1)):
-        some, chosen = hide(ids[row : row + 1, :n], special[row : row + 1, :n], np.random.default_rng((number, row)), mask=tokenizer.mask, drawable=drawable)
+        some, chosen = hide(
+            ids[row : row + 1, :n],
+            special[row : row + 1, :n],
+            np.random.default_rng((number, row)),
+            mask=tokenizer.mask,
+            drawable=drawable,
+        )
         read_[row, :n], labels[row, :n] = some[0], np.where(chosen[0], ids[row, :n], IGNORED)
     batch = Batch(ids=_tensor(read_), real=_tensor(real), segments=_tensor(segments))
     with torch.inference_mode():
-        words, next_, chances = negative_logs(model.network, batch, _tensor(labels), torch.tensor(list(follow)))
+        words, next_, chances = negative_logs(
+            model.network, batch, _tensor(labels), torch.tensor(list(follow))
+        )
 
     def names(rows: NDArray[Any]) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(tokenizer.token(int(i)) for i in row[:n]) for row, n in zip(rows, real.sum(1), strict=True))
+        return tuple(
+            tuple(tokenizer.token(int(i)) for i in row[:n]) for row, n in zip(rows, real.sum(1), strict=True)
+        )
 
-    return Loss(names(ids), names(read_), words.numpy(), np.nonzero(labels != IGNORED)[0], next_.numpy(), chances.numpy())
+    return Loss(
+        names(ids),
+        names(read_),
+        words.numpy(),
+        np.nonzero(labels != IGNORED)[0],
+        next_.numpy(),
+        chances.numpy(),
+    )
 
 
 def _rows(model: Model, pairs: Sequence[Texts]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

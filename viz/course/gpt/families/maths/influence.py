@@ -31,13 +31,22 @@ def influence(model: Model, text: str, of: str = "target", target: str | None = 
     """
     stacks = model.spec.stacks
     if not any(kind.layered for kind in model.spec.kinds) or (of == "source" and not model.spec.has_source):
-        raise InputError(f"{model.name} has no {of} whose words could spread through layers.", "Layers of attention spread words.", "Choose another model.")
+        raise InputError(
+            f"{model.name} has no {of} whose words could spread through layers.",
+            "Layers of attention spread words.",
+            "Choose another model.",
+        )
     two = len(stacks) > 1
     side = "decoder" if two else None
     path = ("encoder." if of == "source" else "decoder.") * two + "embed.out"
     before = model.run(text, keep=KEEP, **({"target": target} if target is not None else {}))  # pyright: ignore[reportArgumentType]
     n = len(before.source.ids) if of == "source" and before.source else before.side.n_real
-    rows = model.run_many([text] * (n + 1), targets=[before.target_text] * (n + 1) if two else None, keep=KEEP, edits=(_PushEach(path),))
+    rows = model.run_many(
+        [text] * (n + 1),
+        targets=[before.target_text] * (n + 1) if two else None,
+        keep=KEEP,
+        edits=(_PushEach(path),),
+    )
     moved = np.stack([ripple(rows[-1], row, side) for row in rows[:-1]])
     return np.where(moved < ROUNDING, 0.0, moved)
 

@@ -54,6 +54,8 @@ def influence(n: int, draw: int = DRAW) -> dict[str, Array]:
             moved = x.clone()
             moved[0, place] += push
             after = [states(cells, moved, backward=side) for cells, side in chains]
-            for name, one, other in zip(SIDES, (*before, torch.cat(before, -1)), (*after, torch.cat(after, -1)), strict=True):
+            for name, one, other in zip(
+                SIDES, (*before, torch.cat(before, -1)), (*after, torch.cat(after, -1)), strict=True
+            ):
                 found[name][:, place] = ((other - one).norm(dim=-1) / one.norm(dim=-1)).numpy()
     return found

@@ -72,7 +72,9 @@ def _word(cell: Cell) -> str:
 
 
 @kept
-def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25) -> alt.TopLevelMixin:
+def input_rows(
+    rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25
+) -> alt.TopLevelMixin:
     """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
@@ -80,7 +82,10 @@ def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, ad
     ['rect', 'rule', 'text', 'text', 'text', 'text']
     """
     drawn = _Drawn()
-    limit = max([float(np.abs(each).max()) for each in (*(row.vector for row in rows), added) if each is not None] + [1e-9])
+    limit = max(
+        [float(np.abs(each).max()) for each in (*(row.vector for row in rows), added) if each is not None]
+        + [1e-9]
+    )
     y = 0.0
     for row in rows:
         y = drawn.row(row, y, limit) + 0.5
@@ -101,24 +106,88 @@ class _Drawn:
         self.rules: list[dict[str, Any]] = []
         self.words: list[dict[str, Any]] = []
 
-    def box(self, x: float, x2: float, y: float, y2: float, fill: str, *, opacity: float = 1.0, stroke: str = "", told: str = "") -> None:
-        self.boxes.append({"x": x, "x2": x2, "y": y, "y2": y2, "fill": fill, "opacity": opacity, "stroke": stroke or fill, "told": told})
+    def box(
+        self,
+        x: float,
+        x2: float,
+        y: float,
+        y2: float,
+        fill: str,
+        *,
+        opacity: float = 1.0,
+        stroke: str = "",
+        told: str = "",
+    ) -> None:
+        self.boxes.append(
+            {
+                "x": x,
+                "x2": x2,
+                "y": y,
+                "y2": y2,
+                "fill": fill,
+                "opacity": opacity,
+                "stroke": stroke or fill,
+                "told": told,
+            }
+        )
 
-    def word(self, x: float, y: float, text: str, colour: str, align: str = "center", weight: str = "normal", told: str = "") -> None:
-        self.words.append({"x": x, "y": y, "text": text, "colour": colour, "align": align, "weight": weight, "told": told})
+    def word(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        colour: str,
+        align: str = "center",
+        weight: str = "normal",
+        told: str = "",
+    ) -> None:
+        self.words.append(
+            {"x": x, "y": y, "text": text, "colour": colour, "align": align, "weight": weight, "told": told}
+        )
 
     def row(self, row: InputRow, top: float, limit: float) -> float:
         """Its tokens, and below them the vector with a line from the last token; gives where it ends."""
-        where, most = placed(row.cells), max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
+        where, most = (
+            placed(row.cells),
+            max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0),
+        )
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
             y = top + line
             told = visible(cell.text) + ("" if cell.weight is None else f": {percent(cell.weight)}")
-            ground, ink = (theme.SURFACE, theme.TEXT) if cell.mark is not None or cell.weight is None else theme.shade(cell.weight)
+            ground, ink = (
+                (theme.SURFACE, theme.TEXT)
+                if cell.mark is not None or cell.weight is None
+                else theme.shade(cell.weight)
+            )
             if cell.mark is not None:
-                self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
+                self.box(
+                    x,
+                    x2,
+                    y + 0.09,
+                    y + 0.91,
+                    theme.CATEGORICAL[cell.mark],
+                    opacity=0.3,
+                    stroke=theme.CATEGORICAL[cell.mark],
+                    told=told,
+                )
             else:
-                self.box(x, x2, y + 0.09, y + 0.91, ground, stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
-            self.word((x + x2) / 2, y + 0.5, _word(cell), ink, weight="bold" if cell.mark is not None else "normal", told=told)
+                self.box(
+                    x,
+                    x2,
+                    y + 0.09,
+                    y + 0.91,
+                    ground,
+                    stroke=theme.TEXT if most and cell.weight == most else theme.LINE,
+                    told=told,
+                )
+            self.word(
+                (x + x2) / 2,
+                y + 0.5,
+                _word(cell),
+                ink,
+                weight="bold" if cell.mark is not None else "normal",
+                told=told,
+            )
         end = top + (where[-1][0] if where else 0) + 1
         if row.vector is None or not where:
             return end
@@ -132,29 +201,84 @@ class _Drawn:
         self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, "right")
         edges = np.linspace(NAMES, WIDE, len(vector) + 1)
         for value, a, b in zip(vector.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            self.box(round(a, 3), round(b, 3), top, top + 0.75, theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0], told=f"{name}: {value:.3f}")
+            self.box(
+                round(a, 3),
+                round(b, 3),
+                top,
+                top + 0.75,
+                theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0],
+                told=f"{name}: {value:.3f}",
+            )
 
     def bar(self, outcome: Outcome, top: float) -> None:
         """A name, a bar from 0 to 1, a percentage."""
         weight, told = "bold" if outcome.strong else "normal", visible(outcome.name)
-        self.word(NAMES - 0.8, top + 0.5, shorten(visible(outcome.name.strip()), LETTERS), theme.TEXT, "right", weight, told)
+        self.word(
+            NAMES - 0.8,
+            top + 0.5,
+            shorten(visible(outcome.name.strip()), LETTERS),
+            theme.TEXT,
+            "right",
+            weight,
+            told,
+        )
         end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
-            self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {percent(outcome.p, 2)}")
-        self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight)
+            self.box(
+                NAMES,
+                round(end, 3),
+                top + 0.15,
+                top + 0.85,
+                theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2],
+                told=f"{told}: {percent(outcome.p, 2)}",
+            )
+        self.word(
+            end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight
+        )
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:
         x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, WIDE + 0.2], nice=False), axis=None)
         y = alt.Y("y:Q", scale=alt.Scale(domain=[high, 0], nice=False), axis=None)
         tip = [alt.Tooltip("told:N", title=" ")]
-        rect = alt.Chart(alt.Data(values=self.boxes)).mark_rect(cornerRadius=2, strokeWidth=1).encode(
-            x=x, x2="x2:Q", y=y, y2="y2:Q", fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("stroke:N", scale=None), fillOpacity=alt.FillOpacity("opacity:Q", scale=None), tooltip=tip,
-        )  # fmt: skip
-        rules = [alt.Chart(alt.Data(values=self.rules)).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x=x, y=y, y2="y2:Q")] if self.rules else []
+        rect = (
+            alt.Chart(alt.Data(values=self.boxes))
+            .mark_rect(cornerRadius=2, strokeWidth=1)
+            .encode(
+                x=x,
+                x2="x2:Q",
+                y=y,
+                y2="y2:Q",
+                fill=alt.Fill("fill:N", scale=None),
+                stroke=alt.Stroke("stroke:N", scale=None),
+                fillOpacity=alt.FillOpacity("opacity:Q", scale=None),
+                tooltip=tip,
+            )
+        )
+        rules = (
+            [
+                alt.Chart(alt.Data(values=self.rules))
+                .mark_rule(color=theme.TEXT, strokeWidth=2)
+                .encode(x=x, y=y, y2="y2:Q")
+            ]
+            if self.rules
+            else []
+        )
         words = [
-            alt.Chart(alt.Data(values=[word for word in self.words if (word["align"], word["weight"]) == kind])).mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1]).encode(
-                x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None), tooltip=tip,
+            alt.Chart(
+                alt.Data(values=[word for word in self.words if (word["align"], word["weight"]) == kind])
+            )
+            .mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1])
+            .encode(
+                x=x,
+                y=y,
+                text="text:N",
+                color=alt.Color("colour:N", scale=None),
+                tooltip=tip,
             )
             for kind in sorted({(word["align"], word["weight"]) for word in self.words})
-        ]  # fmt: skip
-        return alt.layer(rect, *rules, *words).properties(width="container", height=round(high * line)).configure_view(stroke=None)
+        ]
+        return (
+            alt.layer(rect, *rules, *words)
+            .properties(width="container", height=round(high * line))
+            .configure_view(stroke=None)
+        )

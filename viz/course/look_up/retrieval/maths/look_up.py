@@ -72,7 +72,9 @@ def softmax(found: Any, sharpness: float = 1.0) -> Array:
     return raised / raised.sum()
 
 
-def look_up(query: Any, keys: Any, values: Any, rule: str = "dot", sharpness: float = 1.0, **parameters: Any) -> Found:
+def look_up(
+    query: Any, keys: Any, values: Any, rule: str = "dot", sharpness: float = 1.0, **parameters: Any
+) -> Found:
     """Soft look-up: query (p,), keys (n p), values (n r). The mix lies in the hull of the values, whatever the scores.
 
     >>> look_up([1.0, 0.0], [[1.0, 0.0], [1.0, 5.0]], [[2.0], [4.0]]).mix.tolist()

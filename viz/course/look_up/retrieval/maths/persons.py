@@ -33,8 +33,25 @@ AS_NUMBER = "SELECT ID, Name, Family FROM PERSONS WHERE ID=15843268901"
 ROWS, LETTERS, LONGEST = 8, 40, 300
 """Most rows of a table, letters of a cell, letters of a query."""
 _STEPS, _EVERY = 50, 1_000
-_FORM = re.compile(r"\s*select\s+(?P<columns>\*|\w+(?:\s*,\s*\w+)*)\s+from\s+persons(?:\s+where\s+(?P<condition>.+?))?\s*;?\s*", re.I | re.S)
-_FUNCTIONS = {"like", "glob", "lower", "upper", "length", "substr", "substring", "trim", "instr", "abs", "min", "max", "count"}
+_FORM = re.compile(
+    r"\s*select\s+(?P<columns>\*|\w+(?:\s*,\s*\w+)*)\s+from\s+persons(?:\s+where\s+(?P<condition>.+?))?\s*;?\s*",
+    re.I | re.S,
+)
+_FUNCTIONS = {
+    "like",
+    "glob",
+    "lower",
+    "upper",
+    "length",
+    "substr",
+    "substring",
+    "trim",
+    "instr",
+    "abs",
+    "min",
+    "max",
+    "count",
+}
 _RULE = "One may ask: SELECT columns FROM PERSONS WHERE condition."
 
 
@@ -64,9 +81,14 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
             cursor = base.execute(sql)
             rows = tuple(tuple(map(str, row)) for row in cursor.fetchmany(ROWS))
             columns = tuple(column[0] for column in cursor.description)
-            found = {row[0] for row in base.execute(f"SELECT rowid FROM PERSONS WHERE ({condition}\n)").fetchmany(ROWS)}
+            found = {
+                row[0]
+                for row in base.execute(f"SELECT rowid FROM PERSONS WHERE ({condition}\n)").fetchmany(ROWS)
+            }
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            raise InputError(f"SQLite cannot answer: {error}.", _RULE, "Mend the query, or take one of those above.") from None
+            raise InputError(
+                f"SQLite cannot answer: {error}.", _RULE, "Mend the query, or take one of those above."
+            ) from None
     return Answer(columns, rows, tuple(int(number in found) for number in range(1, len(table) + 1)))
 
 
@@ -75,8 +97,14 @@ def _filled(table: Sequence[Row]) -> sqlite3.Connection:
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE PERSONS (ID TEXT, Name TEXT, Family TEXT)")
     base.executemany("INSERT INTO PERSONS VALUES (?, ?, ?)", table)
-    for limit, most in ((sqlite3.SQLITE_LIMIT_LENGTH, 10_000), (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000), (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 30),
-                        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 2), (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100), (sqlite3.SQLITE_LIMIT_ATTACHED, 0)):
+    for limit, most in (
+        (sqlite3.SQLITE_LIMIT_LENGTH, 10_000),
+        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000),
+        (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 30),
+        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 2),
+        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+    ):
         base.setlimit(limit, most)
     calls = iter(range(_STEPS))
     base.set_progress_handler(lambda: int(next(calls, None) is None), _EVERY)
@@ -109,8 +137,11 @@ def likeness(asked: str, keys: Sequence[str]) -> np.ndarray:
     >>> likeness("0051", ["005123174812", "015843268901", "x"]).tolist()
     [1.0, 0.25, 0.0]
     """
+
     def share(key: str) -> float:
-        same = next((i for i, (a, b) in enumerate(zip(asked, key, strict=False)) if a != b), min(len(asked), len(key)))
+        same = next(
+            (i for i, (a, b) in enumerate(zip(asked, key, strict=False)) if a != b), min(len(asked), len(key))
+        )
         return same / len(asked) if asked else 0.0
 
     return np.array([share(key) for key in keys])

@@ -38,4 +38,8 @@ def pointing(weights: Array, row: int) -> int:
     0
     """
     far = np.abs(np.arange(weights.shape[-1]) - row) > 1
-    return int(np.where(far, weights[:, row], 0.0).max(-1).argmax()) if far.any() else int(weights[:, row].max(-1).argmax())
+    return (
+        int(np.where(far, weights[:, row], 0.0).max(-1).argmax())
+        if far.any()
+        else int(weights[:, row].max(-1).argmax())
+    )

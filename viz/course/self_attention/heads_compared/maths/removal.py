@@ -42,7 +42,10 @@ def said(run: Run) -> tuple[list[int], list[int]]:
     """
     asked = rows(run)
     known = [truth(run, row) for row in asked]
-    return asked, [int(run.logits[row].argmax()) if token is None else token for row, token in zip(asked, known, strict=True)]
+    return asked, [
+        int(run.logits[row].argmax()) if token is None else token
+        for row, token in zip(asked, known, strict=True)
+    ]
 
 
 def removal(model: Model, text: str, kind: str) -> Removal:
@@ -57,7 +60,16 @@ def removal(model: Model, text: str, kind: str) -> Removal:
     without = each_head(model, text, kind, read, target=target)
     found = model.spec.kind(kind)
     bare = [
-        read(model.run(text, target=target, keep=("logits",), edits=[ZeroHead(found.path(layer, "heads"), head) for head in range(without.shape[1])]))
+        read(
+            model.run(
+                text,
+                target=target,
+                keep=("logits",),
+                edits=[ZeroHead(found.path(layer, "heads"), head) for head in range(without.shape[1])],
+            )
+        )
         for layer in range(len(without))
-    ]  # fmt: skip
-    return Removal(tuple(model.tokenizer.token(token) for token in tokens), target, read(before), without, np.stack(bare))
+    ]
+    return Removal(
+        tuple(model.tokenizer.token(token) for token in tokens), target, read(before), without, np.stack(bare)
+    )

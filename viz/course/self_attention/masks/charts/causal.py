@@ -23,7 +23,9 @@ GROUP = 0.78
 
 
 @kept
-def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340) -> panels.Layers:
+def rightness(
+    shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340
+) -> panels.Layers:
     """One group of bars a place, one bar a model: the share of lists whose next digit it says right; dashed is chance.
 
     `last` is written under the last place; `places` says how many there are while nothing is shown.
@@ -35,32 +37,96 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
     n = max([places, *map(len, shares.values())])
     names, wide = [phrase(name) for name in shares], GROUP / max(1, len(shares))
     bars = [
-        {"left": at - GROUP / 2 + wide * (turn + 0.02), "right": at - GROUP / 2 + wide * (turn + 0.98), "middle": at - GROUP / 2 + wide * (turn + 0.5),
-         "from": 0, "share": float(share), "said": percent(share).removesuffix(" %"), "exact": percent(share, 2), "place": at + 1, "name": name}
-        for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True)) for at, share in enumerate(values)
-    ]  # fmt: skip
+        {
+            "left": at - GROUP / 2 + wide * (turn + 0.02),
+            "right": at - GROUP / 2 + wide * (turn + 0.98),
+            "middle": at - GROUP / 2 + wide * (turn + 0.5),
+            "from": 0,
+            "share": float(share),
+            "said": percent(share).removesuffix(" %"),
+            "exact": percent(share, 2),
+            "place": at + 1,
+            "name": name,
+        }
+        for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True))
+        for at, share in enumerate(values)
+    ]
     under = f"datum.value == {n - 1} ? ['{n}', {json.dumps(phrase(last))}] : datum.value + 1 + ''"
-    across = alt.X("left:Q", title="position in the list", scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(values=list(range(n)), labelExpr=under, grid=False, ticks=False, domain=False, labelFontSize=14, labelPadding=6))
-    up = alt.Y("from:Q", title="accuracy, next digit", scale=alt.Scale(domain=[0, 1.12], nice=False), axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
-    told = [alt.Tooltip("name:N", title="model"), alt.Tooltip("place:Q", title="place"), alt.Tooltip("exact:N", title="right")]
+    across = alt.X(
+        "left:Q",
+        title="position in the list",
+        scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False),
+        axis=alt.Axis(
+            values=list(range(n)),
+            labelExpr=under,
+            grid=False,
+            ticks=False,
+            domain=False,
+            labelFontSize=14,
+            labelPadding=6,
+        ),
+    )
+    up = alt.Y(
+        "from:Q",
+        title="accuracy, next digit",
+        scale=alt.Scale(domain=[0, 1.12], nice=False),
+        axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6),
+    )
+    told = [
+        alt.Tooltip("name:N", title="model"),
+        alt.Tooltip("place:Q", title="place"),
+        alt.Tooltip("exact:N", title="right"),
+    ]
     drawn = alt.Chart(alt.Data(values=bars)).encode(x=across, y=up, tooltip=told)
-    hue = alt.Color("name:N", sort=names, scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]), legend=_legend(symbolType="square") if names else None)
-    line = alt.Chart(alt.Data(values=[{"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}]))
+    hue = alt.Color(
+        "name:N",
+        sort=names,
+        scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]),
+        legend=_legend(symbolType="square") if names else None,
+    )
+    line = alt.Chart(
+        alt.Data(
+            values=[{"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}]
+        )
+    )
     layers: list[alt.Chart] = [
-        alt.Chart(alt.Data(values=[{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])).mark_rect(color=theme.MUTED, opacity=0.12).encode(x=across, x2="right:Q", y=up, y2="share:Q"),
+        alt.Chart(
+            alt.Data(values=[{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
+        )
+        .mark_rect(color=theme.MUTED, opacity=0.12)
+        .encode(x=across, x2="right:Q", y=up, y2="share:Q"),
         drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),
-        drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"),
+        drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
+            x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
+        ),
         line.mark_rule(color=theme.MUTED, strokeWidth=1.5).encode(
-            x=across, x2="right:Q", y=up, strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(range=[[6, 4]]), legend=_legend(symbolType="stroke", symbolSize=300, symbolStrokeColor=theme.MUTED))),
-    ]  # fmt: skip
+            x=across,
+            x2="right:Q",
+            y=up,
+            strokeDash=alt.StrokeDash(
+                "name:N",
+                scale=alt.Scale(range=[[6, 4]]),
+                legend=_legend(symbolType="stroke", symbolSize=300, symbolStrokeColor=theme.MUTED),
+            ),
+        ),
+    ]
     if not shares:
-        layers.append(alt.Chart(alt.Data(values=[{"text": "?"}])).mark_text(fontSize=30, color=theme.MUTED).encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N"))
-    return alt.layer(*layers).resolve_scale(color="independent", strokeDash="independent").properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+        layers.append(
+            alt.Chart(alt.Data(values=[{"text": "?"}]))
+            .mark_text(fontSize=30, color=theme.MUTED)
+            .encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N")
+        )
+    return (
+        alt.layer(*layers)
+        .resolve_scale(color="independent", strokeDash="independent")
+        .properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    )
 
 
 def _legend(**mark: Any) -> alt.Legend:
-    return alt.Legend(title=None, orient="top", direction="horizontal", labelFontSize=13, labelLimit=320, offset=4, **mark)
-
+    return alt.Legend(
+        title=None, orient="top", direction="horizontal", labelFontSize=13, labelLimit=320, offset=4, **mark
+    )
 
 
 @kept
@@ -77,26 +143,89 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     written = n <= MOST_NUMBERS
     inner, outer = (0.42, 0.43) if written else (0.48, 0.48)
     cells = [
-        {"x": key, "left": key - inner + 0.04, "right": key + inner - 0.04, "y": query, "top": query - outer, "bottom": query + outer,
-         "said": f"{weights[query, key]:.2f}" if written else "", "exact": f"{weights[query, key]:.4f}", "line": query + 1, "word": visible(words[key]),
-         **dict(zip(("colour", "ink"), theme.shade(float(weights[query, key])), strict=True)), "edge": 1.0 if weights[query, key] < 0.1 else 0.0}
-        for query in range(shown) for key in range(query + 1)
-    ]  # fmt: skip
-    pluses = [{"x": key + 0.5, "y": query} for query in range(shown if written else 0) for key in range(query)]
+        {
+            "x": key,
+            "left": key - inner + 0.04,
+            "right": key + inner - 0.04,
+            "y": query,
+            "top": query - outer,
+            "bottom": query + outer,
+            "said": f"{weights[query, key]:.2f}" if written else "",
+            "exact": f"{weights[query, key]:.4f}",
+            "line": query + 1,
+            "word": visible(words[key]),
+            **dict(zip(("colour", "ink"), theme.shade(float(weights[query, key])), strict=True)),
+            "edge": 1.0 if weights[query, key] < 0.1 else 0.0,
+        }
+        for query in range(shown)
+        for key in range(query + 1)
+    ]
+    pluses = [
+        {"x": key + 0.5, "y": query} for query in range(shown if written else 0) for key in range(query)
+    ]
     size = 14 if written else 12
     names = json.dumps([visible(shorten(word, 14)) for word in words])
-    along = alt.X("left:Q", title=None, scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(
-        values=list(range(n)), labelExpr=f"{names}[datum.value]", orient="top", grid=False, domain=False, ticks=False, labelFontSize=size, labelColor=theme.TEXT, labelOverlap=False, labelLimit=110,
-        labelAngle=0 if n <= 9 else -55, labelAlign="center" if n <= 9 else "left", labelPadding=6))  # fmt: skip
+    along = alt.X(
+        "left:Q",
+        title=None,
+        scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False),
+        axis=alt.Axis(
+            values=list(range(n)),
+            labelExpr=f"{names}[datum.value]",
+            orient="top",
+            grid=False,
+            domain=False,
+            ticks=False,
+            labelFontSize=size,
+            labelColor=theme.TEXT,
+            labelOverlap=False,
+            labelLimit=110,
+            labelAngle=0 if n <= 9 else -55,
+            labelAlign="center" if n <= 9 else "left",
+            labelPadding=6,
+        ),
+    )
     lines = json.dumps([f"y{str(line + 1).translate(LOW)} =" for line in range(n)], ensure_ascii=False)
-    down = alt.Y("top:Q", title=None, scale=alt.Scale(domain=[n - 0.5, -0.5], nice=False), axis=alt.Axis(
-        values=list(range(n)), labelExpr=f"{lines}[datum.value]", grid=False, domain=False, ticks=False, labelFontSize=size, labelColor=theme.TEXT, labelOverlap=False, labelPadding=8))  # fmt: skip
-    base = alt.Chart(alt.Data(values=cells)).encode(tooltip=[alt.Tooltip("line:Q"), alt.Tooltip("word:N"), alt.Tooltip("exact:N", title="weight")])
+    down = alt.Y(
+        "top:Q",
+        title=None,
+        scale=alt.Scale(domain=[n - 0.5, -0.5], nice=False),
+        axis=alt.Axis(
+            values=list(range(n)),
+            labelExpr=f"{lines}[datum.value]",
+            grid=False,
+            domain=False,
+            ticks=False,
+            labelFontSize=size,
+            labelColor=theme.TEXT,
+            labelOverlap=False,
+            labelPadding=8,
+        ),
+    )
+    base = alt.Chart(alt.Data(values=cells)).encode(
+        tooltip=[alt.Tooltip("line:Q"), alt.Tooltip("word:N"), alt.Tooltip("exact:N", title="weight")]
+    )
     rect = base.mark_rect(stroke=theme.MUTED).encode(
-        x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None), strokeWidth=alt.StrokeWidth("edge:Q", scale=None))  # fmt: skip
+        x=along,
+        x2="right:Q",
+        y=down,
+        y2="bottom:Q",
+        color=alt.Color("colour:N", scale=None),
+        strokeWidth=alt.StrokeWidth("edge:Q", scale=None),
+    )
     layers = [rect]
     if written:
         at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
-        layers.append(base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}")).encode(**at, text="said:N", color=alt.Color("ink:N", scale=None)))
-        layers.append(alt.Chart(alt.Data(values=pluses)).mark_text(text="+", fontSize=14, color=theme.MUTED).encode(**at))
-    return alt.layer(*layers).properties(width="container", height=height or 60 + 34 * n, padding=panels.AROUND, view=panels.BARE)
+        layers.append(
+            base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}")).encode(
+                **at, text="said:N", color=alt.Color("ink:N", scale=None)
+            )
+        )
+        layers.append(
+            alt.Chart(alt.Data(values=pluses))
+            .mark_text(text="+", fontSize=14, color=theme.MUTED)
+            .encode(**at)
+        )
+    return alt.layer(*layers).properties(
+        width="container", height=height or 60 + 34 * n, padding=panels.AROUND, view=panels.BARE
+    )

@@ -34,15 +34,68 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
         raise ValueError(f"each curve needs {len(fills)} points, one a number")
     names = [phrase(name) for name in curves]
     rows = [
-        {"size": -float(fill), "fill": f"−{-fill:.3g}", "leak": float(leaked), "leaks": f"{100 * leaked:.2f} %", "name": name}
-        for name, curve in zip(names, curves.values(), strict=True) for fill, leaked in zip(fills, curve, strict=True)
-    ]  # fmt: skip
+        {
+            "size": -float(fill),
+            "fill": f"−{-fill:.3g}",
+            "leak": float(leaked),
+            "leaks": f"{100 * leaked:.2f} %",
+            "name": name,
+        }
+        for name, curve in zip(names, curves.values(), strict=True)
+        for fill, leaked in zip(fills, curve, strict=True)
+    ]
     ticks = [value for value in (1, 10, 100, 1000, 10_000) if -fills.max() <= value <= -fills.min()]
-    across = alt.X("size:Q", title="the number in place of −∞", scale=alt.Scale(type="log", domain=[-float(fills.max()), -float(fills.min())], nice=False), axis=alt.Axis(
-        values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", grid=False, ticks=False, domain=False, labelPadding=6))  # fmt: skip
-    up = alt.Y("leak:Q", title="largest leak of a row", scale=alt.Scale(domain=[-0.01, 1.02], nice=False), axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6))
-    hue = alt.Color("name:N", sort=names, scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]), legend=alt.Legend(
-        title=None, orient="top", direction="vertical", symbolType="stroke", symbolStrokeWidth=2.5, labelFontSize=13, labelLimit=320, offset=4))  # fmt: skip
-    base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("fill:N", title="number"), alt.Tooltip("leaks:N"), alt.Tooltip("name:N", title="added")])
-    chosen = alt.Chart(alt.Data(values=[{"size": -float(marked)}])).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across)
-    return alt.layer(base.mark_line(strokeWidth=2.5), base.mark_circle(size=90, opacity=0), chosen).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+    across = alt.X(
+        "size:Q",
+        title="the number in place of −∞",
+        scale=alt.Scale(type="log", domain=[-float(fills.max()), -float(fills.min())], nice=False),
+        axis=alt.Axis(
+            values=ticks,
+            labelExpr="'−' + format(datum.value, ',.0f')",
+            grid=False,
+            ticks=False,
+            domain=False,
+            labelPadding=6,
+        ),
+    )
+    up = alt.Y(
+        "leak:Q",
+        title="largest leak of a row",
+        scale=alt.Scale(domain=[-0.01, 1.02], nice=False),
+        axis=alt.Axis(
+            format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
+        ),
+    )
+    hue = alt.Color(
+        "name:N",
+        sort=names,
+        scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]),
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            direction="vertical",
+            symbolType="stroke",
+            symbolStrokeWidth=2.5,
+            labelFontSize=13,
+            labelLimit=320,
+            offset=4,
+        ),
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=across,
+        y=up,
+        color=hue,
+        tooltip=[
+            alt.Tooltip("fill:N", title="number"),
+            alt.Tooltip("leaks:N"),
+            alt.Tooltip("name:N", title="added"),
+        ],
+    )
+    chosen = (
+        alt.Chart(alt.Data(values=[{"size": -float(marked)}]))
+        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
+        .encode(x=across)
+    )
+    return alt.layer(
+        base.mark_line(strokeWidth=2.5), base.mark_circle(size=90, opacity=0), chosen
+    ).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)

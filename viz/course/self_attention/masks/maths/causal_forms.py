@@ -61,4 +61,6 @@ def gaps(one: Form, other: Form) -> tuple[Array, Array]:
 
 
 def _mix(weights: Array, values: Array) -> list[float]:
-    return [math.fsum(float(w) * float(v) for w, v in zip(weights, column, strict=True)) for column in values.T]
+    return [
+        math.fsum(float(w) * float(v) for w, v in zip(weights, column, strict=True)) for column in values.T
+    ]

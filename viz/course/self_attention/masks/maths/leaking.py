@@ -59,7 +59,11 @@ def allowed(sees: str, n: int = LENGTH) -> Tensor:
     """
     if sees not in SEES:
         raise ValueError(f"sees={sees!r} is not one of {', '.join(SEES)}")
-    return {"all": masks.full(n), "past": masks.causal(n), "next": torch.ones(n, n, dtype=torch.bool).tril(1)}[sees]
+    return {
+        "all": masks.full(n),
+        "past": masks.causal(n),
+        "next": torch.ones(n, n, dtype=torch.bool).tril(1),
+    }[sees]
 
 
 def learned(sees: str = "all", n_digits: int = 10, draw: int = 0) -> Learned:
@@ -80,7 +84,9 @@ def learned(sees: str = "all", n_digits: int = 10, draw: int = 0) -> Learned:
             lists = torch.randint(0, n_digits, (BATCH, LENGTH + 1), generator=lots)
             logits, _ = _say(weights, lists[:, :-1], mask)
             loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), lists[:, 1:].flatten())
-            for weight, slope, (mean, square) in zip(weights, torch.autograd.grad(loss, weights), moments, strict=True):
+            for weight, slope, (mean, square) in zip(
+                weights, torch.autograd.grad(loss, weights), moments, strict=True
+            ):
                 _adam(weight, slope, mean, square, step)
             losses.append(loss.item())
         with torch.no_grad():
@@ -102,7 +108,10 @@ def _drawn(n_digits: int, lots: torch.Generator) -> list[Tensor]:
     """Digit table, position table, W_Q, W_K, W_V, output weights."""
     shapes = ((n_digits, WIDTH), (LENGTH, WIDTH), *((WIDTH, WIDTH),) * 3, (WIDTH, n_digits))
     scales = (0.5, 0.5, 0.3, 0.3, 0.3, 0.3)
-    return [(torch.randn(*shape, generator=lots) * scale).requires_grad_() for shape, scale in zip(shapes, scales, strict=True)]
+    return [
+        (torch.randn(*shape, generator=lots) * scale).requires_grad_()
+        for shape, scale in zip(shapes, scales, strict=True)
+    ]
 
 
 def _say(weights: Sequence[Tensor], digits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -39,9 +39,12 @@ def grounds(verdict: Verdict, short: int, long: int) -> tuple[str, ...]:
     first, second = verdict.steps
     step = f"{first:.2g} a step" if abs(first - second) < CLOSE else f"{first:.2f} or {second:.2f} a step"
     return (
-        f"nearest two {verdict.closest:.2g}", step, "the table ends" if verdict.largest is None else f"at most {verdict.largest:.3g}",
-        "asked twice", "same everywhere" if verdict.anywhere else f"differs by {verdict.unequal:.2f}",
-    )  # fmt: skip
+        f"nearest two {verdict.closest:.2g}",
+        step,
+        "the table ends" if verdict.largest is None else f"at most {verdict.largest:.3g}",
+        "asked twice",
+        "same everywhere" if verdict.anywhere else f"differs by {verdict.unequal:.2f}",
+    )
 
 
 def hands(formula: Formula, position: float) -> Array:

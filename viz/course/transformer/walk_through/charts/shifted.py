@@ -14,7 +14,9 @@ START = "START"
 
 
 @kept
-def shifted(target: Sequence[str], *, shift: bool = True, upright: bool = False, height: int = 190) -> go.Figure:
+def shifted(
+    target: Sequence[str], *, shift: bool = True, upright: bool = False, height: int = 190
+) -> go.Figure:
     """Rows: what is to be written (target and END) and what is read there. Arrows say where a word goes; without `shift` it stays.
 
     `upright`: two columns, for a narrow place before a room.
@@ -26,26 +28,70 @@ def shifted(target: Sequence[str], *, shift: bool = True, upright: bool = False,
     read = (START, *target) if shift else wanted
     figure, n = go.Figure(), len(wanted)
     ends = ([-0.5, n - 0.5], [-0.5, 1.5])
-    figure.add_scatter(x=ends[upright], y=ends[not upright], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
+    figure.add_scatter(
+        x=ends[upright],
+        y=ends[not upright],
+        mode="markers",
+        marker={"opacity": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )
     moves = [(t, t + 1) for t in range(n - 1)] if shift else [(t, t) for t in range(n)]
     for here, there in moves:
         near = 0.3 if upright else 0.17
-        (x, y), (ax, ay) = _at(there - 0.06 * (there - here), near, upright), _at(here + 0.06 * (there - here), 1 - near, upright)
-        figure.add_annotation(x=x, y=y, ax=ax, ay=ay, xref="x", yref="y", axref="x", ayref="y", text="",
-                              showarrow=True, arrowhead=2, arrowwidth=1.8, arrowcolor=theme.CATEGORICAL[0] if shift else theme.CATEGORICAL[1])  # fmt: skip
+        (x, y), (ax, ay) = (
+            _at(there - 0.06 * (there - here), near, upright),
+            _at(here + 0.06 * (there - here), 1 - near, upright),
+        )
+        figure.add_annotation(
+            x=x,
+            y=y,
+            ax=ax,
+            ay=ay,
+            xref="x",
+            yref="y",
+            axref="x",
+            ayref="y",
+            text="",
+            showarrow=True,
+            arrowhead=2,
+            arrowwidth=1.8,
+            arrowcolor=theme.CATEGORICAL[0] if shift else theme.CATEGORICAL[1],
+        )
     letters = sum(map(len, wanted))
     size = 15 if letters <= 22 else 12 if n <= 14 else 11  # a phone has 300 pixels for them
     for row, words in ((1, wanted), (0, read)):
         for place, word in enumerate(words):
             first = row == 0 and place == 0 and shift
             x, y = _at(place, row, upright)
-            figure.add_annotation(x=x, y=y, text=plain(word), showarrow=False, font={"size": size, "color": theme.BACKGROUND if first else theme.TEXT},
-                                  bgcolor=theme.PRIMARY if first else theme.SURFACE, bordercolor=theme.LINE, borderwidth=1, borderpad=3)  # fmt: skip
-    along, names = (figure.update_yaxes, figure.update_xaxes) if upright else (figure.update_xaxes, figure.update_yaxes)
+            figure.add_annotation(
+                x=x,
+                y=y,
+                text=plain(word),
+                showarrow=False,
+                font={"size": size, "color": theme.BACKGROUND if first else theme.TEXT},
+                bgcolor=theme.PRIMARY if first else theme.SURFACE,
+                bordercolor=theme.LINE,
+                borderwidth=1,
+                borderpad=3,
+            )
+    along, names = (
+        (figure.update_yaxes, figure.update_xaxes) if upright else (figure.update_xaxes, figure.update_yaxes)
+    )
     along(visible=False, range=[n - 0.4, -0.6] if upright else [-0.6, n - 0.4], fixedrange=True)
-    names(tickvals=[0, 1], ticktext=["writes", "reads"] if upright else ["reads", "writes"], range=[-0.4, 1.4], showgrid=False, zeroline=False, fixedrange=True,
-          ticks="", tickfont={"size": 13, "color": theme.MUTED})  # fmt: skip
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
+    names(
+        tickvals=[0, 1],
+        ticktext=["writes", "reads"] if upright else ["reads", "writes"],
+        range=[-0.4, 1.4],
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        ticks="",
+        tickfont={"size": 13, "color": theme.MUTED},
+    )
+    figure.update_layout(
+        template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False
+    )
     return figure
 
 

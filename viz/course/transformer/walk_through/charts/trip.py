@@ -16,7 +16,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kept
-def trip(sizes: Array, names: Sequence[str], stream: Sequence[bool], at: int, parts: Sequence[tuple[int, str]], height: int = 210) -> go.Figure:
+def trip(
+    sizes: Array,
+    names: Sequence[str],
+    stream: Sequence[bool],
+    at: int,
+    parts: Sequence[tuple[int, str]],
+    height: int = 210,
+) -> go.Figure:
     """A dot a box; those that hand the word on are joined by a line, the others are what is added. `parts`: where a stretch begins, and its name.
 
     >>> [trace.name for trace in trip(np.array([1.0, 2.0, 3.0]), ["a", "b", "c"], [True, False, True], 1, [(0, "enc")]).data]
@@ -26,16 +33,49 @@ def trip(sizes: Array, names: Sequence[str], stream: Sequence[bool], at: int, pa
     on = np.array(stream, bool)
     figure = go.Figure()
     labels = [plain(name).replace("·", " ") for name in names]
-    for name, which, mode, colour in (("the word", on, "lines+markers", theme.CATEGORICAL[0]), ("a part", ~on, "markers", theme.CATEGORICAL[1])):
-        figure.add_scatter(x=x[which], y=sizes[which].astype(np.float32), mode=mode, name=name, text=[labels[i] for i in np.flatnonzero(which)],
-                           marker={"size": 6, "color": colour}, line={"width": 1.8, "color": colour}, hovertemplate="%{x}. %{text}: %{y:.2f}<extra></extra>")  # fmt: skip
-    figure.add_scatter(x=[x[at]], y=[float(sizes[at])], mode="markers", name="here", showlegend=False, hoverinfo="skip",
-                       marker={"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 3, "color": theme.TEXT}})  # fmt: skip
+    for name, which, mode, colour in (
+        ("the word", on, "lines+markers", theme.CATEGORICAL[0]),
+        ("a part", ~on, "markers", theme.CATEGORICAL[1]),
+    ):
+        figure.add_scatter(
+            x=x[which],
+            y=sizes[which].astype(np.float32),
+            mode=mode,
+            name=name,
+            text=[labels[i] for i in np.flatnonzero(which)],
+            marker={"size": 6, "color": colour},
+            line={"width": 1.8, "color": colour},
+            hovertemplate="%{x}. %{text}: %{y:.2f}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=[x[at]],
+        y=[float(sizes[at])],
+        mode="markers",
+        name="here",
+        showlegend=False,
+        hoverinfo="skip",
+        marker={"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 3, "color": theme.TEXT}},
+    )
     top = float(sizes.max()) or 1.0
     for start, name in parts:
         figure.add_vline(x=start + 0.5, line={"width": 1, "color": theme.LINE}, layer="below")
-        figure.add_annotation(x=start + 0.7, y=1.1 * top, text=plain(name).replace("·", " "), showarrow=False, xanchor="left", yanchor="top", font={"size": 12, "color": theme.MUTED})
-    figure.update_xaxes(range=[0.4, len(sizes) + 0.6], showticklabels=False, showgrid=False, zeroline=False, fixedrange=True)
+        figure.add_annotation(
+            x=start + 0.7,
+            y=1.1 * top,
+            text=plain(name).replace("·", " "),
+            showarrow=False,
+            xanchor="left",
+            yanchor="top",
+            font={"size": 12, "color": theme.MUTED},
+        )
+    figure.update_xaxes(
+        range=[0.4, len(sizes) + 0.6], showticklabels=False, showgrid=False, zeroline=False, fixedrange=True
+    )
     figure.update_yaxes(range=[0, 1.12 * top], title_text="length", fixedrange=True, nticks=4)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, legend={"orientation": "h", "x": 0, "y": -0.02, "yanchor": "top"})
+    figure.update_layout(
+        template=theme.template(),
+        height=height,
+        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        legend={"orientation": "h", "x": 0, "y": -0.02, "yanchor": "top"},
+    )
     return figure

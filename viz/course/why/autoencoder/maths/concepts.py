@@ -31,7 +31,9 @@ def vectors(table: Array, ids: Mapping[str, int]) -> dict[str, Array]:
     table: (word, d); ids: which row is whose. A word without a row is a KeyError.
     """
     words = [*(concept.english for concept in taught()), *UNTAUGHT]
-    return dict(zip(words, unit(np.asarray(table, dtype=np.float64)[[ids[word] for word in words]]), strict=True))
+    return dict(
+        zip(words, unit(np.asarray(table, dtype=np.float64)[[ids[word] for word in words]]), strict=True)
+    )
 
 
 def pairs(words: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
@@ -99,4 +101,6 @@ class Dictionary:
         """The share of the taught concepts that this decoder names as the list does."""
         language = self.languages[name]
         said = language.nearness(self.contexts).argmax(-1)
-        return float(np.mean([language.words[i] == word for i, word in zip(said, language.words, strict=True)]))
+        return float(
+            np.mean([language.words[i] == word for i, word in zip(said, language.words, strict=True)])
+        )

@@ -69,5 +69,7 @@ def styles() -> dict[str, Array]:
     plain = np.zeros((len(letters()), 9, 9))
     plain[:, 1:8, 2:7] = glyphs().reshape(-1, ROWS, COLUMNS)
     bold = np.maximum.reduce([plain, np.roll(plain, 1, 2), np.roll(plain, 1, 1)])
-    slanted = np.stack([np.roll(plain[:, row], 1 - (row - 1) // 2 if 1 <= row < 8 else 0, 1) for row in range(9)], axis=1)
+    slanted = np.stack(
+        [np.roll(plain[:, row], 1 - (row - 1) // 2 if 1 <= row < 8 else 0, 1) for row in range(9)], axis=1
+    )
     return {"bold": bold, "slanted": slanted, "framed": 1 - plain}

@@ -36,7 +36,11 @@ def reach(model: Model, texts: Sequence[str]) -> Reach:
     """
     network, width = model.network, model.config.d_model
     if model.family != "seq2seq":
-        raise InputError(f"{model.name} has no one context vector.", "A recurrent encoder-decoder has one.", "Choose such a model.")
+        raise InputError(
+            f"{model.name} has no one context vector.",
+            "A recurrent encoder-decoder has one.",
+            "Choose such a model.",
+        )
     rows = [model.tokenizer.encode(text).ids for text in texts]
     if not all(rows):
         raise InputError("A text holds no token.", "Each needs at least one.", "Type a letter.")
@@ -69,10 +73,17 @@ def fading(model: Model, text: str) -> Array:
             state = tuple(part.detach() for part in cell.step(given[t : t + 1], state))
         size = cell.d_hidden * len(cell.states)
         first = x[:1].expand(size, width).clone().requires_grad_()
-        (sensitive,) = torch.autograd.grad(_each(cell.step(cell.from_input(first), cell.zeros(first)), size), first)
-        held = [torch.cat(parts).repeat_interleave(size, 0).requires_grad_() for parts in zip(*before, strict=True)]
+        (sensitive,) = torch.autograd.grad(
+            _each(cell.step(cell.from_input(first), cell.zeros(first)), size), first
+        )
+        held = [
+            torch.cat(parts).repeat_interleave(size, 0).requires_grad_()
+            for parts in zip(*before, strict=True)
+        ]
         after = cell.step(given.detach().repeat_interleave(size, 0), tuple(held))
-        jacobians = torch.cat(torch.autograd.grad(_each(after, size), held), 1).view(len(x), size, size).double()
+        jacobians = (
+            torch.cat(torch.autograd.grad(_each(after, size), held), 1).view(len(x), size, size).double()
+        )
     found, so_far = [], sensitive.double()
     for t in range(len(x)):
         so_far = so_far if t == 0 else jacobians[t] @ so_far
