@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,13 +13,12 @@ from small_app import ROOT, served
 
 from viz import theme
 
-EXHIBIT = (Path(__file__).parent / "blackboard.txt").read_text("utf-8")
 APP = f"""
 import runpy, sys
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 import viz.course.why
-here = str(Path(__file__).parent / "extra")
+here = str(Path(__file__).parent / "why")
 if here not in viz.course.why.__path__:
     viz.course.why.__path__.append(here)
 runpy.run_path({str(ROOT / "viz" / "frame.py")!r})
@@ -46,8 +45,7 @@ SIZES = """() => {
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The whole frame, with one exhibit more, served."""
     folder = tmp_path_factory.mktemp("course")
-    (folder / "extra" / "blackboard").mkdir(parents=True)
-    (folder / "extra" / "blackboard" / "exhibit.py").write_text(EXHIBIT, "utf-8")
+    shutil.copytree(ROOT / "tests" / "blackboard", folder / "why" / "blackboard")
     with served(APP, folder) as address:
         yield address
 

@@ -1,10 +1,12 @@
-"""An exhibit is one file: found, addressed, on its card, between its neighbours; and what stands around a page."""
+"""An exhibit is one folder: found, addressed, on its card, between its neighbours; and what stands around a page."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,7 +22,6 @@ from viz.shell import pages
 from viz.shell.pages import Chapter
 from viz.shell.stage import stage
 
-BLACKBOARD = (Path(__file__).parents[1] / "browser" / "blackboard.txt").read_text("utf-8")
 AROUND = """
 from viz.shell import pages
 from viz.shell import errors, state
@@ -35,12 +36,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def blackboard(tmp_path: Path) -> Iterator[pages.Entry]:
     """One folder more in a chapter, and nothing else."""
-    (tmp_path / "blackboard").mkdir()
-    (tmp_path / "blackboard" / "exhibit.py").write_text(BLACKBOARD, "utf-8")
-    viz.course.why.__path__.append(str(tmp_path))
+    chapter = tmp_path / "why"
+    shutil.copytree(Path(__file__).parents[1] / "blackboard", chapter / "blackboard")
+    viz.course.why.__path__.append(str(chapter))
     pages.discover.cache_clear()
     yield next(entry for entry in pages.discover() if entry.slug == "blackboard")
-    viz.course.why.__path__.remove(str(tmp_path))
+    viz.course.why.__path__.remove(str(chapter))
     pages.discover.cache_clear()
     for name in ("viz.course.why.blackboard.exhibit", "viz.course.why.blackboard"):
         sys.modules.pop(name, None)
@@ -61,10 +62,10 @@ def said(test: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
-# ------------------------------------------------------------------ one file
+# ------------------------------------------------------------------ one folder
 
 
-def test_an_exhibit_is_one_file(blackboard: pages.Entry, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exhibit_is_one_folder(blackboard: pages.Entry, capsys: pytest.CaptureFixture[str]) -> None:
     pages.main()
     assert "/blackboard" in capsys.readouterr().out.split()
     assert blackboard in pages.exhibits(Chapter.WHY) and blackboard in dict(course.compute())[Chapter.WHY]
@@ -88,7 +89,7 @@ def test_the_exhibit_stands_between_its_neighbours(blackboard: pages.Entry) -> N
 def test_the_foot_comes_even_where_the_page_fails(
     blackboard: pages.Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blackboard.module, "page", lambda: 1 / 0)
+    monkeypatch.setattr(blackboard.module, "LESSON", SimpleNamespace(page=lambda: 1 / 0))
     assert "Something went wrong" in said(shown("blackboard")) and "→](/" in said(shown("blackboard"))
 
 

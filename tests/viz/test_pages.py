@@ -178,18 +178,18 @@ def test_a_page_without_the_form_is_named(parts: dict[str, object], says: str) -
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("", "has no EXHIBIT"),
-        ("EXHIBIT = 3", "has no EXHIBIT"),
-        ("EXHIBIT = Exhibit(title=open('x'))", "may hold only .* and constants, not open"),
+        ("", "has no PAGE"),
+        ("PAGE = 3", "has no PAGE"),
+        ("PAGE = Page(title=open('x'))", "may hold only .* and constants, not open"),
     ],
 )
 def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: str, says: str) -> None:
-    file = tmp_path / "broken" / "exhibit.py"
+    file = tmp_path / "broken" / "page.py"
     file.parent.mkdir()
     file.write_text(source, "utf-8")
     with pytest.raises(PageError, match=says) as caught:
-        pages._read(file, "viz.course.why", "EXHIBIT", Exhibit)
-    assert "broken/exhibit.py" in str(caught.value)
+        pages._said(file)
+    assert "broken/page.py" in str(caught.value)
 
 
 def test_twins_are_refused() -> None:
@@ -208,7 +208,7 @@ def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
         assert entry.info == entry.module.PAGE and entry.fields == {
             field.name for field in dataclasses.fields(entry.module.Params)
         }
-    elif hasattr(entry.module, "LESSON"):
+    else:
         assert entry.info == entry.module.LESSON.text.info and len(entry.steps) == len(
             entry.module.LESSON.steps
         )

@@ -78,12 +78,8 @@ class Entry:
         """The names of an exhibit's steps; none of any other page."""
         if not isinstance(self.info, Exhibit):
             return ()
-        words = self.file.with_name("text.md")
-        return tuple(
-            step.name
-            for step in (texts.read(words).steps if words.exists() else getattr(self.module, "STEPS", ()))
-            if step.name
-        ) or (self.info.title,)
+        named = (step.name for step in texts.read(self.file.with_name("text.md")).steps if step.name)
+        return tuple(named) or (self.info.title,)
 
     @property
     def whole(self) -> bool:
@@ -96,15 +92,17 @@ def discover() -> tuple[Entry, ...]:
     """All pages: first the workspace by order, then the exhibits by chapter and order.
 
     Raises:
-        PageError: a file without `PAGE` or `EXHIBIT`, or with one that is not made of constants; a slug or an order used twice.
+        PageError: a page without `PAGE`, or with one that is not made of constants; a slug or an order used twice; a text.md that says too little.
     """
     entries = [
-        entry for package in ("viz.workspace", "viz.course.pages") for entry in _found(package, "PAGE", Page)
+        _entry(file, package, _said(file))
+        for package in ("viz.workspace", "viz.course.pages")
+        for file in _files(package, "page.py")
     ]
     entries += [
-        entry
-        for chapter in Chapter
-        for entry in _found(f"viz.course.{chapter.name.lower()}", "EXHIBIT", Exhibit)
+        _entry(file, package, texts.read(file.with_name("text.md")).info)
+        for package in (f"viz.course.{chapter.name.lower()}" for chapter in Chapter)
+        for file in _files(package, "exhibit.py")
     ]
     _refuse_twins(entries, lambda entry: entry.slug, "slug")
     _refuse_twins(entries, _rank, "order")
@@ -143,38 +141,44 @@ def _rank(entry: Entry) -> tuple[int, int]:
     return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
 
 
-def _found(package: str, name: str, kind: type[Page] | type[Exhibit]) -> list[Entry]:
-    try:
-        home = importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise
-        return []
-    files = sorted(file for folder in home.__path__ for file in Path(folder).glob(f"*/{name.lower()}.py"))
-    return [_read(file, package, name, kind) for file in files]
+def _files(package: str, name: str) -> list[Path]:
+    return sorted(
+        file
+        for folder in importlib.import_module(package).__path__
+        for file in Path(folder).glob(f"*/{name}")
+    )
 
 
-def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit]) -> Entry:
+def _entry(file: Path, package: str, info: Page | Exhibit) -> Entry:
     """A page by its source, without running it."""
-    words = file.with_name("text.md")
-    info: Any = texts.read(words).info if kind is Exhibit and words.exists() else None
     fields: set[str] = set()
-    for node in ast.parse(file.read_text("utf-8"), str(file)).body:
+    for node in _source(file):
         match node:
-            case ast.Assign(targets=[ast.Name(id=found)]) if found == name:
-                info = _value(node.value, file)
             case ast.ClassDef(name="Params"):
                 fields = _fields(node)
             case ast.ImportFrom(module=str(home), names=names) if any(one.name == "Params" for one in names):
                 beside = file.with_name(home.rpartition(".")[2] + ".py")
                 fields = next(
                     _fields(made)
-                    for made in ast.parse(beside.read_text("utf-8"), str(beside)).body
+                    for made in _source(beside)
                     if isinstance(made, ast.ClassDef) and made.name == "Params"
                 )
-    if not isinstance(info, kind):
-        raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
     return Entry(file.parent.name, info, frozenset(fields), package, file)
+
+
+def _said(file: Path) -> Page:
+    """What a page says of itself."""
+    for node in _source(file):
+        match node:
+            case ast.Assign(targets=[ast.Name(id="PAGE")]) if isinstance(
+                info := _value(node.value, file), Page
+            ):
+                return info
+    raise PageError(f"{file}: has no PAGE = Page(...)")
+
+
+def _source(file: Path) -> list[ast.stmt]:
+    return ast.parse(file.read_text("utf-8"), str(file)).body
 
 
 def _fields(params: ast.ClassDef) -> set[str]:
@@ -185,7 +189,7 @@ def _fields(params: ast.ClassDef) -> set[str]:
     }
 
 
-_WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}
+_WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Cite": Cite}
 
 
 def _value(node: ast.expr, file: Path) -> Any:
@@ -194,15 +198,13 @@ def _value(node: ast.expr, file: Path) -> Any:
             return node.value
         case ast.Tuple():
             return tuple(_value(part, file) for part in node.elts)
-        case ast.Attribute(value=ast.Name(id="Chapter")):
-            return Chapter[node.attr]
         case ast.Call(func=ast.Name(id=name)) if name in _WORDS:
             return _WORDS[name](
                 *(_value(part, file) for part in node.args),
                 **{part.arg: _value(part.value, file) for part in node.keywords if part.arg},
             )
     raise PageError(
-        f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)}, Chapter and constants, "
+        f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)} and constants, "
         f"not {ast.unparse(node)}"
     )
 

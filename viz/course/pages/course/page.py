@@ -165,8 +165,8 @@ def _drawing(entry: Entry) -> Callable[[], str]:
 
 
 def _step(entry: Entry) -> str:
-    """Where in the exhibit the visitor is: "step 2 of 4, Scores"."""
-    steps, at = getattr(entry.module, "STEPS", ()), state.peek(f"{entry.slug}.step")
+    """Where in the exhibit the visitor is: "at step 2 of 4, Scores"."""
+    steps, at = entry.steps, state.peek(f"{entry.slug}.step")
     if not at.isdecimal() or not 0 < int(at) <= len(steps):
         return ""
-    return f"at step {at} of {len(steps)}, {steps[int(at) - 1].name}"
+    return f"at step {at} of {len(steps)}, {steps[int(at) - 1]}"
