@@ -7,6 +7,7 @@ link, the back button and a preset all agree. Labels of options are taken litera
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -240,21 +241,22 @@ def text(
 
 
 def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
-    """Ready-made sentences as one row of pills; the lit one is what the box holds (`default`: before any choice)."""
+    """Ready-made sentences as one row of pills, before a room behind a button; the lit one is what the box holds (`default`: before any choice)."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
     lit = state.held(key, now if now in sentences else None)
-    st.pills(
-        label,
-        sentences,
-        format_func=literal,
-        key=key,
-        default=lit,
-        on_change=_store,
-        args=(key, name),
-        label_visibility="collapsed",
-        wrap=True,
-    )
+    with st.popover("Try a sentence", width="content") if state.presenting() else nullcontext():
+        st.pills(
+            label,
+            sentences,
+            format_func=literal,
+            key=key,
+            default=lit,
+            on_change=_store,
+            args=(key, name),
+            label_visibility="collapsed",
+            wrap=True,
+        )
 
 
 def ready(examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any]) -> None:

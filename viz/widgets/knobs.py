@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -227,18 +228,24 @@ def sentence(
     """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
 
     def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
-        controls.text(
-            _of(label, params),
-            name,
-            opening,
-            quiet=_of(quiet, params),
-            placeholder=_of(placeholder, params),
-            drops=tuple(map(names, drops)),
-            of=_of(of, params),
-            most=most,
-        )
-        if offered := _of(examples, params):
-            controls.preset_row(offered, name, opening)
+        offered = _of(examples, params)
+        with (
+            st.container(horizontal=True, vertical_alignment="center")
+            if offered and state.presenting()
+            else nullcontext()
+        ):
+            controls.text(
+                _of(label, params),
+                name,
+                opening,
+                quiet=_of(quiet, params),
+                placeholder=_of(placeholder, params),
+                drops=tuple(map(names, drops)),
+                of=_of(of, params),
+                most=most,
+            )
+            if offered:
+                controls.preset_row(offered, name, opening)
 
     return Control(draw, lambda opening: typed, width)
 

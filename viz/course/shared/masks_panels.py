@@ -75,7 +75,7 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
             name, ", ".join([numbers, "run.tokens", "run.tokens", *more]), origin.now()
         )
 
-    names, chosen = labels(data.tokens), _cell(data)
+    names, chosen, height = labels(data.tokens), _cell(data), 190 if state.presenting() else None
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
     with left:
@@ -89,10 +89,11 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
             selected=chosen,
             title="Scores, before the mask",
             numbers=True,
+            height=height,
             python=script("heatmap", "scores", "scale='score'"),
         )
     with middle:
-        _editor(data, params.drawn is not None, names, script("mask_editor", "mask"))
+        _editor(data, params.drawn is not None, names, height, script("mask_editor", "mask"))
     with right:
         b = heatmap(
             data.pattern,
@@ -103,6 +104,7 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
             selected=chosen,
             title="Pattern, after softmax",
             numbers=True,
+            height=height,
             python=script("heatmap", "pattern", "allowed=mask"),
         )
     for touched in (a.cell, b.cell):
@@ -112,7 +114,7 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     return chosen
 
 
-def _editor(data: Any, own: bool, names: list[str], python: str) -> None:
+def _editor(data: Any, own: bool, names: list[str], height: int | None, python: str) -> None:
     """The mask. The first stroke on a mask chosen by name makes it the visitor's own, with its undo kept."""
     memory, code = st.session_state, pack(data.allowed)
     known = memory.get(_CODE)
@@ -127,6 +129,7 @@ def _editor(data: Any, own: bool, names: list[str], python: str) -> None:
         turn=memory.get(_TURN, 0),
         title="Mask",
         hint="click a cell",
+        height=height,
         python=python,
         on_stroke=_stroke,
     )

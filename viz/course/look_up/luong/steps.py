@@ -261,7 +261,7 @@ def _picture(figure: go.Figure, key: str, told: str) -> None:
 
 def _tall() -> int:
     """Most pixels of a matrix; before a room less: its sentence and its control are on the same screen."""
-    return 300 if lesson.presenting() else 380
+    return 250 if lesson.presenting() else 380
 
 
 def _written(data: maths.Data) -> None:

@@ -128,7 +128,7 @@ def matrix(params: Params, data: maths.Data) -> Folds:
         axis=AXIS,
         title=f"aᵢⱼ of {data.model}",
         numbers=len(data.words) <= 16,
-        height=280 if lesson.presenting() else 360,
+        height=250 if lesson.presenting() else 360,
     )
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
