@@ -17,7 +17,7 @@ import core
 from core.models import families
 from core.models.gpt import GPTConfig
 from viz.instruments.grid.grid import grid_packet
-from viz.workspace.look.full import _measures
+from viz.workspace.look.tiles import measures
 
 pytestmark = pytest.mark.bench
 
@@ -44,7 +44,7 @@ def test_the_grid_is_ready_soon_after_the_forward(shape, n):
     np.ones(TOUCHED // 8).sum()
     begun = time.thread_time()
     attention = run.attention("causal", by="word")
-    packet = grid_packet(attention.weights, measures=_measures(attention), allowed=attention.allowed[0, 0])
+    packet = grid_packet(attention.weights, measures=measures(attention), allowed=attention.allowed[0, 0])
     took, size = time.thread_time() - begun, len(packet.to_bytes())
     print(
         f"\n{shape}, {n} tokens: grid ready {took:.2f} s of the processor after the forward (budget {BUDGET}), {size / 1024:.0f} KB; the run holds {run.nbytes / 2**20:.0f} MB"

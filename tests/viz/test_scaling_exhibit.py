@@ -13,7 +13,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from viz.course.look_up.scaling import exhibit, steps
+from viz.course.look_up.scaling import exhibit, overflow
 from viz.course.look_up.scaling import maths as lessons
 from viz.course.shared.maths import unscaled
 from viz.labels import percent
@@ -169,19 +169,19 @@ def test_odd_texts(text):
 
 def test_naive_softmax_overflows_and_the_page_shows_it():
     """C032."""
-    broken = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200")
+    broken = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="200")
     assert "Right" in said(
         broken
     ) and "the sum is infinite, the weights are not a number, not a number, 0.00" in said(broken)
     assert [row["text"] for row in chart(broken)[-1]] == ["first: ∞", "second: ∞", "third: 1"]
-    cured = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200", safe="1")
+    cured = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="200", safe="1")
     e = math.exp(-1)
     assert f"The weights are {1 / (1 + e):.2f}, {e / (1 + e):.2f}, 0.00" in said(cured)
     assert [row["text"] for row in chart(cured)[-1]] == ["first: 1", "second: 0.37", "third: 0"]
 
 
 def test_a_smaller_score_has_another_answer():
-    fits = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="80")
+    fits = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="80")
     assert "It is “0.73”" in said(fits)
     hidden = page(5, score="80")
     assert "0.73" not in said(hidden).split("which weight")[-1]

@@ -53,13 +53,8 @@ class Pane:
     def tell(self) -> None:
         """The pictures that follow show this."""
         view = self.view
-        origin.tell_run(
-            self.run,
-            view.kind,
-            view.layer if view.kind else None,
-            view.head if view.kind else None,
-            changed=view.edits,
-        )
+        place = (view.layer, view.head) if view.kind else (None, None)
+        origin.tell_run(self.run, view.kind, *place, changed=view.edits)
 
     @property
     def alone(self) -> bool:
@@ -141,10 +136,8 @@ class Compared:
         return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
 
     def words(self, side: str, pane: int) -> list[str]:
-        return [
-            self.word(side, place, pane)
-            for place in range(len(self.rows if side == "queries" else self.columns))
-        ]
+        slots = self.rows if side == "queries" else self.columns
+        return [self.word(side, place, pane) for place in range(len(slots))]
 
 
 def seen(view: View, by: str) -> Pane:
@@ -327,13 +320,10 @@ def _placed(view: View, heads: Mapping[str, Heads]) -> View:
 
 
 def _axis(side: Side, names: tuple[str, ...], by: str) -> Axis:
-    if side.pair is not None:
-        return Axis(tuple(map(visible, names)) if by == "token" else names, (), None)
-    return (
-        Axis(tuple(map(visible, names)), side.spans, side.text)
-        if by == "token"
-        else Axis(names, (), side.text)
-    )
+    pieces = by == "token"
+    names = tuple(map(visible, names)) if pieces else names
+    paired = side.pair is not None
+    return Axis(names, side.spans if pieces and not paired else (), None if paired else side.text)
 
 
 def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.scaling import maths, steps
+from viz.course.look_up.scaling.overflow import overflow
 from viz.course.look_up.scaling.params import Params
 
 
@@ -30,7 +31,7 @@ LESSON = Lesson(
         Step(steps.one_row, ("d_k", "draw")),
         Step(steps.widths, ("d_k", "draw")),
         Step(steps.real, ("text",)),
-        Step(steps.overflow, ("safe", "score")),
+        Step(overflow, ("safe", "score")),
     ),
     of=("d_k", "draw"),
     cost=40,

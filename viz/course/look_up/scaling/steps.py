@@ -25,8 +25,6 @@ from viz.shell import state
 from viz.widgets import compute, lesson, parts
 
 SLUG = "scaling."
-NOT_A_NUMBER = "not a number"
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 EVEN = math.log(maths.N_KEYS)
 Drawn = maths.Drawn
 
@@ -63,7 +61,7 @@ def spread(params: Params, data: Drawn) -> Folds:
         titles[name] = (
             f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
         )
-    _picture(
+    picture(
         figures.histograms(values, bells, titles, line=_tall()),
         f"{SLUG}spread.picture",
         "Histograms of dot products: " + "; ".join(titles.values()),
@@ -88,7 +86,7 @@ def one_row(params: Params, data: Drawn) -> Folds:
         name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
         for name, values in weights.items()
     }
-    _picture(
+    picture(
         figures.weights(weights, titles, line=_tall()),
         f"{SLUG}row.picture",
         "Softmax weights of one query: " + "; ".join(titles.values()),
@@ -110,7 +108,7 @@ def widths(params: Params, data: Drawn) -> Folds:
             ("Gradient of the softmax, Σ a(1 − a)", "slope", (1 - 1 / maths.N_KEYS, "uniform: 1 − 1/n")),
         )
     )
-    _picture(
+    picture(
         figures.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()),
         f"{SLUG}widths.picture",
         "Entropy and gradient of the softmax over the width, scaled and unscaled.",
@@ -141,7 +139,7 @@ def real(params: Params, data: Drawn) -> Folds:
         "%",
     )
     shown = ("scaled", "raw") if told else ("scaled",)
-    _picture(
+    picture(
         figures.layers({name: found[name].evenness for name in shown}),
         f"{SLUG}real.picture",
         "Normalised entropy of the heads of each layer, scaled and unscaled.",
@@ -178,86 +176,6 @@ def _trained(found: dict[str, unscaled.Reading], told: bool) -> str:
         f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
         f"{number(with_.surprise)}. " + said
     )
-
-
-def overflow(params: Params, data: Drawn) -> Folds:
-    """Three scores through exp in float32, plain or with the largest subtracted."""
-    score = state.read(SLUG + "asked_score", params.score, state.whole(0, 200))
-    scores = three(score)
-    plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
-    first = [_weight(found.weights[0]) for found in (plain, safe)]
-    told = lesson.predict(
-        f"{SLUG}overflow",
-        f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
-        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
-        first[0],
-        f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
-        + (
-            f"e^{score} is beyond it: infinity, and infinity / infinity is no number."
-            if plain.broken
-            else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."
-        ),
-    )
-    if told:
-        state.write(**{SLUG + "asked_score": score})
-    way, scores = params.safe, three(params.score)
-    found = maths.in_float32(scores, safe=way)
-    shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
-    points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
-    x = np.linspace(-210, 210, 421)
-    picture = figures.exponentials(
-        points, (x, x / math.log(10)), top=math.log10(maths.LARGEST), smallest=maths.VANISHES / math.log(10)
-    )
-    _picture(
-        picture,
-        f"{SLUG}overflow.picture",
-        "e to the power s over s; above the largest 32-bit number it is infinite.",
-    )
-    parts.numbers(
-        _summed(scores, found, safe=way)
-        if told
-        else "The line is e^s. The hatched part has no 32-bit number."
-    )
-    return Folds(
-        lambda: _exponentials(params),
-        lambda: _arrays(params),
-        "from viz.course.look_up.scaling.maths import in_float32\n\n"
-        f"print(in_float32({three(params.score)}, safe=False).weights, in_float32({three(params.score)}, safe=True).weights)",
-        told,
-        {"softmax.safe": {"m": str(params.score)}},
-        (
-            r"\frac{e^{s_j}}{\sum_i e^{s_i}} = \frac{e^{-m}\, e^{s_j}}{e^{-m} \sum_i e^{s_i}} = \frac{e^{s_j - m}}{\sum_i e^{s_i - m}}, \quad m = \max_i s_i = "
-            + str(params.score),
-            r"e^{s} \le 3.4 \cdot 10^{38} \iff s \le " + f"{maths.OVERFLOW:.2f}",
-        ),
-        more=lambda: st.table(_exponentials(params), border="horizontal"),
-    )
-
-
-def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> str:
-    weights = ", ".join(_weight(w) for w in found.weights)
-    if safe:
-        return (
-            f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
-            f"On paper nothing changed: e^−m cancels above and below the line."
-        )
-    total = (
-        number(found.total)
-        if found.total < 1e6
-        else _power(found.total)
-        if math.isfinite(found.total)
-        else "infinite"
-    )
-    return f"{_listed(scores)} go into exp; the sum is {total}, the weights are {weights}." + (
-        " Switch the subtraction on."
-        if found.broken
-        else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
-    )
-
-
-def three(largest: float) -> tuple[float, float, float]:
-    """The scores of the last step: the largest, one below it, and 0."""
-    return float(largest), float(largest - 1), 0.0
 
 
 def every_width(seed: int) -> dict[str, tuple[maths.Measures, ...]]:
@@ -308,7 +226,7 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
 
     return Folds(
         table or widths,
-        lambda: _arrays(params),
+        lambda: arrays(params),
         code
         or "from viz.course.look_up.scaling.maths import by_width, drawn, measured\n\n"
         f"scores = drawn({d}, seed={params.draw})  # (query, key)\nprint(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.draw}))",
@@ -330,23 +248,7 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
     )
 
 
-def _exponentials(params: Params) -> pd.DataFrame:
-    rows = []
-    for safe in (False, True):
-        found = maths.in_float32(three(params.score), safe=safe)
-        for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
-            rows.append(
-                {
-                    "": "largest subtracted" if safe else "plain",
-                    "into exp": number(float(s), 0),
-                    "eˢ": f"{float(e):.3g}",
-                    "weight": _weight(w),
-                }
-            )
-    return pd.DataFrame(rows).set_index("")
-
-
-def _arrays(params: Params) -> dict[str, np.ndarray]:
+def arrays(params: Params) -> dict[str, np.ndarray]:
     """The draw, and the measures at every width."""
     drawn, found = maths.drawn(params.d_k, params.draw), every_width(params.draw)
     return {"raw": drawn.raw, "scaled": drawn.scaled, "d": np.array(maths.WIDTHS)} | {
@@ -356,28 +258,10 @@ def _arrays(params: Params) -> dict[str, np.ndarray]:
     }
 
 
-def _power(value: float) -> str:
-    """A large number with its power of ten.
-
-    >>> _power(3.4e38), _power(7.0)
-    ('3.4 × 10³⁸', '7.00')
-    """
-    head, _, tail = f"{value:.1e}".partition("e+")
-    return f"{head} × 10{str(int(tail)).translate(RAISED)}" if value >= 1e6 else number(value)
-
-
-def _picture(figure: Any, key: str, told: str) -> None:
+def picture(figure: Any, key: str, told: str) -> None:
     parts.show_large(figure, key, told, figures.ROOM_HEIGHT)
 
 
 def _tall() -> int:
     """The room of a lane's title: more in large type."""
     return 36 if lesson.presenting() else figures.LINE
-
-
-def _weight(value: float) -> str:
-    return number(float(value)) if math.isfinite(value) else NOT_A_NUMBER
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(number(float(v), 0) for v in values)

@@ -1,0 +1,136 @@
+"""The last step of the exhibit on the scale: where exp ends in numbers of 32 bits, and what is done about it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.charts.curves import number
+from viz.course.lesson import Folds
+from viz.course.look_up.charts.exponentials import exponentials
+from viz.course.look_up.scaling import maths
+from viz.course.look_up.scaling.params import Params
+from viz.course.look_up.scaling.steps import SLUG, arrays, picture
+from viz.shell import state
+from viz.widgets import lesson, parts
+
+NOT_A_NUMBER = "not a number"
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def overflow(params: Params, data: maths.Drawn) -> Folds:
+    """Three scores through exp in float32, plain or with the largest subtracted."""
+    score = state.read(SLUG + "asked_score", params.score, state.whole(0, 200))
+    scores = three(score)
+    plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
+    first = [_weight(found.weights[0]) for found in (plain, safe)]
+    told = lesson.predict(
+        f"{SLUG}overflow",
+        f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
+        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
+        first[0],
+        f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
+        + (
+            f"e^{score} is beyond it: infinity, and infinity / infinity is no number."
+            if plain.broken
+            else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."
+        ),
+    )
+    if told:
+        state.write(**{SLUG + "asked_score": score})
+    way, scores = params.safe, three(params.score)
+    found = maths.in_float32(scores, safe=way)
+    shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
+    points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
+    x = np.linspace(-210, 210, 421)
+    drawn = exponentials(
+        points, (x, x / math.log(10)), top=math.log10(maths.LARGEST), smallest=maths.VANISHES / math.log(10)
+    )
+    picture(
+        drawn,
+        f"{SLUG}overflow.picture",
+        "e to the power s over s; above the largest 32-bit number it is infinite.",
+    )
+    parts.numbers(
+        _summed(scores, found, safe=way)
+        if told
+        else "The line is e^s. The hatched part has no 32-bit number."
+    )
+    return Folds(
+        lambda: _exponentials(params),
+        lambda: arrays(params),
+        "from viz.course.look_up.scaling.maths import in_float32\n\n"
+        f"print(in_float32({three(params.score)}, safe=False).weights, in_float32({three(params.score)}, safe=True).weights)",
+        told,
+        {"softmax.safe": {"m": str(params.score)}},
+        (
+            r"\frac{e^{s_j}}{\sum_i e^{s_i}} = \frac{e^{-m}\, e^{s_j}}{e^{-m} \sum_i e^{s_i}} = \frac{e^{s_j - m}}{\sum_i e^{s_i - m}}, \quad m = \max_i s_i = "
+            + str(params.score),
+            r"e^{s} \le 3.4 \cdot 10^{38} \iff s \le " + f"{maths.OVERFLOW:.2f}",
+        ),
+        more=lambda: st.table(_exponentials(params), border="horizontal"),
+    )
+
+
+def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> str:
+    weights = ", ".join(_weight(w) for w in found.weights)
+    if safe:
+        return (
+            f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
+            f"On paper nothing changed: e^−m cancels above and below the line."
+        )
+    total = (
+        number(found.total)
+        if found.total < 1e6
+        else _power(found.total)
+        if math.isfinite(found.total)
+        else "infinite"
+    )
+    return f"{_listed(scores)} go into exp; the sum is {total}, the weights are {weights}." + (
+        " Switch the subtraction on."
+        if found.broken
+        else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
+    )
+
+
+def three(largest: float) -> tuple[float, float, float]:
+    """The scores of the last step: the largest, one below it, and 0."""
+    return float(largest), float(largest - 1), 0.0
+
+
+def _exponentials(params: Params) -> pd.DataFrame:
+    rows = []
+    for safe in (False, True):
+        found = maths.in_float32(three(params.score), safe=safe)
+        for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
+            rows.append(
+                {
+                    "": "largest subtracted" if safe else "plain",
+                    "into exp": number(float(s), 0),
+                    "eˢ": f"{float(e):.3g}",
+                    "weight": _weight(w),
+                }
+            )
+    return pd.DataFrame(rows).set_index("")
+
+
+def _power(value: float) -> str:
+    """A large number with its power of ten.
+
+    >>> _power(3.4e38), _power(7.0)
+    ('3.4 × 10³⁸', '7.00')
+    """
+    head, _, tail = f"{value:.1e}".partition("e+")
+    return f"{head} × 10{str(int(tail)).translate(RAISED)}" if value >= 1e6 else number(value)
+
+
+def _weight(value: float) -> str:
+    return number(float(value)) if math.isfinite(value) else NOT_A_NUMBER
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(number(float(v), 0) for v in values)

@@ -1,0 +1,92 @@
+"""Every head of a kind as a tile of the full view's grid, and by what the tiles can be ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from core.analysis.attention.measures import entropy
+from core.analysis.heads.habits import WORDS, Heads
+from core.run import Attention, Run
+from viz.instruments import clicked, grid_packet, show_grid
+from viz.instruments.kit.picture import lines as python_lines
+from viz.remember import remembered
+from viz.shell import state
+from viz.workspace.shared.heads import GROUP, Place, grid_key, look, mark
+from viz.workspace.shared.heads import show as show_head
+
+
+def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
+    """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
+    attention, heads = look(run, place.kind), measured[place.kind]
+    full, key = state.read("view", "") == "full", grid_key(place.kind)
+    tiles = remembered(heads, "tiles", lambda: _tiles(heads))
+    packet = remembered(
+        attention,
+        ("grid", full),
+        lambda: grid_packet(
+            attention.weights,
+            before=mark(place, measured),
+            kinds=tiles.kinds,
+            scores=tiles.scores,
+            kind_order=tiles.habits,
+            measures=measures(attention),
+            allowed=attention.allowed[0, 0],
+            order=None if full else tiles.clearest,
+            order_name="the clearest first",
+            group=GROUP,
+            url="look.order",
+            place=key,
+            python=python_lines(run, "grid", kind=place.kind),
+            queries=attention.queries,
+            keys=attention.keys,
+        ),
+    )
+    show_grid(
+        packet,
+        key=key,
+        selected=(place.layer, place.head),
+        echo=clicked(key)[1],
+        on_choice=partial(_open, place.kind),
+    )
+
+
+def _open(kind: str) -> None:
+    """The visitor clicked a tile: its head is the one of the run that follows."""
+    at, _ = clicked(grid_key(kind))
+    if at is not None:
+        show_head(Place(kind, *at))
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """What the battery says about all heads of a kind: (layer, head) tables, the habits and the heads with the clearest first."""
+
+    kinds: list[list[str]]
+    scores: list[list[float]]
+    habits: list[str]
+    clearest: list[tuple[int, int]]
+
+
+def _tiles(heads: Heads) -> Tiles:
+    layers, n_heads = heads.shape
+    places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best())
+    return Tiles(
+        [[heads.word(i, j) for j in range(n_heads)] for i in range(layers)],
+        [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
+        [WORDS[habit] for habit in habits],
+        sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
+    )
+
+
+def measures(attention: Attention) -> dict[str, np.ndarray]:
+    """Figures of this sentence by which the tiles can be ordered and coloured."""
+    w = attention.weights
+    return {
+        "entropy here, bits": entropy(w).mean(-1) / np.log(2),
+        "largest weight here": w.max((-1, -2)),
+        "on the first token here": w[..., 0].mean(-1),
+    }
