@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from altair.utils import core as utils
 from altair.utils import schemapi
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
@@ -200,6 +201,20 @@ def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
     for _ in range(2):
         remove(states, frozenset(), ["one"])  # a run of one fragment says nothing of the others
     assert "outside" in states.widget_metadata
+
+
+def test_what_a_component_says_is_heard_as_long_as_it_is_drawn():
+    """Its events are a widget of their own, which no run calls drawn."""
+    states, remove = WStates(), spared._forgetting(WStates.remove_stale_widgets)
+    events = _make_trigger_id("stage", "events")
+    for key in ("stage", events):
+        states.set_widget_metadata(_widget(key))
+    for _ in range(3):
+        remove(states, frozenset({"stage"}), None)
+    assert set(states.widget_metadata) == {"stage", events}
+    for _ in range(2):
+        remove(states, frozenset(), None)
+    assert not states.widget_metadata
 
 
 def test_what_callbacks_were_given_does_not_pile_up():

@@ -17,6 +17,7 @@ import functools
 from typing import Any
 
 from altair.utils import core, schemapi
+from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
 from streamlit.runtime import app_session
@@ -25,6 +26,7 @@ from streamlit.runtime.state import session_state
 PLAIN = frozenset({str, int, float, bool, type(None)})
 WITHOUT_PARTS = PLAIN | {type(schemapi.Undefined)}
 ROWS = "values"
+EVENTS = f"{session_state.STREAMLIT_INTERNAL_KEY_PREFIX}_"
 
 
 def spare() -> None:
@@ -97,7 +99,7 @@ def _forgetting(remove: Any) -> Any:
         stale = frozenset(
             key
             for key, metadata in found.items()
-            if session_state._is_stale_widget(metadata, active, fragments)
+            if _component(key) not in active and session_state._is_stale_widget(metadata, active, fragments)
         )
         before = found.stale if isinstance(found, _Drawn) else frozenset()
         self.widget_metadata = _Drawn(
@@ -106,6 +108,11 @@ def _forgetting(remove: Any) -> Any:
         self.widget_metadata.stale = stale
 
     return removed
+
+
+def _component(key: str) -> str:
+    """Whose events this widget gathers: a component is drawn by its own name, what it says to Python is kept under another."""
+    return key.removeprefix(EVENTS).rpartition(EVENT_DELIM)[0] if key.startswith(EVENTS) else key
 
 
 def _named(wrap: Any) -> Any:
