@@ -12,7 +12,7 @@ from core.models import Batch
 from core.models.bert import BERT, BERTConfig
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, normal
-from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
 from viz.course.shared.maths.masks import softmax
 
 
@@ -25,15 +25,7 @@ def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
     return {path: trace[path] for path in trace} | {"hidden": hidden}
 
 
-@erratum(
-    "E19",
-    "W",
-    "“Every missing word is assigned to every encoder block”: only the top of the stack predicts.",
-    (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
-    says="A sentence with a missing word is given to every encoder block in the stack, and the block is supposed to predict the missing word.",
-    right="The sentence with masks enters the first block, each block receives the output of the one below, and one head reads the last.",
-    note="What lower layers would say can be asked, as an extra (the logit lens); the model does not.",
-)
+@erratum("E19")
 def top_predicts() -> Evidence:
     network = filled(BERT(BERTConfig.tiny()), spread=2)
     found = _read(network, [1, 2, 3, 5, 7])
@@ -60,15 +52,7 @@ def top_predicts() -> Evidence:
     )
 
 
-@erratum(
-    "E22",
-    "W",
-    "For answers in a text the softmax runs over the positions, not over one token.",
-    (Where("beigy2024", "BERT, question answering"),),
-    says="Two matrices W_s and W_e; two distributions softmax(h⁽ⁱ⁾ W_s) and softmax(h⁽ⁱ⁾ W_e).",
-    right="w_s and w_e are vectors, so h⁽ⁱ⁾ w_s is one number; the softmax runs over the positions i.",
-    note="A softmax of a single number is always 1.",
-)
+@erratum("E22")
 def over_positions() -> Evidence:
     n, h = 6, 16
     scores = normal(n, h) @ normal(h, start=1)
@@ -97,15 +81,7 @@ def over_positions() -> Evidence:
     )
 
 
-@erratum(
-    "E23",
-    "W",
-    "The slide on BERT's last task repeats the text of the first.",
-    (Where("beigy2024", "BERT, page after question answering"),),
-    says="“Taking the final hidden state of the token [CLS]” and softmax(h^cls W^cls), word for word as for classification.",
-    right="By its position this should be sequence tagging, which uses every h⁽ⁱ⁾: softmax(h⁽ⁱ⁾ W) for each token.",
-    note="That the slide means tagging is our inference: its title and picture are not in the text.",
-)
+@erratum("E23")
 def one_label_or_many() -> Evidence:
     n, h, tags = 6, 16, 3
     states, weight = normal(n, h), normal(h, tags, start=1)
@@ -130,18 +106,7 @@ def one_label_or_many() -> Evidence:
     )
 
 
-@erratum(
-    "E24",
-    "W",
-    "The loss is called a sum of likelihoods; it is a sum of negative log-likelihoods.",
-    (
-        Where("beigy2024", "BERT, next sentence prediction"),
-        Where("lifei2022", "BERT", "quotation from the paper"),
-    ),
-    says="The training loss is the sum of the mean masked LM likelihood and the mean next sentence prediction likelihood.",
-    right="The sum of the two mean negative log-likelihoods.",
-    note="Making a likelihood smaller would be the opposite of learning. The wording is that of the BERT paper.",
-)
+@erratum("E24")
 def likelihoods() -> Evidence:
     likely = np.array([0.1, 0.5, 0.9])
     loss = -np.log(likely)
@@ -165,20 +130,7 @@ def likelihoods() -> Evidence:
     )
 
 
-@erratum(
-    "E25",
-    "D",
-    "“Replacing them with a [MASK] token”, and a few points later only most of them.",
-    (
-        Where("beigy2021", "BERT, masked language model"),
-        Where("beigy2024", "BERT, masked language model"),
-        Where("ghojogh2023", "BERT"),
-        Where("ghojogh2020", "4"),
-    ),
-    says="Mask out 15 % of the words, replacing them with [MASK]. Ghojogh has only the 15 %.",
-    right="Of the chosen tokens most become [MASK], some a random word, some stay; the loss counts all of the chosen.",
-    note="“Regardless of what token is present” holds for the chosen positions only.",
-)
+@erratum("E25")
 def what_is_masked() -> Evidence:
     n, rows, mask = 10_000, 10, 1
     ids = np.full((rows, n // rows), 2, dtype=np.int64)
@@ -218,15 +170,7 @@ def what_is_masked() -> Evidence:
     )
 
 
-@erratum(
-    "E37",
-    "W",
-    "“256 sequences * 512 tokens = 128,000 tokens/batch”.",
-    (Where("lifei2022", "BERT", "quotation from the paper"),),
-    says="256 sequences * 512 tokens = 128,000 tokens/batch, about 40 epochs over the 3.3 billion word corpus.",
-    right="The product is larger, and the number of epochs hardly changes.",
-    note="The BERT paper prints the same in its appendix A.2; the post quotes it faithfully.",
-)
+@erratum("E37")
 def product() -> Evidence:
     sequences, tokens, steps, corpus, printed = 256, 512, 1_000_000, 3.3e9, 128_000
     right = sequences * tokens
@@ -242,15 +186,7 @@ def product() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E56",
-    "L",
-    "“bank” has different embeddings: that attention alone brings, and training makes large.",
-    (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
-    says="The word has different embeddings in different sentences, because it attends to different words.",
-    right="That is right. It leaves open how different they are, and that the weights decide: with BERT's random start there is next to no difference.",
-    note="An addition, no correction. The word stands at the same position in both sentences, so the rest is context.",
-)
+@erratum("E56")
 def bank() -> Evidence:
     sentences = (
         [1, 4, 5, 6, 7, 9, 8, 2],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -113,23 +115,14 @@ class Erratum:
         return int(self.id.removeprefix("E"))
 
 
-def erratum(
-    id: str,
-    kind: Kind,
-    title: str,
-    where: tuple[Where, ...],
-    *,
-    says: str,
-    right: str,
-    note: str,
-    cost: float = 20.0,
-) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Make the function below it the evidence of an entry."""
+_WORDS = tomllib.loads(Path(__file__).with_name("errata.toml").read_text("utf-8"))
 
-    def made(evidence: Callable[[], Evidence]) -> Erratum:
-        return Erratum(id, kind, title, where, says, right, note, evidence, cost)
 
-    return made
+def erratum(id: str, cost: float = 20.0) -> Callable[[Callable[[], Evidence]], Erratum]:
+    """Make the function below it the evidence of an entry, whose words stand in `errata.toml`."""
+    words = dict(_WORDS[id])
+    where = tuple(Where(*place) for place in words.pop("where"))
+    return lambda evidence: Erratum(id, where=where, evidence=evidence, cost=cost, **words)
 
 
 def listed(values: ArrayLike, places: int = 3) -> str:

@@ -9,7 +9,7 @@ from core import masks
 from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, tiny
 
 N_WORDS, N_HEADS, HEAD, PAIR = 5, 4, 1, (2, 4)
 """The head that is drawn anew and the two words whose score is followed, counted from 1."""
@@ -23,20 +23,7 @@ def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
     return {name: trace[name] for name in ("q", "scores", "pattern", "heads", "out")}
 
 
-@erratum(
-    "E15",
-    "W",
-    "“The second repeat of attention calculates how much every pair of words attends to other pairs”: heads stand side by side; layers compose.",
-    (
-        Where("ghojogh2023", "multi-head attention"),
-        Where("ghojogh2020", "3.2.2"),
-        Where("ghojogh2023", "decoder; GPT"),
-    ),
-    says="The first head sees words, the second pairs of words, the third pairs of pairs; likened to maximum mean "
-    "discrepancy.",
-    right="All heads of a layer read the same input and are equal in rank. Pairs of pairs come from stacking layers.",
-    note="A repeat that builds on the one before is a layer, not a head.",
-)
+@erratum("E15")
 def side_by_side() -> Evidence:
     x, width = tensor(1, N_WORDS, 12), 12 // N_HEADS
     attend = filled(MultiHeadAttention(12, N_HEADS))
@@ -116,16 +103,7 @@ def _seen(x: Tensor) -> Array:
         return torch.stack(rows).numpy()
 
 
-@erratum(
-    "E30",
-    "L",
-    "Multi-head attention does not split the inputs: it projects first, then splits.",
-    (Where("beigy2024", "introduction"), Where("beigy2021", "multi-head attention")),
-    says="Multi-head self-attention splits the inputs into smaller chunks; later slides split Q, K and V after the "
-    "projection.",
-    right="Each head projects the whole input. What is cut into parts is the result, Q, K and V.",
-    note="A head can read every feature of a word, whichever part it writes.",
-)
+@erratum("E30")
 def project_then_split() -> Evidence:
     d, h = 16, 4
     piece = d // h
@@ -156,15 +134,7 @@ def project_then_split() -> Evidence:
     )
 
 
-@erratum(
-    "E31",
-    "W",
-    "What is merged are the outputs of the heads, not their scores.",
-    (Where("beigy2021", "multi-head attention, merge"), Where("beigy2024", "multi-head attention, merge")),
-    says="We have separate attention scores for each head; they need to be combined into a single score.",
-    right="Each head keeps its own scores. Their outputs are put side by side and multiplied with W_O.",
-    note="One common score would make all heads look at the same words.",
-)
+@erratum("E31")
 def outputs_merged() -> Evidence:
     d = 16
     attend, x = filled(MultiHeadAttention(d, N_HEADS)), tensor(1, N_WORDS, d)

@@ -9,7 +9,7 @@ import numpy as np
 from core.decoding import Beam, Greedy
 from core.decoding.counterexample import best, written
 from core.models.gpt import GPTConfig
-from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, tiny
 
 N_WORDS = 4
 
@@ -36,15 +36,7 @@ def _text(joint: Array) -> tuple[int, ...]:
     return max(every, key=lambda text: abs(_forward(joint, text, 1) - float(joint[text])))
 
 
-@erratum(
-    "E46",
-    "D",
-    "ELMo's loss is printed with and without its parameters; the mix of layers only in words.",
-    (Where("beigy2021", "ELMo"), Where("beigy2024", "ELMo")),
-    says="One deck has Θ_e, Θ_LSTM for both directions and Θ_s, the other no parameters; the combination is told in words.",
-    right="Embedding and softmax are shared, each direction has its own LSTM, and ELMo_k = γ Σ_j s_j h_kj.",
-    note="Both directions factor the same joint probability. Two trained networks need not agree on it.",
-)
+@erratum("E46")
 def two_directions() -> Evidence:
     joint = _joint()
     text = _text(joint)
@@ -62,15 +54,7 @@ def two_directions() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E51",
-    "L",
-    "The product over windows of k tokens is not the joint probability.",
-    (Where("beigy2024", "GPT, pre-training", "L_1"),),
-    says="L_1 sums log P(u_i | u_{i−k}, .., u_{i−1}); the product is the joint probability.",
-    right="Only when k reaches back to the beginning.",
-    note="A model with a window of k forgets what lies further back.",
-)
+@erratum("E51")
 def window() -> Evidence:
     joint = _joint()
     text = _text(joint)
@@ -97,15 +81,7 @@ def window() -> Evidence:
     )
 
 
-@erratum(
-    "E54",
-    "L",
-    "“The token or word with the largest probability is the next word”: that is one choice of several.",
-    (Where("ghojogh2023", "decoder; GPT"), Where("ghojogh2020", "3.3.3; 5")),
-    says="For the sake of sequence generation, the token or word with the largest probability is the next word.",
-    right="That is greedy choice. Sampling and beam search are used as well, and the best words need not make the best text.",
-    note="The Decode page compares them on real models.",
-)
+@erratum("E54")
 def greedy_only() -> Evidence:
     (_, greedy), (_, beam), (_, most) = written(Greedy()), written(Beam(width=2)), best()
     numbers = {"greedy": greedy, "beam": beam, "best": most}
@@ -129,15 +105,7 @@ def greedy_only() -> Evidence:
     )
 
 
-@erratum(
-    "E57",
-    "D",
-    "GPT-2 needs no special tokens, says one deck; the other's picture begins with one.",
-    (Where("beigy2024", "GPT-2"), Where("beigy2021", "GPT-2", "picture with <$>")),
-    says="GPT-2 needs no Start, Delim and Extract; in the picture the first input is a start symbol.",
-    right="It has no tokens for tasks. One token, <|endoftext|>, stands between texts and also serves as start.",
-    note="It is the last entry of the vocabulary.",
-)
+@erratum("E57")
 def boundary() -> Evidence:
     n_vocab = GPTConfig().n_vocab
     pieces = 50_000

@@ -8,7 +8,7 @@ import torch
 from core import masks
 from core.layers.attention import masked_softmax
 from viz.course.errata._draws import normal
-from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
 from viz.course.shared.maths.mask_evidence import padded_source, prefix_gap, strict_first_row
 from viz.course.shared.maths.masks import softmax
 from viz.course.shared.maths.self_attention import EXAMPLES as examples
@@ -18,20 +18,7 @@ EXAMPLES = {name: example.weights for name, example in examples.items()}
 """The weights that the documents print, of the words before “student” and before “apple”."""
 
 
-@erratum(
-    "E17",
-    "D",
-    "The worked examples leave the word itself out; the equation and the mask include it.",
-    (
-        Where("ghojogh2023", "attention formulation", "“I am a student”"),
-        Where("ghojogh2020", "2.4.2", "Fig. 6"),
-        Where("beigy2021", "self-attention", "the mix for apple"),
-    ),
-    says="“student” is made of I, am and a; “apple” of the words before it. Fig. 6 has four keys and one query for a fifth "
-    "word.",
-    right="Both are possible. Eq. (16) and the mask j ≤ i include the word, and so do the models that the sources describe.",
-    note="Under a strict mask the first word has nothing to look at. The Reformer (Kitaev et al. 2020) leaves the word out, and makes an exception there.",
-)
+@erratum("E17")
 def itself() -> Evidence:
     scores = normal(len(WORDS), len(WORDS))
     strict = softmax(np.where(masks.strict(len(WORDS)).numpy(), scores, -np.inf))
@@ -56,15 +43,7 @@ def itself() -> Evidence:
     )
 
 
-@erratum(
-    "E32",
-    "W",
-    "Cross-attention hides the padding of the source, not of the target.",
-    (Where("beigy2021", "encoder-decoder attention"), Where("beigy2024", "encoder-decoder attention")),
-    says="The masking masks out the padding words in the target sequence.",
-    right="Its keys are source words, so the padding of the source is hidden. Padding of the target is left out of the loss.",
-    note="A mask over keys has one entry for each key.",
-)
+@erratum("E32")
 def whose_padding() -> Evidence:
     without, with_mask = padded_source()
     source, target = 6, 4
@@ -95,15 +74,7 @@ def whose_padding() -> Evidence:
     )
 
 
-@erratum(
-    "E48",
-    "L",
-    "Only what lies strictly above the diagonal is hidden.",
-    (Where("lifei2022", "practical considerations, end"),),
-    says="The elements in the upper-triangular portion of the comparisons matrix are set to −∞.",
-    right="Those strictly above the diagonal. A word may look at itself, as the sum up to i on the same page does.",
-    note="If the diagonal is hidden too, the first row is empty.",
-)
+@erratum("E48")
 def strictly_above() -> Evidence:
     elsewhere, _ = strict_first_row()
     apart = prefix_gap()

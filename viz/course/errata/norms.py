@@ -9,18 +9,10 @@ from torch import Tensor
 
 from core.layers.norm import LayerNorm
 from viz.course.errata._draws import gap, tensor
-from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
 
 
-@erratum(
-    "E6",
-    "W",
-    "Layer normalization is printed without the mean in σ, without ε and without a bias.",
-    (Where("ghojogh2023", "layer normalization", "Eq. (25)"), Where("ghojogh2020", "3.2.3", "Eq. (26)")),
-    says="σ = √Σ (h_i − μ)²",
-    right="σ = √((1/H) Σ (h_i − μ)² + ε), then times a gain g and plus a bias b.",
-    note="The text on the same page promises variance one; as printed it is 1/H.",
-)
+@erratum("E6")
 def sigma() -> Evidence:
     h = 512
     x = tensor(h)
@@ -60,19 +52,7 @@ def sigma() -> Evidence:
 ORDERS = {"post: LN(x + f(x))": 0, "pre: x + f(LN(x))": 1, "as worded: x + LN(f(x))": 2}
 
 
-@erratum(
-    "E16",
-    "D",
-    "The norm comes after the sum in the encoder's text and before it in the decoder's.",
-    (
-        Where("ghojogh2023", "encoder; decoder", "Eqs. (23), (24)"),
-        Where("ghojogh2020", "3.2.3; 3.3", "Eqs. (23), (24)"),
-    ),
-    says="Encoder: add, then norm. Decoder: “normalized and then is added to its input”.",
-    right="The original norms after the sum everywhere, LN(x + f(x)). GPT-2 and ViT norm before the sub-layer, x + f(LN(x)). "
-    "The decoder's wording, x + LN(f(x)), is neither.",
-    note="With the wording every sub-layer adds as much as every other, however small it wants to be.",
-)
+@erratum("E16")
 def order_of_norm() -> Evidence:
     n_layers, d, small = 12, 64, 0.28
     spreads = {

@@ -19,15 +19,7 @@ EQUATION_17 = (
 )
 
 
-@erratum(
-    "E3",
-    "D",
-    "The exponent of the sinusoids is 2j/p in the survey and 2j/d in the slides.",
-    EQUATION_17,
-    says="The survey of 2020 prints 10000^(2j/p), the slides of 2023 10000^(2j/d): they differ here.",
-    right="2j/d, as in the original paper.",
-    note="The positional encoding page has a switch between the two.",
-)
+@erratum("E3")
 def over_d_or_p() -> Evidence:
     n, d, p = 10, 60, 100
     right, printed = Formula(d), Formula(d, variant="over_p", p=p)
@@ -65,15 +57,7 @@ def over_d_or_p() -> Evidence:
     )
 
 
-@erratum(
-    "E4",
-    "W",
-    "The exponent i/d is printed for odd dimensions too; the example beside it uses pairs.",
-    (Where("beigy2021", "position encoding"), Where("beigy2024", "position encoding")),
-    says="PE(pos, i) = sin(pos / 10000^(i/d)) for even i and cos(pos / 10000^(i/d)) for odd i.",
-    right="2⌊i/2⌋/d: a sine and a cosine share each frequency. The example on the next slide does so.",
-    note="The formula and the example disagree; the example is right.",
-)
+@erratum("E4")
 def paired_or_not() -> Evidence:
     place, d, wide, narrow, steps = 1, 4, 512, 128, 5
     printed, example = (
@@ -110,15 +94,7 @@ def paired_or_not() -> Evidence:
     )
 
 
-@erratum(
-    "E33",
-    "W",
-    "The printed digits of PE(1) are cut, not rounded, and its labels have an index too many.",
-    (Where("beigy2024", "position encoding", "PE(1) for d = 512"),),
-    says="“PE(0, 0)” and “PE(0, 1)” for the vectors of positions 0 and 1, i from 1 to d, and digits such as “0.8414”.",
-    right="PE(0) and PE(1), i from 0 to d − 1, and rounded digits.",
-    note="Cut digits are always too small, by up to one unit in the last place.",
-)
+@erratum("E33")
 def cut_not_rounded() -> Evidence:
     wrong = [entry for entry in worked_d512() if entry.printed == entry.cut != entry.rounded]
     sine_first, cosine_first = (
@@ -136,15 +112,7 @@ def cut_not_rounded() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E34",
-    "W",
-    "The index j runs one pair too far.",
-    EQUATION_17,
-    says="j in {0, .., ⌊d/2⌋}; elements count from 0 where words and matrices count from 1.",
-    right="j ≤ ⌈d/2⌉ − 1; the last cosine falls away when d is odd.",
-    note="A vector that is longer than the word's cannot be added to it.",
-)
+@erratum("E34")
 def one_pair_too_many() -> Evidence:
     sizes = (60, 61)
     printed = [Formula(d, cut=False).table(1).shape[1] for d in sizes]
@@ -155,15 +123,7 @@ def one_pair_too_many() -> Evidence:
     return Evidence(numbers, f"{told}; with the right range {listed(right, 0)}.")
 
 
-@erratum(
-    "E43",
-    "L",
-    "Positions are not encoded in the decoder blocks of GPT, but once, below the first.",
-    (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
-    says="The decoder blocks of GPT have positional encoding, masked attention and a feed-forward layer.",
-    right="Positions are added once, below the first block, and GPT and BERT learn them.",
-    note="One table of weights, trained with the rest.",
-)
+@erratum("E43")
 def once_below() -> Evidence:
     network = GPT(GPTConfig.tiny())
     inside = sum(isinstance(part, LearnedPositions) for block in network.layers for part in block.modules())

@@ -15,7 +15,7 @@ from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 from viz.course.errata._draws import filled, normal, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, shown, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, shown, tiny
 from viz.course.shared.maths.masks import softmax
 
 BAHDANAU = {"α_t": {"s_{t−1}", "h"}, "c_t": {"α_t", "h"}, "s_t": {"s_{t−1}", "y_{t−1}", "c_t"}}
@@ -32,19 +32,7 @@ def _order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
         return [], list(reversed(error.args[1]))
 
 
-@erratum(
-    "E27",
-    "D",
-    "The score uses s_{t−1} on one slide and s_t on the next.",
-    (
-        Where("beigy2021", "attention mechanism; alignment score functions"),
-        Where("ghojogh2023", "sequence to sequence with attention", "Eq. (4)"),
-        Where("ghojogh2020", "2.3", "Eq. (4)"),
-    ),
-    says="α uses score(s_{t−1}, h_i); the next slide and the table write score(s_t, h_i). Ghojogh's Eq. (4) has l_{i−1}.",
-    right="Bahdanau's decoder asks with s_{t−1}. Luong's asks with the present state, which there needs no context.",
-    note="Two different models: s_t cannot ask for the context that it is made of.",
-)
+@erratum("E27")
 def which_state() -> Evidence:
     (ours, _), (none, circle), (luong, _) = _order(BAHDANAU), _order(PRINTED), _order(LUONG)
     numbers = {
@@ -60,16 +48,7 @@ def which_state() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E28",
-    "L",
-    "Scores are called weights, vectors matrices, and one letter has several sizes.",
-    (Where("beigy2021", "attention mechanism; queries, keys and values; neural Turing machine"),),
-    says="“Alignment score α”; v_a called a matrix; q = w_qᵀ x with a vector w_q; “Value (w ∈ Rᵖ)”; a vector of size p where p "
-    "counts rows.",
-    right="α is the weight after softmax; v_a is a vector; q = W_Qᵀ x with a matrix, as two slides later; the value is v.",
-    note="The page Names lists the letters that have several meanings.",
-)
+@erratum("E28")
 def words_and_letters() -> Evidence:
     d, p = 6, 3
     x, vector, matrix = normal(d), normal(d, start=1), normal(d, p, start=2)
@@ -90,15 +69,7 @@ def words_and_letters() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E29",
-    "W",
-    "Luong's local attention is printed without its window.",
-    (Where("beigy2021", "local attention"),),
-    says="“A window centered around the source position”, but its half width D appears nowhere; a_st = align · Gaussian; p_t in [0, n], in bold.",
-    right="align is normalized inside [p_t − D, p_t + D] only, σ = D / 2, and p_t is one number between 0 and n.",
-    note="The product is not divided by its sum again, so it sums to less than 1. How much less, the window decides.",
-)
+@erratum("E29")
 def no_window() -> Evidence:
     n, d, p_t = 20, 2, 8.3
     places = torch.arange(1, n + 1, dtype=torch.float64)
@@ -138,20 +109,7 @@ def no_window() -> Evidence:
     )
 
 
-@erratum(
-    "E35",
-    "W",
-    "“Self-attention on the images” is cross-attention.",
-    (
-        Where("ghojogh2023", "attention in vision"),
-        Where("ghojogh2020", "2.5"),
-        Where("beigy2021", "image captioning"),
-    ),
-    says="The caption network has self-attention on the image; the RNN with self-attention consumes the feature maps.",
-    right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as the same "
-    "survey defines it.",
-    note="The one who asks and what is asked are different things: that is the definition.",
-)
+@erratum("E35")
 def across() -> Evidence:
     words, parts = 4, 9
     caption, image = tensor(1, words, 8), tensor(1, parts, 8, start=1)
@@ -189,15 +147,7 @@ def _pattern(asking: Tensor, image: Tensor) -> Array:
     return tap.close()["pattern"][0, 0].numpy()
 
 
-@erratum(
-    "E42",
-    "L",
-    "The output need not be as long as the input.",
-    (Where("ghojogh2023", "sequence to sequence"), Where("ghojogh2020", "2.2")),
-    says="Inputs x_1 .. x_n and outputs y_1 .. y_n: one n for both.",
-    right="n words are read and m written, as Beigy 2021 has it.",
-    note="The weights of cross-attention are therefore m × n, not square.",
-)
+@erratum("E42")
 def two_lengths() -> Evidence:
     source, target = ("You", "are", "welcome"), ("De", "nada")
     numbers = {"n": float(len(source)), "m": float(len(target))}

@@ -9,7 +9,7 @@ import torch
 
 from core.layers.scores import Additive, Cosine, LinearAdditive, Score
 from viz.course.errata._draws import filled, gap, normal, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, listed, shown, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
 from viz.course.shared.maths.masks import softmax
 
 
@@ -17,18 +17,7 @@ def _weights(score: Score, query: torch.Tensor, keys: torch.Tensor) -> Array:
     return score(query[None], keys[None])[0].softmax(-1).numpy()
 
 
-@erratum(
-    "E8",
-    "W",
-    "The linear additive score ignores the query.",
-    (
-        Where("ghojogh2023", "query-retrieval modelling", "Eq. (12)"),
-        Where("ghojogh2020", "2.4.2", "Eq. (12)"),
-    ),
-    says="s_i = w_qᵀ q + w_kᵀ k_i",
-    right="It needs a nonlinearity in which query and key meet: s_i = wᵀ tanh(W_q q + W_k k_i), Bahdanau's score.",
-    note="The same number w_qᵀ q is added to every score, and softmax does not see it.",
-)
+@erratum("E8")
 def linear_additive() -> Evidence:
     queries, keys = tensor(2, 3), tensor(4, 5, start=1)
     linear = LinearAdditive(3, 5).double().requires_grad_(False)
@@ -53,15 +42,7 @@ def linear_additive() -> Evidence:
     )
 
 
-@erratum(
-    "E9",
-    "W",
-    "The softmax is written out without its exponential.",
-    (Where("beigy2024", "introduction", "first formula"),),
-    says="softmax(QᵀK / √p) = QᵀK / (√p Σ_r QᵀK_r)",
-    right="exp(QᵀK / √p) / Σ_r exp(QᵀK_r / √p): the exponential above and below, √p inside both. K_r on the left is K.",
-    note="Without the exponential weights can be negative, larger than one, or not exist.",
-)
+@erratum("E9")
 def no_exponential() -> Evidence:
     cases = np.array([[1.0, -1.0, 0.5], [1.0, -1.0, 0.0]])
     p = 4
@@ -97,15 +78,7 @@ def no_exponential() -> Evidence:
     )
 
 
-@erratum(
-    "E26",
-    "W",
-    "The scaled score divides by √n, where n is the length of the source everywhere else.",
-    (Where("beigy2021", "alignment score functions, table"),),
-    says="score(s_t, h_i) = s_tᵀ h_i / √n",
-    right="Divide by the root of the size of the vectors. In the source of the table n is that size.",
-    note="Here n is a vector size, not a number of words.",
-)
+@erratum("E26")
 def root_of_what() -> Evidence:
     size, lengths = 64, (5, 50, 500)
     spread = float((normal(4000, size) * normal(4000, size, start=1)).sum(1).std())
@@ -133,16 +106,7 @@ def root_of_what() -> Evidence:
     )
 
 
-@erratum(
-    "E36",
-    "L",
-    "√d_k is said to prevent overflow; what it prevents is saturation.",
-    (Where("lifei2022", "practical considerations"),),
-    says="The score can be very large or small and overflow the exponential; to mitigate this one divides by √d_k.",
-    right="Dividing by √d_k keeps the variance of the scores at 1, so that softmax stays soft. Overflow is prevented by "
-    "subtracting the largest score first.",
-    note="Two different cures for two different illnesses.",
-)
+@erratum("E36")
 def saturation() -> Evidence:
     d_k, n_keys, n_draws, score, d_score = 1024, 32, 400, 1600.0, 64
     scores = np.einsum("b d, b k d -> b k", normal(n_draws, d_k), normal(n_draws, n_keys, d_k, start=1))
@@ -187,15 +151,7 @@ def _entropy(weights: Array) -> float:
     return float(-(weights * np.log(np.maximum(weights, 1e-300))).sum(1).mean())
 
 
-@erratum(
-    "E47",
-    "L",
-    "The weights compare the query with the keys, not with the values.",
-    (Where("ghojogh2023", "query-retrieval modelling"), Where("ghojogh2020", "2.4.2")),
-    says="The weights are the normalized similarity of the query and the values.",
-    right="The normalized similarity of the query and the keys.",
-    note="Values are what is mixed; they have no say in how much of them is taken.",
-)
+@erratum("E47")
 def of_the_keys() -> Evidence:
     query, keys, values, fresh = (
         tensor(1, 1, 3),
@@ -224,15 +180,7 @@ def _looked(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Ar
     return out[0, :, values.shape[-1] :].numpy()
 
 
-@erratum(
-    "E53",
-    "L",
-    "Addressing by cosine without an inverse temperature stays flat.",
-    (Where("beigy2021", "alignment score functions, table"),),
-    says="score = cosine(s_t, h_i)",
-    right="The neural Turing machine uses β · cosine, with an inverse temperature β that is learned.",
-    note="Cosines lie between −1 and 1, so two weights can differ only by a fixed factor.",
-)
+@erratum("E53")
 def flat_cosine() -> Evidence:
     n, beta = 10, 10.0
     keys = -torch.ones(n, 2, dtype=torch.float64)

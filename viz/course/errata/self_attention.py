@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from core import masks
 from viz.course.errata._draws import gap, normal
-from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, listed, shown, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
 from viz.course.shared.maths.mask_evidence import printed_order, toy
 from viz.course.shared.maths.masks import filled, softmax
 
@@ -32,20 +32,7 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
 
 
-@erratum(
-    "E1",
-    "W",
-    "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
-    (
-        Where("ghojogh2023", "attention formulation", "Eq. (16)"),
-        Where("ghojogh2020", "2.4.3", "Eq. (16)"),
-        Where("beigy2021", "self-attention, matrices"),
-        Where("beigy2024", "transformers", "first formula"),
-    ),
-    says="Z = V softmax(QᵀK / √p), the softmax taken over every row, then V times it.",
-    right="Z = V softmax(QᵀK / √p)ᵀ: rows sum to 1, so they must become columns before V multiplies from the left.",
-    note="Softmax over the columns is no cure: it exchanges queries and keys.",
-)
+@erratum("E1")
 def transpose() -> Evidence:
     data = toy()
     weights, right = softmax(data.scores), attention(data.q, data.k, data.v)
@@ -73,19 +60,7 @@ def transpose() -> Evidence:
     )
 
 
-@erratum(
-    "E2",
-    "W",
-    "The same slip makes the causal mask look forward.",
-    (
-        Where("ghojogh2023", "decoder, masked attention", "Eqs. (27), (28)"),
-        Where("ghojogh2020", "3.3.1", "Eqs. (28), (29)"),
-    ),
-    says="Zₘ = V softmax((QᵀK + M) / √p) with M(i, j) = −∞ for j > i.",
-    right="V softmax(·)ᵀ: the mask is right for rows that are queries, so the rows must become columns. And M belongs "
-    "beside the division, not under it.",
-    note="The printed order shows the future to the first word.",
-)
+@erratum("E2")
 def looks_ahead() -> Evidence:
     data = toy()
     found = printed_order(data)
@@ -117,15 +92,7 @@ def looks_ahead() -> Evidence:
     )
 
 
-@erratum(
-    "E5",
-    "W",
-    "Q = W X puts words in columns, softmax(QKᵀ) V expects them in rows.",
-    (Where("lifei2022", "practical considerations"),),
-    says="Q = W_Q X (words are columns), then softmax(QKᵀ / √d_k) V (words are rows).",
-    right="Either Q = X W_Q with softmax(QKᵀ / √d_k) V, or Q = W_Q X with V softmax(QᵀK / √d_k)ᵀ.",
-    note="The product runs without an error, and mixes the features of each word instead of mixing words.",
-)
+@erratum("E5")
 def convention() -> Evidence:
     data = toy()
     q, k, v = data.q, data.k, data.v[: len(data.q)]
@@ -158,18 +125,7 @@ def convention() -> Evidence:
     )
 
 
-@erratum(
-    "E7",
-    "W",
-    "The sizes of V and K in a head are exchanged.",
-    (
-        Where("ghojogh2023", "multi-head attention", "Eqs. (20), (21)"),
-        Where("ghojogh2020", "3.2.2", "Eqs. (20), (21)"),
-    ),
-    says="V_i is p × n and K_i is r × n.",
-    right="K_i is p × n, like Q_i, and V_i is r × n, as in Eqs. (13) to (15).",
-    note="Queries and keys are multiplied, so they need one size. Nothing is noticed while p = r.",
-)
+@erratum("E7")
 def sizes_exchanged() -> Evidence:
     data = toy()
     p, r = len(data.q), len(data.v)
@@ -195,18 +151,7 @@ def _stops(q: Array, k: Array) -> bool:
     return False
 
 
-@erratum(
-    "E13",
-    "W",
-    "A score has two indices, one for the word that looks and one for the word looked at; one is printed.",
-    (
-        Where("ghojogh2023", "attention formulation", "beside Eq. (15)"),
-        Where("ghojogh2020", "2.4.3", "beside Eq. (15)"),
-    ),
-    says="q_iᵀ k_i = x_iᵀ W_Q W_Kᵀ x_i, and s_i = q_iᵀ k_i / √p.",
-    right="q_iᵀ k_j = x_iᵀ W_Q W_Kᵀ x_j: a word i looks at each word j.",
-    note="With one index only the diagonal is there: each word compared with itself.",
-)
+@erratum("E13")
 def one_index() -> Evidence:
     scores = toy().scores
     printed = np.where(np.eye(len(scores), dtype=bool), scores, np.nan)
@@ -223,16 +168,7 @@ def one_index() -> Evidence:
     )
 
 
-@erratum(
-    "E14",
-    "L",
-    "W_Q W_Kᵀ is “like a kernel matrix”: in general it is not.",
-    (Where("ghojogh2023", "attention formulation"), Where("ghojogh2020", "2.4.3")),
-    says="The matrix W_Q W_Kᵀ between two words is like a kernel matrix.",
-    right="A kernel is symmetric and has no negative eigenvalue. W_Q W_Kᵀ has both where W_K = W_Q S with S symmetric and without negative eigenvalues, "
-    "such as W_K = W_Q; nothing in the definition asks for that, and drawn weights have neither.",
-    note="That it is not symmetric is useful: a verb may look at its object without the object looking back.",
-)
+@erratum("E14")
 def like_a_kernel() -> Evidence:
     w_q, w_k = normal(2, 6, 6)
     positive = w_k.T @ w_k

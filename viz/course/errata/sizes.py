@@ -13,16 +13,7 @@ from viz.course.errata.entry import Evidence, Panel, Where, erratum
 BERT_SECTION = (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4"))
 
 
-@erratum(
-    "E10",
-    "W",
-    "“512 hidden layer units in the fully connected network”: that is the width of the words.",
-    (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
-    says="The Transformer has 6 layers with 512 hidden units in the fully connected network, BERT 24 layers with 1024.",
-    right="These are the widths of the vectors. The hidden layer of the feed-forward network is four times wider.",
-    note="Only with the wide hidden layer do the counts come near the stated sizes.",
-    cost=200,
-)
+@erratum("E10", cost=200)
 def hidden_units() -> Evidence:
     base = TransformerConfig()
     right, printed = encoder_layer(base.d_ff), encoder_layer(base.d_model)
@@ -57,16 +48,7 @@ def hidden_units() -> Evidence:
     )
 
 
-@erratum(
-    "E11",
-    "L",
-    "BERT has “110M” and “340M” parameters: rounded.",
-    (Where("beigy2021", "BERT"), Where("beigy2024", "BERT")),
-    says="BERT-Base 110M, BERT-Large 340M parameters.",
-    right="Rounded in the paper; the exact count depends on whether the heads of pre-training are counted.",
-    note="Counted here from the published shapes; the heads share the token table.",
-    cost=200,
-)
+@erratum("E11", cost=200)
 def rounded() -> Evidence:
     heads = {"masked_lm": True, "next_sentence": True}
     numbers = {
@@ -95,15 +77,7 @@ def rounded() -> Evidence:
     )
 
 
-@erratum(
-    "E12",
-    "W",
-    "ALBERT's slide writes H for the size of the vocabulary.",
-    (Where("beigy2024", "ALBERT"),),
-    says="The input embedding is V × E with “H = 30522, E = 768”; later “larger tokenization embedding (larger H)”.",
-    right="V is the vocabulary, E the size of an embedding; a larger hidden size H needed a larger E.",
-    note="In BERT, E equals H; ALBERT parts them and makes E small.",
-)
+@erratum("E12")
 def letters() -> Evidence:
     config = BERTConfig()
     table, wrong = config.n_vocab * config.d_model, config.d_model**2
@@ -115,15 +89,7 @@ def letters() -> Evidence:
     return Evidence(_floats(numbers), sentence)
 
 
-@erratum(
-    "E18",
-    "W",
-    "“Complexity per layer in self-attention is worse than recurrence”: it is better while n < p.",
-    (Where("ghojogh2023", "complexity comparison"), Where("ghojogh2020", "3.4.2")),
-    says="The complexity per layer is worse: n² p against n p².",
-    right="n² p is less than n p² whenever n is less than p; the original paper says so.",
-    note="The projections, of the order n p², are left out of the table too.",
-)
+@erratum("E18")
 def crossing() -> Evidence:
     p, short, long = 512, 50, 4096
     cost = {n: (n * n * p, n * p * p) for n in (short, p, long)}
@@ -150,16 +116,7 @@ def crossing() -> Evidence:
     )
 
 
-@erratum(
-    "E20",
-    "L",
-    "“When we say BERT, we mean the large BERT”: the name alone says no size.",
-    BERT_SECTION,
-    says="Usually, when we say BERT, we mean the large BERT. Beigy gives both on an equal footing.",
-    right="The paper calls both BERT and has a table for each; a number needs the size beside it.",
-    note="How people use the word cannot be calculated; how much depends on it can. Wherever the atlas counts BERT it says which.",
-    cost=100,
-)
+@erratum("E20", cost=100)
 def which_bert() -> Evidence:
     base, large = bert(), bert(**LARGE)
     config = BERTConfig()
@@ -171,17 +128,7 @@ def which_bert() -> Evidence:
     return Evidence(numbers, sentence)
 
 
-@erratum(
-    "E21",
-    "W",
-    "RoBERTa is listed among the smaller versions, and all of GPT-2 as made for embedded systems.",
-    BERT_SECTION,
-    says="RoBERTa among the smaller versions of BERT, which there is the large one; GPT-2 small to XL for embedded systems.",
-    right="Size by size RoBERTa is larger than BERT, for its vocabulary is larger; only its base model is smaller than BERT-Large. GPT-2 XL is "
-    "the full model. DistilBERT, TinyBERT and DistilGPT-2 are smaller.",
-    note="The work cited there is a case study; RoBERTa is by Liu et al. 2019.",
-    cost=400,
-)
+@erratum("E21", cost=400)
 def smaller() -> Evidence:
     tiny, roberta = (
         {"n_layers": 4, "d_model": 312, "d_ff": 1200},
@@ -218,17 +165,7 @@ def smaller() -> Evidence:
 GPT1: dict[str, Any] = {"n_vocab": 40_478, "n_ctx": 512, "order": "post"}
 
 
-@erratum(
-    "E39",
-    "W",
-    "BERT “is built upon GPT”; GPT-2's “architecture is the same with GPT, just much larger”.",
-    (Where("lifei2022", "GPT; BERT"),),
-    says="BERT is built upon GPT. The GPT-2 architecture is the same with GPT, just much larger.",
-    right="Both build on the Transformer; BERT takes encoder blocks. GPT-2 moved the norm in front of each sub-layer, added a "
-    "final norm, more tokens and more positions.",
-    note="The difference of the two counts is exactly these parts.",
-    cost=200,
-)
+@erratum("E39", cost=200)
 def built_upon() -> Evidence:
     second, first = gpt(), gpt(**GPT1)
     config, d = GPTConfig(), GPTConfig().d_model
@@ -254,16 +191,7 @@ def built_upon() -> Evidence:
     )
 
 
-@erratum(
-    "E44",
-    "L",
-    "“1.5 billion, 8 billion, 17 billion, and 175 billion”: round sizes, and GPT-2's is that of XL.",
-    (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
-    says="GPT-2, Megatron, Turing-NLG and GPT-3 have these numbers of parameters, in this order.",
-    right="The first holds for XL only; the others are smaller. Megatron states a little more.",
-    note="Megatron's size is its own statement; the others are counted here from the published shapes.",
-    cost=600,
-)
+@erratum("E44", cost=600)
 def round_sizes() -> Evidence:
     shapes = {"small": (12, 768, 12), "medium": (24, 1024, 16), "large": (36, 1280, 20), "XL": (48, 1600, 25)}
     numbers = {
@@ -289,17 +217,7 @@ def round_sizes() -> Evidence:
     )
 
 
-@erratum(
-    "E45",
-    "L",
-    "ALBERT's “18x fewer parameters” holds for the large model.",
-    (Where("beigy2024", "ALBERT"),),
-    says="ALBERT can be trained 1.7x faster with 18x fewer parameters than a BERT of similar configuration.",
-    right="The parameters are right for Large; for Base the ratio is half of that. Sharing weights saves parameters, not operations of a pass.",
-    note="The speed is a measurement on the machines of the paper and is not checked here: the paper names less communication and fewer computations. "
-    "In a pass each layer still runs; it runs with the same weights.",
-    cost=200,
-)
+@erratum("E45", cost=200)
 def fewer() -> Evidence:
     sizes = {
         "Base": (bert(), albert(768, 12)),
