@@ -170,7 +170,8 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
     assert "score: " in tip and "; entropy" in tip.replace("\xa0", " "), tip
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
     page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
     page.goto(app_url + "/")

@@ -57,9 +57,9 @@ if show in ("both", "source"):
     st.text(f"line {got.path}")
 """
 MODELS = [
+    ("gpt-mini", "causal"),
     ("translator-en-es", "cross"),
     ("copy-gru-attention", "alignment"),
-    ("gpt-mini", "causal"),
     ("translator-en-es", "self"),
     ("translator-en-es", "causal"),
     ("induction-tiny", "causal"),
@@ -147,7 +147,7 @@ def says(page: Any, text: str) -> None:
     page.get_by_text(text, exact=True).wait_for()
 
 
-@pytest.mark.parametrize(("model", "kind"), sampled(MODELS, quick=2))
+@pytest.mark.parametrize(("model", "kind"), sampled(MODELS))
 def test_the_text_of_the_page_adds_up_folded_and_open(visit: Any, model: str, kind: str) -> None:
     page = visit(f"lines&model={model}&kind={kind}")
     folded = page.locator(".arith").evaluate(READ)
@@ -206,6 +206,7 @@ def test_the_question_is_the_weight_bars_have_sides_and_a_long_vector_opens_by_k
     )
 
 
+@pytest.mark.slow
 def test_an_edited_tensor_is_said(visit: Any) -> None:
     page = visit("both&edit=1")
     assert page.locator(".arith .used").all_inner_texts() == [
@@ -251,6 +252,7 @@ def test_the_code_is_that_of_the_file_and_a_tap_line_clicked_reaches_python_and_
     assert page.locator(".source").get_attribute("data-path") == "layer.2.self_attn.pattern"
 
 
+@pytest.mark.slow
 def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
     page = visit("source&model=copy-gru-attention&kind=alignment")
     taps = str(page.locator(".source").get_attribute("data-taps")).split()
@@ -276,8 +278,9 @@ def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:
     assert page.evaluate(FITS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("width", "scheme"), sampled([(390, "dark"), (1280, "light"), (390, "light"), (1280, "dark")])
+    ("width", "scheme"), [(390, "dark"), (1280, "light"), (390, "light"), (1280, "dark")]
 )
 def test_it_fits_and_can_be_read(visit: Any, width: int, scheme: str) -> None:
     page = visit("both&model=translator-en-es&kind=cross", width=width, scheme=scheme, has_touch=width == 390)

@@ -75,6 +75,7 @@ def test_four_panes_are_marked_in_one_frame(visitor, app_url):
     assert asked(visitor) == frames
 
 
+@pytest.mark.slow
 def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
     before = visitor.locator(HEATS).nth(1).inner_text()

@@ -105,6 +105,7 @@ def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
     assert bars.get_attribute("data-open") == "way" and bars.locator(".stages").is_visible()
 
 
+@pytest.mark.slow
 def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
     seen = visit("ways")
     table = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
@@ -144,6 +145,7 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     seen.says("gone 0")
 
 
+@pytest.mark.slow
 def test_both_are_saved_as_tables(visit: Any, tmp_path: Any) -> None:
     bars = visit("bars")
     rows = bars.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()

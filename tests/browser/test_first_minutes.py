@@ -61,6 +61,7 @@ def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app
     assert not visitor.locator(KEYS).is_visible()
 
 
+@pytest.mark.slow
 def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shuts_only_the_list(
     visitor, app_url
 ):

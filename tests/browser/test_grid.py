@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sampling import sampled
 from settling import settle
 from small_app import Visitor
 
@@ -127,6 +126,7 @@ def test_the_choice_outlives_an_update_and_a_click_opens_the_right_head(visit: V
     seen.says("chosen (0, 3)")
 
 
+@pytest.mark.slow
 def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
     seen = visit("page")
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("page", ["L1.H2", "L0.H0"])
@@ -162,7 +162,8 @@ def test_the_pointer_shows_a_larger_head_and_a_finger_does_not(visit: Visitor) -
     assert not phone.page.locator(".tip").is_visible()
 
 
-@pytest.mark.parametrize(("n", "slides"), sampled([(16, "true"), (12, "false")]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "slides"), [(16, "true"), (12, "false")])
 def test_tiles_are_never_smaller_than_a_finger_needs(visit: Visitor, n: int, slides: str) -> None:
     seen = visit(f"many&n={n}", width=390, height=760, has_touch=True)
     assert int(seen.attribute("side")) >= 24
@@ -177,6 +178,7 @@ def test_tiles_are_never_smaller_than_a_finger_needs(visit: Visitor, n: int, sli
         assert int(seen.attribute("side")) >= 24 and seen.width() <= 390
 
 
+@pytest.mark.slow
 def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: Visitor) -> None:
     seen = visit("bare")
     assert not seen.page.get_by_label("Order", exact=True).is_visible()

@@ -25,6 +25,7 @@ def ends(page, words: str) -> None:
     page.get_by_text(words).first.wait_for(timeout=TALLEST)
 
 
+@pytest.mark.slow
 def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(visitor, app_url):
     shown(visitor, app_url + "/growth")
     ends(visitor, "the habit “induction head” appears")

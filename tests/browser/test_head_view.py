@@ -125,7 +125,7 @@ class Seen(Visit):
 INK = "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
 
 
-@pytest.mark.parametrize("query", sampled(["pair", "arabic", "lines", "lines&n=30&h=8", "chinese"], quick=2))
+@pytest.mark.parametrize("query", sampled(["pair", "arabic", "lines", "lines&n=30&h=8", "chinese"]))
 def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, query: str) -> None:
     seen, canvas = visit(query), "(c) => c.toDataURL()"
     base = seen.page.locator(".lines canvas.base").first
@@ -234,6 +234,7 @@ def test_chips_switch_heads_and_have_a_second_sign_beside_their_colour(visit: An
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
     seen = visit("known")
     total = KNOWN.sum()
@@ -257,6 +258,7 @@ def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
     assert seen.sentence() == "What [CLS] attends to is hidden."
 
 
+@pytest.mark.slow
 def test_pairs_of_sentences(visit: Any) -> None:
     seen = visit("pair")
     everything = int(seen.get("lines"))

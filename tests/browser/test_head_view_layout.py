@@ -79,8 +79,9 @@ def test_texts_from_the_right(visit: Any) -> None:
     assert mixed.sentence().startswith("Writing ")
 
 
-@pytest.mark.parametrize("layout", sampled(["columns", "rows"]))
-@pytest.mark.parametrize(("n", "heads"), sampled([(120, 8), (512, 1)]))
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["columns", "rows"])
+@pytest.mark.parametrize(("n", "heads"), [(120, 8), (512, 1)])
 def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(
     visit: Any, n: int, heads: int, layout: str
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_phone_needs_no_sideways_scroll(visit: Any, query: str) -> None:
     assert parts.evaluate_all("(all) => Math.max(...all.map((e) => e.getBoundingClientRect().right))") <= 391
 
 
+@pytest.mark.slow
 def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
     seen = visit("other")
     seen.chip(1).click()

@@ -167,6 +167,7 @@ def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(
         assert f"score: {scores[row, column]:.4f}".replace("-", "\u2212") in seen.tip.text_content()
 
 
+@pytest.mark.slow
 def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
     seen = visit("lenses&n=12")
     left, top, unit = seen.place()
@@ -226,7 +227,8 @@ def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
     assert seen.state("lens") == "score"  # a run of the page does not take the lens away
 
 
-@pytest.mark.parametrize("n", sampled([32, 6]))
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [32, 6])
 def test_numbers_are_written_on_wish(visit: Any, n: int) -> None:
     seen = visit(f"lenses&n={n}")
     before = len(seen.sent)
@@ -280,6 +282,7 @@ def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     assert "<image" not in drawn  # clean lines and boxes
 
 
+@pytest.mark.slow
 def test_the_page_that_stands_alone_opens_as_the_picture_is_now(
     visit: Any, alone: Any, tmp_path: Path
 ) -> None:
@@ -312,6 +315,7 @@ def test_odd_values_and_words_are_marked_and_literal(visit: Any) -> None:
     assert seen.atlas.locator(".title").inner_text() == "<i>odd</i>"
 
 
+@pytest.mark.slow
 def test_no_token_one_token_and_a_difference(visit: Any) -> None:
     seen = visit("few")
     assert seen.atlas.inner_text() == "There are no tokens to look at yet."
@@ -326,6 +330,7 @@ def test_no_token_one_token_and_a_difference(visit: Any) -> None:
 LEGEND = "(all) => all.map((entry) => entry.textContent)"
 
 
+@pytest.mark.slow
 def test_a_word_without_a_counterpart_is_grey_and_called_so(visit: Any) -> None:
     seen = visit("lone")
     legend = seen.atlas.locator(".legend .entry").evaluate_all(LEGEND)

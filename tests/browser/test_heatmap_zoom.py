@@ -149,6 +149,7 @@ def test_a_long_text_opens_a_window_and_its_brush_is_dragged_resized_and_steered
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_a_cell_of_a_window_is_a_cell_of_the_text(visit: Any) -> None:
     seen = visit("lenses&n=300")
     seen.brush.focus()
@@ -163,7 +164,8 @@ def test_a_cell_of_a_window_is_a_cell_of_the_text(visit: Any) -> None:
     assert seen.state("hover") == "266,268" and seen.window()[0] == [266, 297]
 
 
-@pytest.mark.parametrize("n", sampled([512, 1024]))
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [512, 1024])
 def test_very_long_texts_stay_usable(visit: Any, n: int) -> None:
     seen = visit(f"lenses&causal&n={n}")
     assert seen.window() == [[0, 31 if n == 512 else 47]] * 2
@@ -226,6 +228,7 @@ GROUNDS = """(unit) => {
 }"""
 
 
+@pytest.mark.slow
 def test_the_label_of_a_marked_column_leaves_its_neighbours_readable(visit: Any) -> None:
     seen = visit("lenses&n=14", width=520)
     unit = float((seen.state("place") or "").split(",")[2])
@@ -239,7 +242,8 @@ def test_the_label_of_a_marked_column_leaves_its_neighbours_readable(visit: Any)
     )
 
 
-@pytest.mark.parametrize("n", sampled([128, 12]))
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [128, 12])
 def test_hover_costs_less_than_a_frame(visit: Any, n: int) -> None:
     seen = visit(f"lenses&n={n}")
     left, top, unit = seen.place()

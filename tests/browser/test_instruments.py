@@ -93,7 +93,7 @@ def colours(seen: Seen, which: str = "canvas") -> int:
     )
 
 
-@pytest.mark.parametrize("show", sampled(["words", "mask", "one", "heat", "grid"], quick=3))
+@pytest.mark.parametrize("show", sampled(["words", "mask", "one", "heat", "grid"], quick=2))
 def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, show: str) -> None:
     seen, pixels = visit(show), "(c) => c.toDataURL()"
     canvas = seen.page.locator(".atlas canvas").first
@@ -175,7 +175,7 @@ def test_one_row_reads_backwards_only(visit: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "show", sampled(["one", "odd", "heat&n=48", "words", "heat", "grid", "mask"], quick=3)
+    "show", sampled(["odd", "heat&n=48", "one", "words", "heat", "grid", "mask"], quick=2)
 )
 def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
     seen = visit(show, width=390, height=700, has_touch=True)
@@ -225,6 +225,7 @@ def test_64_tokens_redraw_within_a_frame(visit: Any) -> None:
     assert min(times) <= 16, "what it costs where nobody else needs the processor"
 
 
+@pytest.mark.slow
 def test_labels_stick_while_cells_scroll(visit: Any) -> None:
     seen = visit("heat&n=64", width=390)
     for _ in range(3):

@@ -56,12 +56,14 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None
     page.wait_for_selector(f'.editor[data-allowed="{n * (n + 1) // 2 + 1}"]')
 
 
+@pytest.mark.slow
 def test_an_emptied_row_is_told_in_words(page) -> None:
     toggle(page, 0, 0)
     said(page, "Everything masked for “I”: zeros, not NaN.")
     page.locator(".editor .legend", has_text="1 row allows nothing").first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
     n, row = opened(page)
     pattern, scores = (

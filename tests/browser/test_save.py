@@ -68,9 +68,6 @@ ENGLISH, SPANISH = ["She", "has", "a", "white", "car", "."], ["Ella", "tiene", "
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-# ---------------------------------------------------------------- the menu
-
-
 def test_the_menu_by_keyboard(visit: Visitor) -> None:
     seen = visit("words")
     before, button = len(seen.sent), seen.page.get_by_role("button", name="Save", exact=True)
@@ -142,9 +139,6 @@ def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> 
     assert item.is_visible() == (show == "words")  # without lines of Python there is no such entry
 
 
-# ---------------------------------------------------------------- pictures
-
-
 @pytest.mark.parametrize(("scheme", "ratio"), sampled([("light", 1), ("dark", 3)]))
 def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path, scheme: str, ratio: int) -> None:
     seen = visit("words", scheme=scheme, **({} if ratio == 1 else {"device_scale_factor": ratio}))
@@ -214,6 +208,7 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(
     visit: Visitor, tmp_path: Path
 ) -> None:
@@ -234,15 +229,13 @@ def test_a_heatmap_is_cells_in_svg_and_an_image_when_there_are_thousands(
     assert len(list(large.iter(f"{SVG}image"))) == 1 and len(list(large.iter(f"{SVG}rect"))) < 100
 
 
+@pytest.mark.slow
 def test_sixty_words_are_saved_whole(visit: Visitor, tmp_path: Path) -> None:
     seen = visit("many", width=390)
     assert seen.attribute("flow") == "scroll"
     tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
     assert float(tree.get("width")) > 1000
     assert {f"w{i}" for i in range(60)} <= {"".join(e.itertext()) for e in tree.iter(f"{SVG}text")}
-
-
-# ---------------------------------------------------------------- numbers
 
 
 def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
@@ -262,6 +255,7 @@ def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_long_text_are_drawn_rounded_and_saved_as_they_are(
     visit: Visitor, alone: Any, tmp_path: Path
 ) -> None:

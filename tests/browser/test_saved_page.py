@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from settling import settle
 from small_app import Visitor, saved
 from test_save import APP as APP
@@ -41,6 +42,7 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
         assert np.array_equal(arrays["weights"], np.float32(LOOK))
 
 
+@pytest.mark.slow
 def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     page = alone(saved(visit("words").page, "html", tmp_path))
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
@@ -70,6 +72,7 @@ def test_hostile_words_stay_words(visit: Visitor, alone: Any, tmp_path: Path) ->
     assert page.locator('.word[data-side="source"][data-index="0"]').get_attribute("title") == EVIL[0]
 
 
+@pytest.mark.slow
 def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
     visit: Visitor, alone: Any, tmp_path: Path
 ) -> None:
@@ -94,6 +97,7 @@ def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
     )  # a click marks; there is nobody to tell
 
 
+@pytest.mark.slow
 def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("mask")
     seen.page.locator(".matrix .frame").focus()

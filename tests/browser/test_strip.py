@@ -131,6 +131,7 @@ def test_leading_spaces_joined_pieces_and_what_may_not_be_looked_at(visit: Visit
     assert tok(seen, 9).get_attribute("aria-label") == "on, masked"
 
 
+@pytest.mark.slow
 def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
     seen = visit("fbi")
     before = len(seen.sent)
@@ -213,6 +214,7 @@ def test_right_to_left_is_read_from_the_right(visit: Visitor) -> None:
     assert seen.attribute("selected") == "4"
 
 
+@pytest.mark.slow
 def test_chinese_breaks_and_the_arrows_follow_the_lines(visit: Visitor) -> None:
     seen = visit("chinese", width=390)
     assert seen.width() <= 390
@@ -223,6 +225,7 @@ def test_chinese_breaks_and_the_arrows_follow_the_lines(visit: Visitor) -> None:
     assert seen.attribute("selected") == "0"
 
 
+@pytest.mark.slow
 def test_no_token_and_one(visit: Visitor) -> None:
     assert visit("none").text(".sentence") == "There are no words to look at yet."
     seen = visit("single")
@@ -230,6 +233,7 @@ def test_no_token_and_one(visit: Visitor) -> None:
     assert "special" in tok(seen, 0).get_attribute("class")
 
 
+@pytest.mark.slow
 def test_512_tokens_stay_quick_and_inside(visit: Visitor) -> None:
     seen = visit("long")
     box = seen.page.locator(".text-of.query")

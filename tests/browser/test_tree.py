@@ -200,6 +200,7 @@ def test_the_page_and_the_visitor_take_turns(visit: Visitor) -> None:
     assert seen.attribute("chosen") == "3"
 
 
+@pytest.mark.slow
 def test_growing_shows_the_newest_column_and_keeps_the_order(visit: Visitor) -> None:
     seen = visit("grow")
     assert [seen.attribute(name) for name in ("nodes", "columns", "slides")] == ["22", "4", "false"]
@@ -214,7 +215,8 @@ def test_growing_shows_the_newest_column_and_keeps_the_order(visit: Visitor) -> 
     assert [walk(seen, "ArrowDown") for _ in range(3)] == ["1", "2", "3"]  # as they were given
 
 
-@pytest.mark.parametrize("show", sampled(["large", "wide"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("show", ["large", "wide"])
 def test_500_nodes_stay_quick(visit: Visitor, show: str) -> None:
     seen = visit(show)
     assert int(seen.attribute("nodes")) >= 500 and int(seen.attribute("shown")) < 200  # only what is in sight
@@ -244,6 +246,7 @@ def test_a_phone_scrolls_the_frame_and_a_finger_reads_before_it_chooses(visit: V
     seen.says("chosen 0")
 
 
+@pytest.mark.slow
 def test_no_node_and_one_node(visit: Visitor) -> None:
     seen = visit("none")
     assert (seen.attribute("nodes"), seen.attribute("states"), seen.text(".tree .line")) == (
@@ -261,9 +264,10 @@ def test_no_node_and_one_node(visit: Visitor) -> None:
     assert seen.text(".tree .tip") == "\u201c\u2205\u201d: score 0.00, you are here"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("show", "path"),
-    sampled([("ended", "Once. The END of it. END"), ("words", "START She played, then slept")]),
+    [("ended", "Once. The END of it. END"), ("words", "START She played, then slept")],
 )
 def test_words_without_spaces_are_joined_and_the_mark_that_ends_a_text_stands_apart(
     visit: Visitor, show: str, path: str
@@ -304,6 +308,7 @@ def test_a_large_tree_is_saved_whole(visit: Visitor, tmp_path: Path) -> None:
     assert sum(text.strip() in words for text in drawn) == 500
 
 
+@pytest.mark.slow
 def test_a_second_node_is_chosen_by_shift_by_key_and_by_the_button(visit: Visitor) -> None:
     seen = visit("two", has_touch=True)
     seen.says("chosen None, compared with None")
@@ -330,6 +335,7 @@ def test_a_second_node_is_chosen_by_shift_by_key_and_by_the_button(visit: Visito
     assert "Compare" not in visit("few").text(".tree .head")  # a page that compares nothing offers nothing
 
 
+@pytest.mark.slow
 def test_a_tall_tree_opens_on_its_root_where_the_best_end_is_near_it(visit: Visitor) -> None:
     seen = visit("tall")
     assert (seen.attribute("slides"), seen.attribute("scrolled")) == ("true", "0,0")

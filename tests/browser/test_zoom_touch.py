@@ -106,6 +106,7 @@ def test_a_tap_touches_a_word_of_either_side_and_a_cell_that_is_calculated(look)
     expect(page.locator(".arith")).not_to_have_attribute("data-weight", before)
 
 
+@pytest.mark.slow
 def test_tab_reaches_every_instrument_and_each_stop_in_one_has_a_ring(look):
     page = look(PAGES["gpt-mini"], viewport={"width": 1280, "height": 900})
     wanted = {"words", "heads", "matrix", "lines", "arith", "source"}
