@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from app_server import served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
-from settling import PATIENCE
+from settling import PATIENCE, still
 from small_app import EVERY, Visit, Visitor, served
 from windows import reused
 
@@ -79,6 +79,31 @@ def visit(request: pytest.FixtureRequest, address: str, chromium: Any) -> Iterat
     visitor = Visitor(chromium, address, getattr(request.module, "Seen", Visit))
     yield visitor
     visitor.leave()
+
+
+@pytest.fixture
+def alone(chromium: Any) -> Iterator[Any]:
+    """Opens a saved page without a network; no page may complain or ask for anything."""
+    contexts, wrong = [], []
+
+    def open_file(path: Path, **more: Any) -> Any:
+        contexts.append(chromium.new_context(offline=True, **more))
+        page = contexts[-1].new_page()
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url),
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector(".atlas[data-mode]", state="attached")
+        still(page)
+        return page
+
+    yield open_file
+    assert wrong == []
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture

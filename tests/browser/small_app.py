@@ -70,6 +70,16 @@ def served(app: str, folder: Path) -> Iterator[str]:
             process.wait(timeout=20)
 
 
+def saved(page: Any, kind: str, folder: Path, menu: str = ".atlas") -> Path:
+    """The file of this kind that the first menu "Save" within `menu` hands out; a button that still says "Saved" is pressed too."""
+    page.locator(f"{menu} .save-open:not(.compare)").first.click()
+    with page.expect_download() as waiting:
+        page.locator(f'{menu} .save-item[data-kind="{kind}"]').first.click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
 @dataclass
 class Visit:
     """One open page and everything that it said or asked for."""
@@ -94,12 +104,7 @@ class Visit:
 
     def saved(self, kind: str, folder: Path) -> Path:
         """The file of this kind that the menu "Save" of the first instrument makes."""
-        self.page.get_by_role("button", name="Save", exact=True).first.click()
-        with self.page.expect_download() as waiting:
-            self.page.locator(f'.save-item[data-kind="{kind}"]').first.click()
-        path = folder / waiting.value.suggested_filename
-        waiting.value.save_as(path)
-        return path
+        return saved(self.page, kind, folder)
 
     def width(self) -> int:
         return self.page.evaluate("document.documentElement.scrollWidth")
@@ -112,14 +117,22 @@ def ours(address: str) -> tuple[str, ...]:
 
 
 class Visitor:
-    """Opens pages of one server; `leave` closes them, and asserts that no page complained or asked elsewhere."""
+    """Opens pages of one server, each in the place of the one before or `beside` it; of each it asserts that it complained of nothing and asked nobody else."""
 
     def __init__(self, browser: Any, address: str, make: type[Visit] = Visit) -> None:
         self.browser, self.address, self.make, self.open = browser, address, make, []
 
     def __call__(
-        self, show: str, width: int = 1280, height: int | None = None, scheme: str = "light", **more: Any
+        self,
+        show: str,
+        width: int = 1280,
+        height: int | None = None,
+        scheme: str = "light",
+        beside: bool = False,
+        **more: Any,
     ) -> Any:
+        if not beside:
+            self.leave()
         context = self.browser.new_context(
             viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more
         )
@@ -138,7 +151,7 @@ class Visitor:
         return seen
 
     def leave(self) -> None:
-        for context, seen in self.open:
-            assert seen.errors == []
-            assert seen.outside == []
+        while self.open:
+            context, seen = self.open.pop()
+            assert (seen.errors, seen.outside) == ([], [])
             context.close()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sampling import sampled
 from settling import settle
 
 from viz import theme
@@ -34,12 +35,18 @@ OUTLINE = """() => ({
 })"""
 
 
-def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
-    """Every page, drawn, `TABS` of them loading at a time."""
+SAMPLE = ("look", "scaling", "decode", "compare", "models")
+"""Pages that show between them every widget there is: an instrument, steps and a question, bars, charts, tables."""
+
+
+def walk(browser: Any, url: str, scheme: str, slugs: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Every page, or those with these slugs, drawn, `TABS` of them loading at a time."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     waiting: deque[tuple[str, Any]] = deque()
     free: list[Any] = []
-    for entry in [*pages.discover(), *[None] * TABS]:
+    found = [entry for entry in pages.discover() if not slugs or entry.slug in slugs]
+    assert len(found) >= len(slugs)
+    for entry in [*found, *[None] * TABS]:
         if entry is not None:
             page = free.pop() if free else context.new_page()
             page.goto(url + entry.address, wait_until="commit")
@@ -53,10 +60,20 @@ def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
     context.close()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "slugs"),
+    [
+        pytest.param("light", SAMPLE, id="light-sample"),
+        pytest.param("dark", SAMPLE[:1], id="dark-sample"),
+        pytest.param("light", (), id="light", marks=pytest.mark.slow),
+        pytest.param("dark", (), id="dark", marks=pytest.mark.slow),
+    ],
+)
+def test_axe_finds_nothing_serious_on_any_page(
+    chromium: Any, app_url: str, scheme: str, slugs: tuple[str, ...]
+) -> None:
     found: dict[str, list[str]] = {}
-    for slug, page in walk(chromium, app_url, scheme):
+    for slug, page in walk(chromium, app_url, scheme, slugs):
         page.evaluate(AXE)
         wrong = [
             f"{rule['id']}: {node['html'][:160]}"
@@ -91,7 +108,7 @@ FOCUSED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("address", ["/?view=full", "/scaling?scaling.step=2"])
+@pytest.mark.parametrize("address", sampled(["/?view=full", "/scaling?scaling.step=2"]))
 def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: str) -> None:
     visitor.goto(app_url + address)
     visitor.wait_for_function(DRAWN, polling=150)
@@ -153,7 +170,8 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
     assert "score: " in tip and "; entropy" in tip.replace("\xa0", " "), tip
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
     page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
     page.goto(app_url + "/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sampling import sampled
 from settling import settle
 
 SEEN = """() => {
@@ -20,10 +21,10 @@ SEEN = """() => {
 }"""
 SENTENCE = "text=The+cat+sat+on+the+mat."
 STATES = {
-    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Tokens"),
-    "what_if": (f"{SENTENCE}&layer=1&head=2&what_if.edits=none", "radio", "Half"),
-    "find": (f"{SENTENCE}&kind=causal&layer=2&head=3", "radio", "Sketch"),
     "inside": (SENTENCE, "radio", "Direct logit attribution"),
+    "what_if": (f"{SENTENCE}&layer=1&head=2&what_if.edits=none", "radio", "Half"),
+    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Tokens"),
+    "find": (f"{SENTENCE}&kind=causal&layer=2&head=3", "radio", "Sketch"),
     "importance": (SENTENCE, "radio", "Mean-ablate"),
     "growth": ("growth.step=440", "radio", "L0.H1"),
     "be_the_head": ("text=The+king+had+a+red+horse.+The+red+horse", "button", "Put it into the model"),
@@ -43,7 +44,7 @@ def seen(page: Any) -> dict[str, list[str]]:
     raise AssertionError("the page does not come to rest")
 
 
-@pytest.mark.parametrize("slug", STATES)
+@pytest.mark.parametrize("slug", sampled([*STATES]))
 def test_a_link_restores_the_state_in_a_fresh_session(visitor, app_url, slug):
     query, role, name = STATES[slug]
     visitor.goto(f"{app_url}/{slug}?{query}")

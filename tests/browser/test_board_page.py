@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from settling import settle
 
 from viz.course.self_attention.self_attention import exhibit
@@ -53,6 +54,7 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     assert shown(visitor, "W_Q", 2, 0) == -3, "the link brings the weight back"
 
 
+@pytest.mark.slow
 def test_the_saved_page_tells_and_changes_nothing(visitor, app_url, tmp_path) -> None:
     visitor.goto(f"{app_url}/self_attention?self_attention.step=3")
     visitor.wait_for_selector(".board td.cell")

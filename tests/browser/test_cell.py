@@ -96,6 +96,7 @@ def test_figures_of_another_cell_never_stay(visitor: Any) -> None:
     assert filled["paths"] and all(path.startswith(f"layer.{layer}.") for path in filled["paths"])
 
 
+@pytest.mark.slow
 def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
     down(visitor)
     when(visitor, lambda page: page["source"] == 1)
@@ -122,6 +123,7 @@ def test_a_tensor_is_marked_in_both_whichever_was_touched(visitor: Any) -> None:
     assert both() == (f"{path}heads", f"{path}heads")
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(
     chromium: Any, app_url: str
 ) -> None:

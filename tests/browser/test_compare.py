@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 from settling import asked, settle
 
 TALL = 900
 HEATS = "[data-cell][data-scale]"
 PAIR = "/compare?model=gpt-mini&text=The+cat+sat+on+the+mat.&compare.panes=gpt-mini~causal~3.6%7Cgpt-mini~causal~2.1"
-
 
 FOUR = PAIR + "%7Cgpt-mini~causal~0.5%7Cgpt-mini~causal~4.2"
 
@@ -56,6 +56,7 @@ def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_
     assert asked(visitor) == frames
 
 
+@pytest.mark.slow
 def test_four_panes_are_marked_in_one_frame(visitor, app_url):
     opened(visitor, app_url + FOUR, 4)
     visitor.locator(f"{HEATS} .frame").first.focus()
@@ -74,6 +75,7 @@ def test_four_panes_are_marked_in_one_frame(visitor, app_url):
     assert asked(visitor) == frames
 
 
+@pytest.mark.slow
 def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
     before = visitor.locator(HEATS).nth(1).inner_text()
@@ -121,6 +123,7 @@ def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, ap
     )
 
 
+@pytest.mark.slow
 def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
     pinned = ""
     for layer, head in ((3, 6), (2, 1)):

@@ -180,6 +180,7 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.has("button", "Next token")
 
 
+@pytest.mark.slow
 def test_the_views_stand_in_one_row_on_a_phone_and_none_is_hidden(opened: Any) -> None:
     hands = opened(viewport={"width": 390, "height": 844})
     names = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "KV cache")

@@ -98,6 +98,7 @@ def visit(browser: Any, server: Server, query: str) -> Any:
     return context, page
 
 
+@pytest.mark.slow
 def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(
     chromium: Any, server: Server
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(
     context.close()
 
 
+@pytest.mark.slow
 def test_a_tab_closed_while_it_plays_leaves_nothing_running(chromium: Any, server: Server) -> None:
     context, page = visit(chromium, server, "text=The+king&decode.speed=8")
     page.wait_for_selector('.atlas.timeline[data-steps="1"]', state="attached", timeout=PATIENCE * 1000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from settling import settle
 
 LINK = "/find?model=gpt-mini&kind=causal"
@@ -41,6 +42,7 @@ def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
     assert f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}" == nearest
 
 
+@pytest.mark.slow
 def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=sketch", "Most like the drawing")
     before, pad = said(visitor, "Most like the drawing"), visitor.locator(".editor").first.inner_text()
@@ -61,6 +63,7 @@ def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url)
     assert said(visitor, "Most like the drawing") == now and chosen(visitor)["find.drawn"] == drawn
 
 
+@pytest.mark.slow
 def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=map&layer=0&head=0", "48 heads on 32 sentences")
     points = visitor.locator(".js-plotly-plot .scatterlayer .point")
@@ -78,6 +81,7 @@ def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url)
     assert visitor.get_by_text(name).count()
 
 
+@pytest.mark.slow
 def test_the_card_of_a_head_names_the_sentences_behind_its_score(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=kinds&layer=3&head=6", "standard deviation")
     assert (

@@ -126,6 +126,7 @@ def test_the_choice_outlives_an_update_and_a_click_opens_the_right_head(visit: V
     seen.says("chosen (0, 3)")
 
 
+@pytest.mark.slow
 def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
     seen = visit("page")
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("page", ["L1.H2", "L0.H0"])
@@ -149,13 +150,20 @@ def test_the_pointer_shows_a_larger_head_and_a_finger_does_not(visit: Visitor) -
     tip, x = seen.page.locator(".tip").bounding_box(), frame.bounding_box()["x"] + 90
     assert not tip["x"] <= x <= tip["x"] + tip["width"]  # never on the tile itself
     assert len(seen.sent) == before
+    times = []
+    for colour in ("entropy", "distance", "entropy"):
+        choose(seen, "Colour", colour)
+        times.append(float(seen.attribute("drawn")))
+    print(f"grid, 144 heads: drawn in {times} ms")
+    assert min(times) <= 60, "what it costs where nobody else needs the processor"
     phone = visit("many", width=390, height=760, has_touch=True)
     phone.page.locator(".heads .frame").tap(position={"x": 50, "y": 50})
     phone.says("chosen (0, 0)")
     assert not phone.page.locator(".tip").is_visible()
 
 
-@pytest.mark.parametrize(("n", "slides"), [(12, "false"), (16, "true")])
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "slides"), [(16, "true"), (12, "false")])
 def test_tiles_are_never_smaller_than_a_finger_needs(visit: Visitor, n: int, slides: str) -> None:
     seen = visit(f"many&n={n}", width=390, height=760, has_touch=True)
     assert int(seen.attribute("side")) >= 24
@@ -170,16 +178,7 @@ def test_tiles_are_never_smaller_than_a_finger_needs(visit: Visitor, n: int, sli
         assert int(seen.attribute("side")) >= 24 and seen.width() <= 390
 
 
-def test_144_heads_are_drawn_at_once(visit: Visitor) -> None:
-    seen = visit("many")
-    times = []
-    for colour in ("entropy", "distance", "entropy"):
-        choose(seen, "Colour", colour)
-        times.append(float(seen.attribute("drawn")))
-    print(f"grid, 144 heads: drawn in {times} ms")
-    assert min(times) <= 60, "what it costs where nobody else needs the processor"
-
-
+@pytest.mark.slow
 def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: Visitor) -> None:
     seen = visit("bare")
     assert not seen.page.get_by_label("Order", exact=True).is_visible()
@@ -187,7 +186,7 @@ def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: V
     assert visit("tiny").attribute("heads") == "1"
 
 
-def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+def test_what_is_saved_is_what_is_shown(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("some&grid=m0.kind")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
     assert rows[0] == [
@@ -213,9 +212,6 @@ def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path:
     assert np.array_equal(arrays["weights"][0, 0], np.eye(10))
     drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
     assert {"L0.H3", "3.30", "P", "Heads"} <= {text.strip() for text in drawn}
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-    page.goto(seen.saved("html", tmp_path).as_uri())
+    page = alone(seen.saved("html", tmp_path))
     page.wait_for_selector('.atlas[data-order="m0"][data-colour="kind"]')
     assert page.locator(".atlas").get_attribute("data-tiles") == seen.attribute("tiles")
-    context.close()

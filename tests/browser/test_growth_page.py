@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from settling import settle
 
 TALLEST = 180_000  # a training gives way to everybody else: on a busy machine its first step comes late
@@ -24,6 +25,7 @@ def ends(page, words: str) -> None:
     page.get_by_text(words).first.wait_for(timeout=TALLEST)
 
 
+@pytest.mark.slow
 def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(visitor, app_url):
     shown(visitor, app_url + "/growth")
     ends(visitor, "the habit “induction head” appears")
@@ -47,6 +49,7 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
     assert visitor.locator(".js-plotly-plot").get_by_text(f"step {step:,}").count() == 1
 
 
+@pytest.mark.slow
 def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url):
     shown(visitor, app_url + "/growth?growth.step=1370&growth.head=L1.H1")
     visitor.locator("[data-heads] .frame").first.focus()
@@ -82,6 +85,7 @@ def test_a_training_is_started_seen_and_stopped(visitor, app_url):
     assert "yours: copy" in chosen(visitor, "model")
 
 
+@pytest.mark.slow
 def test_a_phone_shows_it_without_sideways_scrolling(chromium, app_url):
     context = chromium.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()

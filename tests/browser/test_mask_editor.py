@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sampling import sampled
 from small_app import Visitor
 
 APP = """
@@ -76,7 +76,7 @@ def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
     assert redo.is_disabled()
 
 
-def test_a_label_takes_the_whole_row_or_column(visit: Visitor) -> None:
+def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor) -> None:
     seen = visit("mask")
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 1))
@@ -91,11 +91,36 @@ def test_a_label_takes_the_whole_row_or_column(visit: Visitor) -> None:
     is_(seen, changed(slice(None), 5, 1))
     seen.page.get_by_role("button", name="Undo", exact=True).click()
     is_(seen, CAUSAL)
+    group = seen.page.get_by_role("group", name="Masks by name")
+    assert [b.inner_text() for b in group.get_by_role("button").all()] == [
+        "causal",
+        "everything",
+        "<b>window</b>",
+    ]
+    assert group.get_by_role("button", name="causal").get_attribute("aria-pressed") == "true"
+    group.get_by_role("button", name="everything").click()
+    is_(seen, np.ones((6, 6)))
+    assert group.get_by_role("button", name="everything").get_attribute("aria-pressed") == "true"
+    assert seen.attribute("allowed") == "36" and "36 of 36 cells allowed" in seen.text(".legend")
+    group.get_by_role("button", name="window").click()
+    is_(seen, np.eye(6, dtype=int) + np.eye(6, k=1, dtype=int) + np.eye(6, k=-1, dtype=int))
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    is_(seen, np.ones((6, 6)))
 
 
-def test_shift_and_drag_is_a_rectangle_from_corner_to_corner(visit: Visitor) -> None:
+def test_a_drag_is_a_stroke_and_with_shift_a_rectangle_from_corner_to_corner(visit: Visitor) -> None:
     seen = visit("mask")
-    mouse, wanted = seen.page.mouse, changed(slice(0, 3), slice(3, 6), 1)
+    before, mouse = len(seen.sent), seen.page.mouse
+    mouse.move(*place(seen, 0, 1))
+    mouse.down()
+    mouse.move(*place(seen, 0, 5), steps=2)
+    assert seen.attribute("allowed") == str(21 + 5), "a stroke leaves no holes"
+    assert len(seen.sent) == before  # Python hears of it when the pointer is lifted
+    mouse.up()
+    is_(seen, changed(0, slice(None), 1))
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    is_(seen, CAUSAL)
+    wanted = changed(slice(0, 3), slice(3, 6), 1)
     mouse.move(*place(seen, 0, 5))
     seen.page.keyboard.down("Shift")
     mouse.down()
@@ -112,25 +137,6 @@ def test_shift_and_drag_is_a_rectangle_from_corner_to_corner(visit: Visitor) -> 
     mouse.move(*place(seen, 2, 3))
     mouse.up()
     is_(seen, wanted)
-
-
-def test_presets_are_buttons_and_can_be_undone(visit: Visitor) -> None:
-    seen = visit("mask")
-    group = seen.page.get_by_role("group", name="Masks by name")
-    assert [b.inner_text() for b in group.get_by_role("button").all()] == [
-        "causal",
-        "everything",
-        "<b>window</b>",
-    ]
-    assert group.get_by_role("button", name="causal").get_attribute("aria-pressed") == "true"
-    group.get_by_role("button", name="everything").click()
-    is_(seen, np.ones((6, 6)))
-    assert group.get_by_role("button", name="everything").get_attribute("aria-pressed") == "true"
-    assert seen.attribute("allowed") == "36" and "36 of 36 cells allowed" in seen.text(".legend")
-    group.get_by_role("button", name="window").click()
-    is_(seen, np.eye(6, dtype=int) + np.eye(6, k=1, dtype=int) + np.eye(6, k=-1, dtype=int))
-    seen.page.get_by_role("button", name="Undo", exact=True).click()
-    is_(seen, np.ones((6, 6)))
 
 
 def test_everything_works_by_keyboard(visit: Visitor) -> None:
@@ -162,19 +168,7 @@ def test_everything_works_by_keyboard(visit: Visitor) -> None:
     )
 
 
-def test_a_stroke_leaves_no_holes_and_one_message(visit: Visitor) -> None:
-    seen = visit("mask")
-    before, mouse = len(seen.sent), seen.page.mouse
-    mouse.move(*place(seen, 0, 1))
-    mouse.down()
-    mouse.move(*place(seen, 0, 5), steps=2)
-    assert seen.attribute("allowed") == str(21 + 5)
-    assert len(seen.sent) == before  # Python hears of it when the pointer is lifted
-    mouse.up()
-    is_(seen, changed(0, slice(None), 1))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
 def test_a_phone_and_a_finger(visit: Visitor, scheme: str) -> None:
     seen = visit("mask&n=12", width=390, height=760, has_touch=True, scheme=scheme)
     assert seen.width() <= 390
@@ -186,21 +180,3 @@ def test_a_phone_and_a_finger(visit: Visitor, scheme: str) -> None:
         "(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])"
     )
     assert min(h for h, _ in buttons) >= 24 and max(right for _, right in buttons) <= 390
-
-
-def test_the_mask_as_it_is_now_is_saved(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
-    seen = visit("mask")
-    seen.page.get_by_role("button", name="everything").click()  # now and a preset are one part
-    is_(seen, np.ones((6, 6)))
-    seen.page.mouse.click(*place(seen, 2, -1))
-    wanted = changed(2, slice(None), 0, np.ones((6, 6), dtype=int))
-    assert np.array_equal(np.load(seen.saved("npz", tmp_path))["allowed"], wanted > 0)
-    assert "allows nothing" in seen.saved("svg", tmp_path).read_text("utf-8")
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-    page.goto(seen.saved("html", tmp_path).as_uri())
-    page.wait_for_selector('.atlas[data-empty="2"]')
-    assert page.locator(".atlas").get_attribute("data-allowed") == str(wanted.sum())
-    page.get_by_role("button", name="everything").click()
-    assert page.locator(".atlas").get_attribute("data-allowed") == "36"
-    context.close()

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from urllib.parse import urlsplit
-
 import pytest
 
 
 @pytest.fixture
-def page(chromium, app_url: str) -> Iterator[object]:
-    """A fresh visitor on the page; errors of the browser fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request",
-        lambda request: (
-            wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
-        ),
-    )
-    page.goto(f"{app_url}/masks?masks.step=6&text=I+am+a+student.")
-    page.wait_for_selector(".editor[data-allowed]")
-    yield page
-    assert wrong == []
-    context.close()
+def page(visitor, app_url: str):
+    """A fresh visitor on the page."""
+    visitor.goto(f"{app_url}/masks?masks.step=6&text=I+am+a+student.")
+    visitor.wait_for_selector(".editor[data-allowed]")
+    return visitor
 
 
 def toggle(page, query: int, key: int) -> None:
@@ -71,12 +56,14 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None
     page.wait_for_selector(f'.editor[data-allowed="{n * (n + 1) // 2 + 1}"]')
 
 
+@pytest.mark.slow
 def test_an_emptied_row_is_told_in_words(page) -> None:
     toggle(page, 0, 0)
     said(page, "Everything masked for “I”: zeros, not NaN.")
     page.locator(".editor .legend", has_text="1 row allows nothing").first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
     n, row = opened(page)
     pattern, scores = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from settling import settle
 
 from viz.course.look_up.retrieval.maths.look_up import look_up
@@ -89,6 +90,7 @@ def test_a_blind_plane_gives_nothing_away(visit) -> None:
     assert not seen.page.locator(".plane .rows").is_visible() and seen.text(".plane .told") == ""
 
 
+@pytest.mark.slow
 def test_all_scores_at_once_and_a_phone(visit) -> None:
     w = ((0.4, -1.2), (0.7, 0.3))
     every = [
@@ -114,6 +116,7 @@ def test_all_scores_at_once_and_a_phone(visit) -> None:
     assert phone.width() <= 390 and phone.attribute("layout") == "stack"
 
 
+@pytest.mark.slow
 def test_words_are_added_and_the_nearest_follows_the_hand(visit, tmp_path) -> None:
     seen = visit("sum")
     found = json.loads(seen.attribute("found"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from settling import settle
 
 from viz.course.look_up import vectors_link as link
@@ -60,6 +61,7 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     )
 
 
+@pytest.mark.slow
 def test_another_word_in_the_ring_is_the_answer(visitor, app_url) -> None:
     visitor.goto(f"{app_url}/word_vectors")
     visitor.wait_for_selector(".plane[data-points]")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from settling import settle
 
 from viz.course.look_up.score_functions import params
 from viz.course.look_up.score_functions.maths import eight
 
 
+@pytest.mark.slow
 def test_a_dragged_query_moves_every_table_but_the_linear_one(visitor, app_url) -> None:
     """C017, C018."""
     visitor.goto(f"{app_url}/score_functions?score_functions.step=2")

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from sampling import sampled
 from settling import settle
-from small_app import ROOT, served
 
 from viz import theme
 
-APP = f"""
-import runpy, sys
-from pathlib import Path
-sys.path.insert(0, {str(ROOT)!r})
-import viz.course.why
-here = str(Path(__file__).parent / "why")
-if here not in viz.course.why.__path__:
-    viz.course.why.__path__.append(here)
-runpy.run_path({str(ROOT / "viz" / "frame.py")!r})
-"""
 SIZES = """() => {
   const found = [];
   const walk = (node) => {
@@ -39,15 +28,6 @@ SIZES = """() => {
   walk(document.querySelector('[data-testid="stMain"]'));
   return found;
 }"""
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The whole frame, with one exhibit more, served."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(ROOT / "tests" / "blackboard", folder / "why" / "blackboard")
-    with served(APP, folder) as address:
-        yield address
 
 
 @pytest.fixture
@@ -77,29 +57,27 @@ def press(page: Any, *keys: str) -> str:
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
-def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, course: str) -> None:
-    visit(page, f"{course}/blackboard")
-    assert press(page, "ArrowRight") == "/blackboard?blackboard.step=2"
-    assert press(page, " ") == "/blackboard?blackboard.step=3"
-    assert page.locator(".st-key-lesson-says").inner_text() == "Softmax turns scores into shares of one."
-    assert press(page, "ArrowLeft") == "/blackboard?blackboard.step=2"
-    assert press(page, "1") == "/blackboard?blackboard.step=1"
-    assert press(page, "9") == "/blackboard?blackboard.step=1", "there is no ninth step"
-    box = page.get_by_role("textbox").first
-    box.click()
-    assert press(page, "3", "ArrowRight") == "/blackboard?blackboard.step=1", "in a box a key is a letter"
+def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, app_url: str) -> None:
+    visit(page, f"{app_url}/masks")
+    title, asked = (page.locator(place).inner_text() for place in ("h1", ".st-key-lesson-says"))
+    assert press(page, "ArrowRight") == "/masks?masks.step=2"
+    assert press(page, " ") == "/masks?masks.step=3"
+    assert press(page, "1") == "/masks?masks.step=1"
+    assert page.locator(".st-key-lesson-says").inner_text() == asked
+    assert press(page, "3", "ArrowLeft") == "/masks?masks.step=2"
+    assert press(page, "9") == "/masks?masks.step=2", "there is no ninth step"
+    page.get_by_role("textbox").first.click()
+    assert press(page, "3", "ArrowRight") == "/masks?masks.step=2", "in a box a key is a letter"
     page.locator("h1").click()
     following = page.locator(".st-key-lesson-next a").get_attribute("href")
-    assert press(page, "3", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
+    assert press(page, "6", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
     page.go_back()
     settle(page)
-    assert page.locator("h1").inner_text() == "Blackboard", (
-        "a page of the course is one press of the back button"
-    )
+    assert page.locator("h1").inner_text() == title, "a page of the course is one press of the back button"
 
 
-def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, course: str) -> None:
-    visit(page, f"{course}/blackboard")
+def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, app_url: str) -> None:
+    visit(page, f"{app_url}/positions?positions.step=6")
     page.get_by_role("button", name="Present").click()
     settle(page)
     assert "present=1" in page.url
@@ -119,15 +97,13 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     page.keyboard.press("f")
     page.locator('[data-atlas-full="fits"]').wait_for()
     box = page.locator("[data-atlas-full]").bounding_box()
-    assert box is not None and (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 720)
+    assert box == pytest.approx({"x": 0, "y": 0, "width": 1280, "height": 720}, abs=0.1)
     assert page.evaluate(SIZES) and min(size for size, _ in page.evaluate(SIZES)) >= 18
     assert "present=1" in press(page, "Escape") and page.locator("[data-atlas-full]").count() == 0
     assert "step=2" in press(page, "2") and "present=1" in press(page, "r") and "step" not in page.url, (
         "R opens the page anew; the lecture goes on"
     )
-    assert "present=1" in press(page, "3", "ArrowRight") and not page.url.startswith(
-        f"{course}/blackboard"
-    ), "it travels"
+    assert "present=1" in press(page, "6", "ArrowRight") and "/positions" not in page.url, "it travels"
     assert [told for told in page.evaluate(SIZES) if told[0] < 18] == []
     assert "present" not in press(page, "Escape")
     assert page.locator('[data-testid="stHeader"]').is_visible()
@@ -135,37 +111,35 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
 
 LAST = """() => Math.max(0, ...[...document.querySelectorAll('.st-key-room-body :is([data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"])')]
   .map((picture) => picture.getBoundingClientRect().bottom))"""
-WORST = {"weighting": 1, "alignment": 4, "score_functions": 1, "scaling": 4, "retrieval": 3, "luong": 1}
+WORST = ["scaling-4", "weighting-1", "alignment-4", "score_functions-1", "retrieval-3", "luong-1"]
 """Steps whose question and picture stood below each other once, and the tallest picture."""
 
 
-def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
-    for slug, step in WORST.items():
-        page.goto(f"{course}/{slug}?present=1&{slug}.step={step}")
-        page.locator(".st-key-lesson-says").wait_for()
-        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250")
-        settle(page)
-        assert page.evaluate(LAST) <= 720, (slug, "asked")
-        asked = page.locator('[class*="st-key-asked-"]')
-        if not asked.count():
-            continue
+@pytest.mark.parametrize("at", sampled(WORST))
+def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str) -> None:
+    slug, step = at.split("-")
+    page.goto(f"{app_url}/{slug}?present=1&{slug}.step={step}")
+    page.locator(".st-key-lesson-says").wait_for()
+    page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250")
+    settle(page)
+    assert page.evaluate(LAST) <= 720, "asked"
+    asked = page.locator('[class*="st-key-asked-"]')
+    if asked.count():
         asked.locator("button").last.click()
         asked.locator('[class*="st-key-verdict-"]').wait_for()
         settle(page)
         box = asked.bounding_box()
-        assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (
-            slug,
-            "answered",
-        )
+        assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, "answered"
 
 
-def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, course: str) -> None:
+@pytest.mark.parametrize("at", sampled(["self_attention-2", "permutation-1", "soft_and_hard-3"]))
+def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, app_url: str, at: str) -> None:
     """A field as narrow as its type is large cuts the last digits off."""
-    for slug, step in {"self_attention": 2, "permutation": 1, "soft_and_hard": 3}.items():
-        visit(page, f"{course}/{slug}?present=1&{slug}.step={step}&{slug}.draw=1538")
-        assert page.locator('[data-testid="stNumberInput"] input').evaluate_all(
-            "fields => fields.map((e) => [e.value, e.scrollWidth <= e.clientWidth, e.clientWidth > 60])"
-        ) == [["1538", True, True]], slug
+    slug, step = at.split("-")
+    visit(page, f"{app_url}/{slug}?present=1&{slug}.step={step}&{slug}.draw=1538")
+    assert page.locator('[data-testid="stNumberInput"] input').evaluate_all(
+        "fields => fields.map((e) => [e.value, e.scrollWidth <= e.clientWidth, e.clientWidth > 60])"
+    ) == [["1538", True, True]]
 
 
 FREE = (
@@ -173,19 +147,19 @@ FREE = (
 )
 
 
-def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
-    visit(page, f"{course}/course", "h2:visible")
+def test_a_page_without_steps_keeps_its_keys(page: Any, app_url: str) -> None:
+    visit(page, f"{app_url}/course", "h2:visible")
     assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
-    visit(page, f"{course}/blackboard")
+    visit(page, f"{app_url}/masks")
     assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> None:
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"]))
+def test_a_chosen_pill_can_be_read(chromium: Any, app_url: str, scheme: str) -> None:
     """Its letters against its tinted ground, by the measure of WCAG 2.1: 4.5 for text of this size."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    page.goto(f"{course}/scaling")
+    page.goto(f"{app_url}/scaling")
     page.locator('[data-testid="stButtonGroup"] button[data-selected="true"]').first.wait_for()
     page.wait_for_function("document.documentElement.style.getPropertyValue('--st-text-color')")
     seen = page.evaluate("""() => {
@@ -202,14 +176,14 @@ def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> N
 
 WHOLE = (
     "complexity?complexity.step=1",
+    "?present=1",
+    "masks?masks.step=6",
     "alignment?alignment.step=4",
     "self_attention?self_attention.step=3",
     "walk_through?walk_through.step=3",
-    "masks?masks.step=6",
     "what_if?present=1",
-    "?present=1",
 )
-"""A wide chart, two matrices, pairs of pictures (a chart beside an instrument, three matrices), a page, the words of Look."""
+"""A wide chart, the words of Look, pairs of pictures (three matrices, a chart beside an instrument), two matrices, a page."""
 DRAWN = """() => {
   const seen = [], walk = (root) => root.querySelectorAll("*").forEach((e) => {
     const b = e.getBoundingClientRect();
@@ -237,22 +211,23 @@ def _fits(page: Any, address: str, window: tuple[int, int]) -> None:
     assert max((right - left) / width, (bottom - top) / height) > 0.85, (address, seen)
 
 
-@pytest.mark.parametrize("window", [(1280, 720), (1920, 1080)], ids=["1280x720", "1920x1080"])
+@pytest.mark.parametrize("address", sampled(WHOLE, quick=2))
+@pytest.mark.parametrize(("width", "height"), sampled([(1280, 720), (1920, 1080)]))
 def test_the_picture_in_the_whole_window_fits_it_both_ways(
-    page: Any, course: str, window: tuple[int, int]
+    page: Any, app_url: str, width: int, height: int, address: str
 ) -> None:
     """The key is pressed as soon as there are keys: it holds for the picture that comes."""
-    page.set_viewport_size({"width": window[0], "height": window[1]})
-    for address in WHOLE:
-        page.goto(f"{course}/{address}" + ("" if "present" in address else "&present=1"))
-        page.locator("[data-stage] button").first.wait_for()
-        page.keyboard.press("f")
-        _fits(page, address, window)
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{app_url}/{address}" + ("" if "present" in address else "&present=1"))
+    page.locator("[data-stage] button").first.wait_for()
+    page.keyboard.press("f")
+    _fits(page, address, (width, height))
 
 
-def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, course: str) -> None:
+@pytest.mark.slow
+def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, app_url: str) -> None:
     """It fits again when the window or what is in it changes its size; a picture that is drawn anew takes the window again; a step has words."""
-    visit(page, f"{course}/masks?masks.step=6&present=1", "[data-stage] button")
+    visit(page, f"{app_url}/masks?masks.step=6&present=1", "[data-stage] button")
     page.keyboard.press("f")
     _fits(page, "as it opens", (1280, 720))
     page.set_viewport_size({"width": 900, "height": 1000})
@@ -269,10 +244,10 @@ def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, 
     assert page.locator("[data-atlas-full]").count() == 0
 
 
-def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: str) -> None:
+def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, app_url: str) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, has_touch=True)
     page = context.new_page()
-    visit(page, f"{course}/blackboard?present=1", "[data-stage] button")
+    visit(page, f"{app_url}/masks?present=1", "[data-stage] button")
     for name in ("Leave Present", "The picture in the whole window", "Back", "Next"):
         button = page.get_by_role("button", name=name, exact=True)
         box = button.bounding_box()
@@ -294,33 +269,31 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
     context.close()
 
 
-TALLEST = {
-    "heads_compared": (1, 5),
-    "masks": (4, 6),
-    "training_and_inference": (4,),
-    "alignment": (4,),
-    "walk_through": (3,),
-}
+TALLEST = [
+    "masks-6",
+    "heads_compared-1",
+    "heads_compared-5",
+    "masks-4",
+    "training_and_inference-4",
+    "alignment-4",
+    "walk_through-3",
+]
 """Steps that were up to 400 pixels too high for 1280 x 720, and one that left most of a large screen empty."""
 OVER = """() => { const main = document.querySelector('[data-testid="stMain"]'); return main.scrollHeight - main.clientHeight; }"""
 TIMES = "() => Number(getComputedStyle(document.documentElement).getPropertyValue('--atlas-room'))"
 
 
-def test_a_step_is_as_large_as_its_window_and_all_of_it_is_on_the_screen(page: Any, course: str) -> None:
+@pytest.mark.parametrize("at", sampled(TALLEST))
+def test_a_step_is_as_large_as_its_window_and_all_of_it_is_on_the_screen(
+    page: Any, app_url: str, at: str
+) -> None:
     """On a wall half as large again. What is too high is drawn smaller, down to the smallest type that a room reads; then little is below the edge."""
-    for slug, steps in TALLEST.items():
-        for step in steps:
-            found = []
-            for width, height in ((1280, 720), (1920, 1080)):
-                page.set_viewport_size({"width": width, "height": height})
-                visit(page, f"{course}/{slug}?present=1&{slug}.step={step}", ".st-key-room-body")
-                over, times, usual = page.evaluate(OVER), page.evaluate(TIMES), height / 720
-                assert over <= 4 or (times <= 0.701 * usual and over <= height / 6), (
-                    slug,
-                    step,
-                    height,
-                    over,
-                    times,
-                )
-                found.append(times)
-            assert found[1] >= 1.4 * found[0] and found[0] >= 0.7, (slug, step, found)
+    slug, step = at.split("-")
+    found = []
+    for width, height in ((1280, 720), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        visit(page, f"{app_url}/{slug}?present=1&{slug}.step={step}", ".st-key-room-body")
+        over, times, usual = page.evaluate(OVER), page.evaluate(TIMES), height / 720
+        assert over <= 4 or (times <= 0.701 * usual and over <= height / 6), (height, over, times)
+        found.append(times)
+    assert found[1] >= 1.4 * found[0] and found[0] >= 0.7, found

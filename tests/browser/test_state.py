@@ -12,19 +12,10 @@ PAGE = "/positional_encoding"
 
 
 @pytest.fixture
-def page(chromium, app_url: str) -> Iterator[object]:
-    """A fresh visitor; outside requests and errors of the browser fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
+def page(visitor) -> Iterator[object]:
+    """A fresh visitor; nothing that the page asks for is missing, either."""
     wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request",
-        lambda request: (
-            wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
-        ),
-    )
-    page.on(
+    visitor.on(
         "response",
         lambda answer: (
             wrong.append(f"{answer.status} {answer.url}")
@@ -32,9 +23,8 @@ def page(chromium, app_url: str) -> Iterator[object]:
             else None
         ),
     )
-    yield page
+    yield visitor
     assert wrong == []
-    context.close()
 
 
 def settled(page, holds: Callable[[], bool] = lambda: True) -> None:
@@ -80,8 +70,12 @@ def test_a_choice_is_in_the_address_and_back_undoes_it(page, app_url: str) -> No
     assert other.get_attribute("aria-checked") == "true"
 
 
-def test_what_travels_comes_along_and_back_takes_one_press_a_page(page, app_url: str) -> None:
+def test_the_fonts_are_loaded_what_travels_comes_along_and_back_takes_one_press_a_page(
+    page, app_url: str
+) -> None:
     visit(page, f"{app_url}/course?text=mine%20%26%20%3Cb%3E&layer=2")
+    loaded = page.evaluate("Array.from(document.fonts).filter(f => f.status === 'loaded').map(f => f.family)")
+    assert {"Inter", "ReaderSerif"} <= {family.strip('"') for family in loaded}
     page.get_by_role("link", name="Positional encoding").click()
     settled(page, lambda: path(page) == PAGE and "text" in query(page) and shows(page, "Positional encoding"))
     assert query(page)["text"] == "mine & <b>" and "layer" not in query(
@@ -120,9 +114,3 @@ def test_two_visitors_do_not_share_choices(chromium, app_url: str, page) -> None
     visit(other, app_url + PAGE)
     assert "positional_encoding.d" not in query(other)
     other.context.close()
-
-
-def test_the_fonts_of_the_house_are_loaded(page, app_url: str) -> None:
-    visit(page, f"{app_url}/course")
-    loaded = page.evaluate("Array.from(document.fonts).filter(f => f.status === 'loaded').map(f => f.family)")
-    assert {"Inter", "ReaderSerif"} <= {family.strip('"') for family in loaded}

@@ -46,6 +46,7 @@ def test_a_head_is_switched_off_and_the_output_moves_in_two_clicks(page) -> None
     assert re.search(r"\d", told.first.inner_text().split("Without", 1)[1])
 
 
+@pytest.mark.slow
 def test_the_head_most_like_this_one_is_found_in_two_clicks(page) -> None:
     full_view(page)
     page.get_by_role("link", name="Heads like this one").click()

@@ -126,6 +126,7 @@ def test_the_numbers_are_those_of_the_head(visit: Any) -> None:
         assert float(said.removeprefix("w8 → w0 ")) == pytest.approx(WEIGHTS[0, head, 8, 0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_lens_comes_when_it_is_asked_for_and_then_with_each_head(visit: Any) -> None:
     seen = visit("now")
     heatmap = seen.view("heatmap")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from viz.course.shared.maths.weighting import BY_HAND, softmax
 from viz.labels import percent
@@ -27,6 +28,7 @@ def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor
     visitor.get_by_text(f"“is” gets {percent(softmax(raw)[2], 2)}").wait_for()
 
 
+@pytest.mark.slow
 def test_words_below_the_threshold_vanish(visitor, app_url: str) -> None:
     visitor.goto(f"{app_url}/weighting?weighting.step=4&weighting.threshold=20")
     visitor.get_by_text("What is left to read: portrait Leonardo").wait_for()

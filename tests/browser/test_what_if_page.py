@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from settling import settle
 
 GRID, SENTENCE = ".heads[data-heads]", "next word"
@@ -51,6 +52,7 @@ def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
     assert chips(visitor).count() == 0 and "what_if.edits=none" in visitor.url
 
 
+@pytest.mark.slow
 def test_the_opening_is_telling_and_the_link_brings_everything_back(visitor, app_url):
     opened(visitor, app_url + "/what_if")
     first = said(visitor)
@@ -63,6 +65,7 @@ def test_the_opening_is_telling_and_the_link_brings_everything_back(visitor, app
     assert said(visitor) == half and "half" in chips(visitor).first.inner_text()
 
 
+@pytest.mark.slow
 def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
     opened(visitor, app_url + "/what_if?what_if.edits=none&layer=3&head=1&what_if.seen=causal.3.1")
     before = visitor.locator(".matrix").filter(has_text="L3.H1 before").first

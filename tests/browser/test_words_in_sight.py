@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from sampling import sampled
 
 APP = """
 import numpy as np, streamlit as st
@@ -37,8 +38,8 @@ if show == "named":
 WITHIN = "(e) => { const b = e.getBoundingClientRect(); return b.left >= -1 && b.right <= innerWidth + 1; }"
 
 
-@pytest.mark.parametrize("show", ["short over long", "long over short", "both long"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("show", ["short over long", *sampled(["long over short", "both long"])])
+@pytest.mark.parametrize("width", sampled([390, 1280]))
 def test_the_touched_word_and_what_it_looks_at_are_in_sight(visit: Any, show: str, width: int) -> None:
     seen = visit(show, width=width)
     assert seen.page.locator('.word[aria-pressed="true"]').evaluate(WITHIN)
@@ -80,6 +81,7 @@ def test_lines_pass_between_the_words_of_a_second_line(visit: Any) -> None:
     assert seen.page.locator(".stage").evaluate(BEHIND) == 0
 
 
+@pytest.mark.slow
 def test_percentages_of_narrow_words_do_not_touch(visit: Any) -> None:
     seen = visit("narrow")
     boxes = seen.page.locator(".upper .share").evaluate_all(
@@ -89,6 +91,7 @@ def test_percentages_of_narrow_words_do_not_touch(visit: Any) -> None:
     assert all(left[1] <= right[0] + 0.5 for left, right in pairwise(boxes))
 
 
+@pytest.mark.slow
 def test_a_percentage_reads_from_the_left_in_arabic_too(visit: Any) -> None:
     seen = visit("arabic")
     share = seen.page.locator(".upper .share").filter(has_text="over 99 %")
@@ -96,6 +99,7 @@ def test_a_percentage_reads_from_the_left_in_arabic_too(visit: Any) -> None:
     assert share.evaluate("(e) => getComputedStyle(e.closest('.row')).direction") == "rtl"
 
 
+@pytest.mark.slow
 def test_one_row_stands_in_the_middle_as_two_do(visit: Any) -> None:
     seen = visit("one line")
     left, right = seen.page.locator(".lower").evaluate(
@@ -104,6 +108,7 @@ def test_one_row_stands_in_the_middle_as_two_do(visit: Any) -> None:
     assert left > 50 and abs(left - right) < 3
 
 
+@pytest.mark.slow
 def test_the_names_of_the_rows_stay_with_a_long_sentence(visit: Any) -> None:
     seen = visit("named", width=1000)
     for name in ("reads", "writes"):

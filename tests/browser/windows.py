@@ -1,7 +1,8 @@
 """Windows of one browser, used again: a visitor is new, what the browser has loaded and compiled of Streamlit stays.
 
-A context that is closed is emptied (cookies, storage, routes, listeners, where the pointer was) and is what the next one who asks for
-its like is given. A page in a context of its own costs two seconds of the processor, one in a window that was used before half of one.
+A context that is closed is emptied (cookies, storage, routes, listeners, permissions, where the pointer was) and is what the next one who
+asks for its like is given. A page in a context of its own costs more than two seconds of the processor, one in a window that was used before
+half of one; so a window is made anew only for what cannot be changed in one (its pixels, whether it has a finger).
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from settling import PATIENCE, WIRE
 
 PLAIN = {"width": 1280, "height": 720}
 """What Playwright gives to who names no size."""
+CHANGED = {"color_scheme": "light", "offline": False, "permissions": ()}
+"""What a window changes for each visitor, and what it is for who asks for nothing."""
 
 
 class Window:
     """A context with one page that outlives its visitors."""
 
-    def __init__(self, context: Any, like: dict[str, Any]) -> None:
-        self.context, self.like, self.lent, self.heard = context, like, False, []
+    def __init__(self, context: Any) -> None:
+        self.context, self.lent, self.heard = context, False, []
         context.add_init_script(WIRE)
         context.set_default_timeout(PATIENCE)
         self.page, self.close, self._more = context.new_page(), context.close, context.new_page
@@ -35,9 +38,23 @@ class Window:
     def _first(self) -> Any:
         """The page that is there; whoever wants a second one gets another."""
         if self.lent:
-            return self._more()
+            return self._as_asked(self._more())
         self.lent = True
         return self.page
+
+    def dressed(self, size: dict[str, int], color_scheme: Any, offline: bool, permissions: Any) -> Any:
+        """The context, as this visitor wants it."""
+        self._size, self._scheme = size, color_scheme
+        self._as_asked(self.page)
+        self.context.set_offline(offline)
+        if permissions:  # even of nothing a grant would refuse all others, such as a second download
+            self.context.grant_permissions(list(permissions))
+        return self.context
+
+    def _as_asked(self, page: Any) -> Any:
+        page.set_viewport_size(self._size)
+        page.emulate_media(color_scheme=self._scheme)
+        return page
 
     def emptied(self) -> bool:
         """Whether nothing is left of the last visitor."""
@@ -53,6 +70,7 @@ class Window:
             self.page.goto("about:blank")
             self.page.mouse.move(0, 0)
             self.context.clear_cookies()
+            self.context.clear_permissions()
         except Error:
             return False
         self.heard.clear()
@@ -66,10 +84,9 @@ def reused(browser: Any) -> Any:
     fresh = browser.new_context
 
     def new_context(viewport: dict[str, int] | None = None, **like: Any) -> Any:
+        changed = {name: like.pop(name, usual) for name, usual in CHANGED.items()}
         kind = repr(sorted(like.items()))
-        window = free[kind].pop() if free[kind] else Window(fresh(viewport=viewport or PLAIN, **like), like)
-        window.page.set_viewport_size(viewport or PLAIN)
-        window.page.emulate_media(color_scheme=like.get("color_scheme", "light"))
+        window = free[kind].pop() if free[kind] else Window(fresh(viewport=PLAIN, **like))
 
         def close() -> None:
             if window.emptied():
@@ -78,7 +95,7 @@ def reused(browser: Any) -> Any:
                 window.close()
 
         window.context.close = close
-        return window.context
+        return window.dressed(viewport or PLAIN, **changed)
 
     browser.new_context = new_context
     return browser

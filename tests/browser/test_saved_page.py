@@ -1,0 +1,120 @@
+"""The page that an instrument saves stands alone: it works offline, saves again, and no word of it is markup."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from settling import settle
+from small_app import Visitor, saved
+from test_save import APP as APP
+from test_save import ENGLISH, EVIL, LOOK
+
+
+def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+    seen = visit("words")
+    seen.page.locator('.word[data-side="target"][data-index="3"]').click()
+    first = saved(seen.page, "html", tmp_path)
+    page = alone(first, color_scheme="dark")
+    assert page.locator(".atlas").get_attribute("data-mode") == "dark"
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing auto, this head gives 84 % of its attention to car."
+    )  # as it was when saved
+    page.locator('.word[data-side="target"][data-index="4"]').hover()
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98 % of its attention to white."
+    )
+    page.emulate_media(color_scheme="light")
+    page.locator('.atlas[data-mode="light"]').wait_for()
+    (tmp_path / "again").mkdir()
+    again = saved(page, "html", tmp_path / "again")
+    assert (
+        alone(again).locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98 % of its attention to white."
+    )
+    with np.load(saved(page, "npz", tmp_path)) as arrays:
+        assert np.array_equal(arrays["weights"], np.float32(LOOK))
+
+
+@pytest.mark.slow
+def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+    page = alone(saved(visit("words").page, "html", tmp_path))
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.emulate_media(color_scheme="dark")  # drawn anew
+    page.locator('.atlas[data-mode="dark"]').wait_for()
+    page.locator(".save-open").click()
+    assert (
+        page.locator('.save-item[data-kind="py"]').is_visible()
+        and not page.locator('.save-item[data-kind="copy"]').is_visible()
+    )
+
+
+def test_hostile_words_stay_words(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+    seen = visit("evil")
+    tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
+    assert not any(element.tag.endswith(("script", "foreignObject", "image")) for element in tree.iter())
+    assert "]]></title><script>window.owned=1</script>" in "".join(tree.itertext())
+    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert [row[2] for row in rows[1::6]] == [EVIL[0], EVIL[1], "'=1+1", *EVIL[3:]]  # a formula stays text
+    path = saved(seen.page, "html", tmp_path)
+    assert EVIL[0] not in path.read_text("utf-8") and path.read_text("utf-8").count("</script>") == 3
+    page = alone(path)
+    assert page.evaluate("window.owned") is None
+    assert page.locator(".atlas script, .atlas b > *").count() == 0
+    assert page.title() == "]]></title><script>window.owned=1</script>"
+    assert page.locator('.word[data-side="source"][data-index="0"]').get_attribute("title") == EVIL[0]
+
+
+@pytest.mark.slow
+def test_a_heatmap_says_what_is_forbidden_and_hovers_offline(
+    visit: Visitor, alone: Any, tmp_path: Path
+) -> None:
+    seen = visit("heat")
+    true = np.random.default_rng(0).dirichlet(np.full(12, 0.3), size=12)
+    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert (
+        rows[1 * 12 + 2][4] == "nan"
+        and rows[0 * 12 + 11][4:] == ["", "0"]
+        and np.float32(rows[4 * 12 + 3][4]) == np.float32(true[4, 3])
+    )
+    page = alone(saved(seen.page, "html", tmp_path))
+    left, top, unit = (float(v) for v in page.locator(".atlas").get_attribute("data-place").split(","))
+    pane = page.locator(".pane").bounding_box()
+    page.mouse.move(pane["x"] + left + 4.5 * unit, pane["y"] + top + 7.5 * unit)
+    assert page.locator(".atlas").get_attribute("data-hover") == "7,4"
+    assert float(page.locator(".atlas").get_attribute("data-value")) == float(np.float32(true[7, 4]))
+    page.mouse.click(pane["x"] + left + 4.5 * unit, pane["y"] + top + 7.5 * unit)
+    assert (
+        page.locator(".atlas").get_attribute("data-cell") == "7,4"
+    )  # a click marks; there is nobody to tell
+
+
+@pytest.mark.slow
+def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+    seen = visit("mask")
+    seen.page.locator(".matrix .frame").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
+        seen.page.keyboard.press(key)
+    seen.page.wait_for_function("document.activeElement")
+    settle(seen.page)
+    now = np.tri(6, dtype=bool)
+    now[0, 2] = True
+    with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
+        assert np.array_equal(arrays["allowed"], now) and arrays["keys"].tolist() == ENGLISH
+    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+        assert [row[4] for row in csv.reader(file)][1:] == [str(int(v)) for v in now.ravel()]
+    page = alone(saved(seen.page, "html", tmp_path))
+    assert page.locator(".atlas").get_attribute("data-allowed") == "22"
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".atlas").get_attribute("data-allowed") == "21"
+    page.get_by_role("button", name="Undo").click()
+    with np.load(saved(page, "npz", tmp_path)) as arrays:
+        assert np.array_equal(arrays["allowed"], now)
