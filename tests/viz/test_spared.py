@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from altair.utils import core as utils
 from altair.utils import schemapi
+from cheap_pages import HONEST
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
@@ -141,6 +142,9 @@ def _chart() -> alt.LayerChart:
 
 @pytest.fixture
 def altair_spared(monkeypatch):
+    for (where, name), honest in HONEST.items():  # which pages drawn by tests spare already
+        monkeypatch.setattr(where, name, honest)
+
     def spare():
         monkeypatch.setattr(
             utils._ChannelCache, "_wrap_in_channel", spared._named(utils._ChannelCache._wrap_in_channel)
