@@ -219,28 +219,6 @@ def test_both_trained_orders_side_by_side():
     assert "bahdanau-en-es: its query differs from $s_{t-1}$ by 0 at most" in said(test)
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"text": ""},
-        {"text": "<b>x</b> ![y](http://a)"},
-        {"text": "🙂"},
-        {"asks": "both"},
-        {"word": "77"},
-        {"rows": "0"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    for step in (1, 3, 4):
-        assert page(step, **link).title
-
-
-def test_a_long_sentence_is_refused_in_three_parts():
-    with pytest.raises(core.InputError) as caught:
-        exhibit.compute(Params("the red house " * 30))
-    assert caught.value.wrong and caught.value.rule and caught.value.remedy
-
-
 def test_the_equation_has_both_ways_of_scoring_and_the_slopes():
     test = page(3, "alignment.equation")
     told = said(test)

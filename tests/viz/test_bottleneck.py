@@ -192,22 +192,6 @@ def test_the_slopes_are_those_of_autograd():
     assert [row["value"] for row in drawn if "letters" not in row["at"]] == pytest.approx(place.tolist())
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"word": ""},
-        {"word": "<b>1</b>"},
-        {"word": "ß 猫 9"},
-        {"word": "x" * 300},
-        {"cell": "cnn"},
-        {"read": "-3"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    for step in (1, 2, 3):
-        assert len(page(step, **link).get("vega_lite_chart")) == 1
-
-
 def test_a_word_that_cannot_be_read_whole_is_told():
     assert "Read here: catsdogs" in said(page(1, word="Cats & Dogs!"))
 

@@ -194,19 +194,6 @@ def test_an_old_link_opens_the_editor(link):
     assert not test.exception and "Mask" in titles(test)
 
 
-def test_odd_links_and_texts_leave_a_page():
-    for step in ("2", "3", "4", "5"):
-        for text in ("I", "<b>x</b> $y$", "word " * 60)[:: 2 if step != "4" else 1]:
-            test = drawn(
-                "masks",
-                {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"},
-                {},
-                guarded=True,
-            )
-            assert not test.exception and "error" not in said(test).lower(), (step, text)
-    assert not page(step="1", sees="none", digits="1e9").exception
-
-
 def test_figures_as_data():
     cells = layers(sums(np.eye(3), ["<b>", "b", "c"], 2))[0]
     assert [(cell["line"], cell["word"], cell["exact"]) for cell in cells] == [

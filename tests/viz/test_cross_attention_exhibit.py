@@ -173,18 +173,6 @@ def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
     ).all()
 
 
-def test_odd_links_and_texts_leave_a_page():
-    for step, text in (("1", "Hi"), ("3", "<b>x</b> $y$"), ("4", "🙂"), ("6", "word " * 60), ("3", "")):
-        test = drawn(
-            SLUG,
-            {f"{SLUG}.step": step, "text": text, "layer": "99", "head": "x", f"{SLUG}.side": "both"},
-            {},
-            guarded=True,
-        )
-        assert not test.exception and "went wrong" not in said(test), (step, text)
-        assert any(box.label == "English sentence" for box in test.text_input)
-
-
 def test_figures_and_the_small_picture():
     assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("times W of Q") == 1
     assert computed([1], [2], [], ["<b>"]).layout.xaxis.ticktext == ("&lt;b&gt;",)

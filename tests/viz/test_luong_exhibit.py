@@ -184,32 +184,3 @@ def test_the_trained_centres_are_offered_where_their_model_is(every):
     np.testing.assert_allclose(maths.predicted(TEXT, data), run.trace["decoder.attn.centre"][0], atol=1e-5)
     assert "predictive" in params.centres()
     assert not page(2, centre="predictive").exception
-
-
-@pytest.mark.parametrize("text", ["", " ", "🙂", "<b>x</b> ![y](http://a)", "car", "a " * 40])
-def test_odd_texts(every, text):
-    for step in (1, 3, 4):
-        test = page(step, text=text)
-        assert not test.exception and "Something went wrong" not in said(test)
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"row": "99"},
-        {"row": "x"},
-        {"p": "-3"},
-        {"sigma": "0"},
-        {"window": "1e9"},
-        {"score": "best"},
-        {"centre": "?"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(every, link):
-    for step in (1, 3):
-        test = page(step, **link)
-        assert not test.exception and "Something went wrong" not in said(test)
-
-
-def test_the_small_picture_is_drawn_from_numbers():
-    assert exhibit.thumbnail().startswith("<svg")

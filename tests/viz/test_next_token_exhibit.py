@@ -143,13 +143,6 @@ def test_the_window_forgets():
         assert ("the same numbers" in said(after)) == (k == 40)
 
 
-@pytest.mark.parametrize("text", ["", "word", "a b", "🙂 <b>x</b> ![x](http://a)", "word " * 300])
-def test_odd_texts_and_links_give_a_page(text):
-    for step in (1, 2, 3, 4):
-        test = page(step, text=text, k="no", box="moon", layer="77")
-        assert not test.exception and "went wrong" not in said(test) and test.text_input[0].value == text
-
-
 def test_the_lines_to_take_away_make_the_same_numbers(capsys):
     for step in (1, 3, 4):
         names: dict[str, object] = {}

@@ -175,14 +175,6 @@ def test_another_memory_reads_another_vector():
 # ------------------------------------------------------------------ link, figures
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4])
-def test_nonsense_in_the_link_leaves_a_page(step):
-    odd = page(
-        step, rows="[[1]]", points="1,2;x", memory="nan", sharpness="-3", beta="1e9", score="<b>", row="99"
-    )
-    assert not odd.exception and "Something went wrong" not in said(odd)
-
-
 @pytest.mark.parametrize(
     "raw",
     ["", "x", "1,2", "1,2;3,4", "1,2;3,4;5,6;7,8;9,10", "nan,1;1,1;1,1;1,1;1,1", ";".join(["1,1"] * 99)],

@@ -105,28 +105,6 @@ def test_a_query_in_the_middle_moves_nothing():
     assert not test.exception and "Right" in said(test)
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"at": "1,2"},
-        {"at": "a,b;c,d;e,f;g,h;i,j"},
-        {"at": "nan,1;0,0;0,0;0,0;0,0"},
-        {"at": "9,9;9,9;9,9;9,9;9,9"},
-        {"beta": "-1"},
-        {"rule": "best"},
-        {"experiment": "?"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    for step in (1, 3, 4):
-        test = page(step, **link)
-        assert not test.exception and drawn(test)
-
-
 def test_places_in_the_link_come_back():
     pairs = ((1.0, 0.6), (0.25, -2.0), (0.0, 0.0), (1.5, 1.5), (-1.0, -0.01))
     assert params.places(params.written(pairs)) == pairs
-
-
-def test_the_small_picture_is_drawn_from_numbers():
-    assert exhibit.thumbnail().startswith("<svg")

@@ -188,22 +188,6 @@ def test_it_is_the_word_that_remembers_in_the_animal_sentence():
 # ------------------------------------------------------------------ link
 
 
-@pytest.mark.parametrize("step", range(1, 6))
-def test_nonsense_in_the_link_leaves_a_page(step):
-    odd = page(
-        step,
-        points="1,2;x",
-        row="-7",
-        layer="99",
-        head="x",
-        text="<b>![x](http://a)</b> \x00 word",
-        a="\x00",
-        one="",
-        word="![x](http://a)",
-    )
-    assert not odd.exception and "Something went wrong" not in said(odd)
-
-
 def test_a_thumbnail_of_the_map():
     assert exhibit.thumbnail().count("<circle") == len(added().map)
 
