@@ -161,6 +161,7 @@ def written_on(model: Model, given: str, n: int, how: Greedy | Sample = GREEDY) 
     return text[len(read) :]
 
 
+@pytest.mark.slow
 def test_a_seed_writes_what_the_card_says() -> None:
     model = core.open_model("gpt-mini")
     rows = [line.removeprefix("> ").split(" | ") for line in paragraphs("gpt-mini", "> ")]
@@ -181,6 +182,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_a_twin_writes_what_its_card_says_and_what_it_wrote_while_it_learnt() -> None:
     how = Sample(0.8, top_k=40, top_p=0.95, seed=1)
     rows = [line.removeprefix("> ").split(" | ") for line in paragraphs("gpt-twin", "> ")]
@@ -269,6 +271,7 @@ def test_the_three_banks_are_as_near_as_the_card_says() -> None:
     assert [f"{cosine:.2f}" for cosine in cosines] == re.findall(r"0\.\d\d", told)
 
 
+@pytest.mark.slow
 def test_the_head_came_into_being_as_the_card_says() -> None:
     """The steps, the best head's score and the share of copies foretold then, measured anew."""
     told = plain(card("induction-tiny"))

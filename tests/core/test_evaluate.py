@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from deep import deep
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -201,7 +202,7 @@ def restless(seed: int, n_vocab: int = 13, n_ctx: int = 17) -> Model:
 
 @pytest.mark.parametrize("width", [1, 2, 4])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("seed", deep(range(2, 8), {2}))
 def test_beam_equals_a_slow_search(width, alpha, seed):
     tiny = restless(seed)
     lengths, limits = [3, 7, 5], [4, 9, 12]

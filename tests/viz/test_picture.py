@@ -132,6 +132,7 @@ def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_lines_make_the_picture_again(
     run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
