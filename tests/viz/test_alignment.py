@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 from exhibit_pages import chart
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
 
 import core.serving.engine
 from core import edits

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 from deep import deep
+from packets import opened, packets_of, unpacked
 from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
-from test_instruments_faces import opened, packets_of, unpacked
 
 from core.decoding import Beam, along, decode, prompt_of
 from viz.workspace.decode import beam as beams

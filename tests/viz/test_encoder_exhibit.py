@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exhibit_pages import drawn, figure, said
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
 
 from viz.charts.curves import number
 from viz.course.transformer.encoder import exhibit, maths, steps

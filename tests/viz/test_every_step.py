@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from deep import deep
 from exhibit_pages import drawn, said
+from exhibit_visits import answered, well
 from streamlit.testing.v1 import AppTest
-from test_every_exhibit import answered, well
 
 from viz.course.lesson import LATER, Lesson
 from viz.shell import pages

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from exhibit_pages import drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.analysis.residual.ripple import reach

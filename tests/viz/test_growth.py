@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from test_instruments_faces import opened, unpacked
+from packets import opened, unpacked
 from test_look_page import named, packets, page, said
 
 import core

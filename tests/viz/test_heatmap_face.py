@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
+from packets import opened, unstepped
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unstepped
 
 from viz.instruments.heatmap.heatmap import heatmap_packet
 from viz.instruments.kit import mount

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tiny_models
 from exhibit_pages import drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core.serving.engine
 from viz.course.look_up.luong import exhibit, maths, params, steps

@@ -12,8 +12,8 @@ from exhibit_pages import chart, layers
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core.serving.engine
 from core import masks as masks_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from core.serving.engine import default
 from viz import theme

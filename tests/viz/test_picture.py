@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_instruments_faces import opened as read
+from packets import opened as read
 from tiny_models import write
 
 import core

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, layers
 from exhibit_pages import said_and_set as said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from viz.course.look_up.retrieval import charts, exhibit, params
 from viz.course.look_up.retrieval.maths import memory_read, persons

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from packets import opened as read
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened as read
 from typed_texts import unfold
 
 import core

@@ -6,8 +6,8 @@ import exhibit_pages as pages
 import numpy as np
 import pytest
 from exhibit_pages import said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from viz.course.look_up.score_functions import exhibit, maths, params, steps
 from viz.labels import percent

@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from exhibit_pages import drawn, said, said_and_set
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from viz.charts.curves import number
 from viz.course.self_attention.self_attention import boards, exhibit, folds, link

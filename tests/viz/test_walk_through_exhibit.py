@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from exhibit_pages import drawn, figure, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.analysis.diagram_nodes import value

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from core.errors import InputError
 from viz.charts.patches import PICKED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from deep import deep
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
 from core import edits

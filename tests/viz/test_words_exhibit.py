@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, figure
 from exhibit_pages import said_and_set as said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.serving.engine import default
