@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Iterator
@@ -26,6 +27,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if own and f"not {collection_path.name}" in wanted else None
 
 
+def pytest_collection_finish() -> None:
+    """What was imported stays: collecting garbage need not look through it."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests get the mark of their folder; browser tests need the system's Chromium."""
     for item in items:
@@ -43,7 +50,9 @@ def _same_luck() -> None:
     """Every test starts from the same random state."""
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(
+        0
+    )  # torch.manual_seed keeps a traceback for a graphics card that is not there
 
 
 @pytest.fixture(scope="module")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere

@@ -296,6 +296,7 @@ def test_an_unknown_name_lists_the_known_ones(models):
         open_model("twoo")
 
 
+@pytest.mark.slow
 def test_the_store_is_found_from_another_directory(tmp_path):
     root = Path(__file__).parents[2]
     code = "from core.checkpoints import store; print(store.shipped_folder())"

@@ -93,6 +93,7 @@ def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
+@pytest.mark.slow
 def test_it_learns(tmp_path):
     task = Copies()
     outcome = train(recipe(), task, plan(tmp_path, steps=150), CPU)

@@ -11,7 +11,8 @@ import torch
 from parity import (
     variant,
 )
-from test_bert_parity import LINES, PAIR, TEXT, TEXTS, agree, body, repeated, saved
+from test_bert_names import repeated
+from test_bert_parity import LINES, PAIR, TEXT, TEXTS, agree, body, saved
 from test_bert_parity import backend as backend  # the fixture
 from test_bert_parity import bert as bert  # the fixture
 from test_bert_parity import written as written  # the fixture

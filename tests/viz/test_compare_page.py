@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from deep import deep
 from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 from test_look_page import named, packets, page, said
@@ -192,6 +193,7 @@ def test_heads_of_a_layer_joined_and_unequal_kinds_of_views():
     assert [pair.name for pair in found.pairs()] == ["A − B", "A − C", "B − C"]
 
 
+@pytest.mark.slow
 def test_the_lines_of_python_compute_the_numbers_of_the_page():
     text = "The animal was wide."
     cases = [
@@ -246,7 +248,7 @@ def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
         ("She is happy.", "He is happy."),
     ],
 )
-@pytest.mark.parametrize("model", ["gpt-mini", "bert-mini"])
+@pytest.mark.parametrize("model", deep(["gpt-mini", "bert-mini"], {"gpt-mini"}))
 def test_what_is_said_of_rows_before_the_difference_is_so_in_both_runs(model: str, first: str, second: str):
     """Recomputed from the two runs alone: how many words they share at the start, and how far those rows of the head are apart."""
     kind = core.open_model(model).run(first).kinds[0]

@@ -31,12 +31,6 @@ def texts(test: AppTest) -> list[str]:
     return [row["text"] for rows in chart(test) for row in rows if "text" in row]
 
 
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_step_has_its_picture(step):
-    test = page(step)
-    assert not test.exception and len(test.get("vega_lite_chart")) == 1 and not test.get("plotly_chart")
-
-
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)

@@ -53,6 +53,7 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
     assert tree["selected"] == node
 
 
+@pytest.mark.slow
 def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
     assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(

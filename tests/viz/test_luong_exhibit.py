@@ -70,18 +70,6 @@ def matrix(test: AppTest) -> dict:
     )
 
 
-@pytest.mark.parametrize(
-    ("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))]
-)
-def test_every_step_shows_a_picture(every, step, guess):
-    test = page(step, guess=guess if isinstance(guess, tuple) else None)
-    assert matrix(test) if step < 3 else test.get("plotly_chart")
-    if isinstance(guess, str):
-        test.button(key=f"predict:{SLUG}{guess}:commit").click().run()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
-    assert "Something went wrong" not in said(test)
-
-
 def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
     for step in range(1, 5):
         test = page(step)

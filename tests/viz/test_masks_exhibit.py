@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from exhibit_pages import chart, layers
+from exhibit_pages import chart, layers, said
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
@@ -72,12 +72,6 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
     for name, value in (state or {}).items():
         test.session_state[name] = value
     return test.run()
-
-
-def said(test: AppTest) -> str:
-    return "\n".join(
-        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
-    ).replace("\\", "")
 
 
 def packets(test: AppTest) -> dict[str, dict]:

@@ -36,7 +36,7 @@ EACH = pytest.mark.parametrize("model", OPENING)
 # ---- What matters
 
 
-@EACH
+@pytest.mark.parametrize("model", deep([GPT, READER, FILLER], {GPT}))
 def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
     params = importance.Params(model, OPENING[model])
     run, swept = importance.plain(params), importance.compute(params)

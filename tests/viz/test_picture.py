@@ -205,6 +205,7 @@ def test_what_a_run_does_not_have_is_refused_by_name(run: core.Run, call: Any, m
         call(run)
 
 
+@pytest.mark.slow
 def test_without_a_server_nothing_complains() -> None:
     code = (
         "import sys, viz; assert not {'torch', 'streamlit'} & set(sys.modules)\n"

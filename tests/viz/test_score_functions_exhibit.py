@@ -34,15 +34,6 @@ def drawn(test: AppTest) -> dict:
     return next(h for h in headers(test) if "scores" in h or "queries" in h)
 
 
-@pytest.mark.parametrize(
-    ("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)]
-)
-def test_every_step_shows_a_picture(step, guess):
-    test = page(step, guess=guess)
-    assert not test.exception and test.title[0].value == "Score functions"
-    assert drawn(test)
-
-
 def test_all_eight_scores_stand_side_by_side():
     """C017."""
     tables = drawn(page(2))["scores"]

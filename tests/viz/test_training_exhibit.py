@@ -67,16 +67,6 @@ def bars(test: AppTest) -> list[dict]:
     return chart(test)[0]
 
 
-def test_every_step_has_a_picture():
-    for step in range(1, 7):
-        test = page(step)
-        assert (
-            not test.exception
-            and test.title[0].value == exhibit.LESSON.text.info.title
-            and test.get("vega_lite_chart")
-        )
-
-
 def test_no_step_needs_plotly():
     assert not any(page(step).get("plotly_chart") for step in range(1, 7))
 
