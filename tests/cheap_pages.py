@@ -1,39 +1,52 @@
 """Pages drawn without a browser, at no more than the price of the page.
 
-For each test Streamlit's AppTest looks through the metadata of every installed package for components, and altair holds each chart
-against its schema each time that it is drawn. What is the same is looked at once a process.
+For each test Streamlit's AppTest looks through the metadata of every installed package for components: once a process is enough.
+Of Altair what the server spares is spared here. And it holds each chart against its schema each time that it is drawn, which takes
+longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-from typing import Any
+from collections.abc import Iterator
 
-from altair.utils.schemapi import SchemaBase
+import pytest
+from altair.utils import core, schemapi
 from streamlit.components.v2 import manifest_scanner
 
-VALID: set[int] = set()
-"""What was found to be as its schema says."""
+from viz.charts.parts import kept
+from viz.remember import remembered
+from viz.server import spared
 
-
-def once(honest: Any) -> Any:
-    """`SchemaBase.validate`, asked once about what is the same."""
-
-    @functools.wraps(honest)
-    def validate(
-        cls: type[SchemaBase], instance: dict[str, Any], schema: dict[str, Any] | None = None
-    ) -> None:
-        told = hash((cls.__name__, id(schema), json.dumps(instance, default=repr)))
-        if told not in VALID:
-            honest(cls, instance, schema)
-            VALID.add(told)
-
-    return classmethod(validate)
+HELD = {"test_questions", "test_second_draw", "test_ui"}
+"""Where every step of the course and every page is drawn: each chart is held against its schema there."""
+HONEST = {
+    (core._ChannelCache, "_wrap_in_channel"): core._ChannelCache._wrap_in_channel,
+    (schemapi, "_todict"): schemapi._todict,
+    (schemapi, "_deep_copy"): schemapi._deep_copy,
+}
+"""What Altair does itself."""
 
 
 @functools.cache
 def begin() -> None:
     """From here on in this process."""
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
-    SchemaBase.validate = once(SchemaBase.validate.__func__)
+    for (where, name), honest in HONEST.items():
+        spare = {"_wrap_in_channel": spared._named, "_todict": spared._plain, "_deep_copy": spared._sharing}
+        setattr(where, name, spare[name](honest))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_anew(request: pytest.FixtureRequest) -> None:
+    """Where charts are held against their schema, none was drawn before."""
+    if request.module.__name__.rpartition(".")[2] in HELD:
+        kept._figures.clear()
+        remembered._made.clear()
+
+
+@pytest.fixture(autouse=True)
+def _held_against_the_schema(request: pytest.FixtureRequest, _drawn_anew: None) -> Iterator[None]:
+    held = request.module.__name__.rpartition(".")[2] in HELD or request.node.get_closest_marker("slow")
+    with schemapi.debug_mode(bool(held)):
+        yield

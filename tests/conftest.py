@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,19 @@ from hypothesis import settings
 
 torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(1, "blas")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Folders whose mark is not wanted need not be read."""
+    wanted = config.option.markexpr
+    own = collection_path.parent == Path(__file__).parent and collection_path.name in ("browser", "bench")
+    return True if own and f"not {collection_path.name}" in wanted else None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: collecting garbage need not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,7 +50,9 @@ def _same_luck() -> None:
     """Every test starts from the same random state."""
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(
+        0
+    )  # torch.manual_seed keeps a traceback for a graphics card that is not there
 
 
 @pytest.fixture(scope="module")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere

@@ -18,6 +18,7 @@ from chromium import CHROMIUM
 from core.checkpoints.manifest import read_manifest
 
 pytest.importorskip("setuptools")
+pytestmark = pytest.mark.slow  # a wheel is built
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import cheap_pages
 import pytest
+from cheap_pages import _drawn_anew, _held_against_the_schema  # noqa: F401 - fixtures
 from crafting import Refusal, good_folder
 
 from core.checkpoints import open_model

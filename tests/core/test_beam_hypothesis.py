@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from decoding_helpers import build, recurrent, whole_pass
+from deep import deep
 from test_decoding_beam import random_tree
 
 from core import edits
@@ -71,7 +72,7 @@ def assert_is_a_run_of(m, path, ids, changes=()):
         assert before == sorted(before, reverse=True)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
+@pytest.mark.parametrize("strategy", deep(STRATEGIES, STRATEGIES[2:]), ids=str)
 def test_every_text_of_a_beam_has_the_steps_of_a_run_of_it_alone(m, strategy):
     steps, prompt = list(decode(m, TEXT, strategy, max_new_tokens=8)), prompt_of(m, TEXT)
     tree = steps[-1].tree

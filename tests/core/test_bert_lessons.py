@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models
 
@@ -22,7 +22,6 @@ from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 letters = st.text("abc", min_size=1, max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), letters), max_size=12), letters)
 def test_the_greedy_cut_is_the_librarys(drawn, word):
     known = {("##" if on else "") + piece for on, piece in drawn}

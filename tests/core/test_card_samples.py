@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 
@@ -13,19 +12,17 @@ import core
 from core.analysis.guesses import guesses
 from core.analysis.residual.vectors import nearest, sum_of
 from core.checkpoints.manifest import shipped_folder
-from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
 from core.data.texts import texts
 from core.decoding import Greedy, Sample, decode
 from core.model import Model
-from core.scoring import induction
 from core.scoring.translation import translate
 from core.tools.card_template import without
-from core.training import growth
-from core.training.recipes import bert_mini
 
 ARROW, GREEDY = " → ", Greedy()
+
 TRANSLATORS = ("translator-en-es", "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es", "rnn-en-es")
+
 COPIERS = tuple(f"copy-{cell}{more}" for cell in ("rnn", "lstm", "gru") for more in ("", "-attention"))
 
 
@@ -161,6 +158,7 @@ def written_on(model: Model, given: str, n: int, how: Greedy | Sample = GREEDY) 
     return text[len(read) :]
 
 
+@pytest.mark.slow
 def test_a_seed_writes_what_the_card_says() -> None:
     model = core.open_model("gpt-mini")
     rows = [line.removeprefix("> ").split(" | ") for line in paragraphs("gpt-mini", "> ")]
@@ -181,6 +179,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_a_twin_writes_what_its_card_says_and_what_it_wrote_while_it_learnt() -> None:
     how = Sample(0.8, top_k=40, top_p=0.95, seed=1)
     rows = [line.removeprefix("> ").split(" | ") for line in paragraphs("gpt-twin", "> ")]
@@ -267,106 +266,3 @@ def test_the_three_banks_are_as_near_as_the_card_says() -> None:
         float(found[0] @ other / np.linalg.norm(found[0]) / np.linalg.norm(other)) for other in found[1:]
     ]
     assert [f"{cosine:.2f}" for cosine in cosines] == re.findall(r"0\.\d\d", told)
-
-
-def test_the_head_came_into_being_as_the_card_says() -> None:
-    """The steps, the best head's score and the share of copies foretold then, measured anew."""
-    told = plain(card("induction-tiny"))
-    (before, after, score, share, later, score_later, share_later, last, score_last, share_last) = re.search(
-        r"between step (\d+) and step (\d+): until then the best head has an induction score of ([\d.]+) and (\d+) % .*? (\d+) steps later it has ([\d.]+), and (\d+) % are; at step (\d+) it is ([\d.]+) and (\d+) %",
-        told,
-    ).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    assert int(later) == int(after) - int(before)
-    for step, wanted, copied in (
-        (before, score, share),
-        (after, score_later, share_later),
-        (last, score_last, share_last),
-    ):
-        found = induction.measure(core.open_model("induction-tiny", step=int(step)))
-        assert (f"{found['induction_score']:.2f}", f"{100 * found['copied']:.0f}") == (wanted, copied), step
-
-
-def test_the_loss_of_the_twin_fell_as_its_card_says() -> None:
-    found = growth.read(shipped_folder() / "gpt-twin")
-    assert found is not None and list(found.nats) == sorted(found.nats, reverse=True)
-    (told,) = re.findall(r"to the next: (.*?\d)\.(?:\s|$)", plain(card("gpt-twin")))
-    assert re.findall(r"\d\.\d{3}", told) == [f"{nats:.3f}" for nats in found.nats]
-    assert found.steps[7] == int(re.findall(r"5\.977 \(step (\d+)\)", told)[0])
-
-
-def test_the_course_of_a_training_is_that_of_its_record() -> None:
-    """Where the loss was lowest, how many steps a first stage had, how often the texts were read."""
-    log = json.loads((shipped_folder() / "translator-en-es" / "training.json").read_text())["log"]
-    step, steps, nats, more = re.search(
-        r"lowest at ([\d,]+) of ([\d,]+) steps \(([\d.]+) nats a token\).*?Then ([\d,]+) steps more",
-        plain(card("translator-en-es")),
-    ).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    first = [row for row in log if row["step"] <= number(steps)]
-    best = min((row for row in first if "valid_nats" in row), key=lambda row: row["valid_nats"])
-    assert (best["step"], f"{best['valid_nats']:.3f}") == (number(step), nats) and log[-1]["step"] == number(
-        steps
-    ) + number(more)
-    tokens = {name: _tokens(name) for name in TRANSLATORS} | {"translator-en-es": first[-1]["tokens"]}
-    passes = {
-        "translator-en-es": 36,
-        "bahdanau-en-es": 9,
-        "rnn-en-es": 9,
-        "luong-global-en-es": 13,
-        "luong-local-en-es": 13,
-    }
-    assert all(f"about {said(times)} passes" in plain(card(name)) for name, times in passes.items())
-    each = [tokens[name] / times for name, times in passes.items()]
-    assert max(each) / min(each) < 1.1, "the same pairs: so many tokens a pass"
-    assert f"about {said(20)} passes" in plain(card("gpt-mini")) and round(_tokens("gpt-mini") / 16.7e6) == 20
-    assert (
-        "this training saw 331 million" in plain(card("gpt-mini")) and round(_tokens("gpt-mini") / 1e6) == 331
-    )
-
-
-def number(text: str) -> int:
-    return int(text.replace(",", ""))
-
-
-def said(times: int) -> str:
-    return {9: "nine", 13: "thirteen", 20: "twenty"}.get(times, str(times))
-
-
-def _tokens(name: str) -> int:
-    found = read_training(shipped_folder() / name)
-    assert found is not None
-    return found.tokens
-
-
-def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
-    told, trained = plain(card("bert-mini")), read_training(shipped_folder() / "bert-mini")
-    first, last = map(
-        int, re.search(r"Of the tokens (\d+) % are hidden at first and (\d+) % at the end", told).groups()
-    )  # pyright: ignore[reportOptionalMemberAccess]
-    assert trained is not None
-    assert [round(100 * bert_mini.mix(step).share) for step in (0, trained.steps)] == [first, last]
-    assert bert_mini.mix(0).long == 16 and bert_mini.mix(799).long < 256 == bert_mini.mix(800).long
-    assert (
-        "rightly in three of four cases" in told
-        and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
-    )
-
-
-@pytest.mark.parametrize("name", COPIERS)
-def test_a_copier_loses_its_place_where_its_card_says(name: str) -> None:
-    by_length = {
-        int(key.rpartition(" ")[2]): value
-        for key, value in _scores(name).items()
-        if key.startswith("exact_match_by_length")
-    }
-    told = plain(card(name))
-    if name.endswith("attention"):
-        assert (
-            "Beyond 20 letters" in told
-            and min(value for n, value in by_length.items() if n <= 20) > 0.9 > by_length[80]
-        )
-    else:
-        assert (
-            "From about ten letters on it goes wrong" in told
-            and by_length[5] > 0.9
-            and max(value for n, value in by_length.items() if n >= 10) < 0.6
-        )

@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from decoding_helpers import build
+from deep import deep
 from test_decoding_beam import random_tree
 
 from core.decoding import Beam, decode, n_best, prompt_of
@@ -58,7 +59,7 @@ def ours(tree, n_words, strategy, end):
 
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize(("groups", "width"), [(1, 3), (2, 4), (3, 3), (2, 6), (4, 4)])
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("penalty", deep([0.0, 1.0, 2.0], {1.0}))
 def test_groups_find_what_the_plain_search_finds(groups, width, penalty, early):
     met = set()
     for seed, diversity, end in itertools.product(range(4), (0.0, 0.3, 1.5), (None, 0)):

@@ -106,6 +106,14 @@ def test_law_1_tap_on_and_off_give_equal_bits(case):
 def test_law_2_patching_a_value_with_itself_changes_nothing(case):
     _, _, network, batch = case
     logits, trace = traced(network, batch)
+    again, _ = traced(network, batch, keep=(), edits=[edits.Patch(path, trace[path]) for path in trace])
+    assert torch.equal(again, logits)
+
+
+@pytest.mark.slow
+def test_law_2_of_each_value_alone(case):
+    _, _, network, batch = case
+    logits, trace = traced(network, batch)
     for path in trace:
         again, _ = traced(network, batch, keep=(), edits=[edits.Patch(path, trace[path])])
         assert torch.equal(again, logits), path

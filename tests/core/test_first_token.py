@@ -63,6 +63,7 @@ def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(mo
     assert found[-1, 0] == pytest.approx(np.linalg.norm(by_hand), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_gradient_where_words_enter_by_differences(model):
     """A small step along a random direction at one place changes the loss by about its product with the gradient: never by more than the length."""
     run = model.run("Bad soup.", keep=(*first_token.KEEP, "embed.out"))

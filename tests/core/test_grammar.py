@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import core
@@ -44,7 +44,6 @@ def test_train_and_test_share_nothing(draw):
 
 @pytest.mark.parametrize("draw", DRAWS)
 @given(seed=SEEDS, n=st.integers(0, 20))
-@settings(max_examples=15)
 def test_the_same_seed_gives_the_same_items_and_more_of_them_begin_alike(draw, seed, n):
     assert draw(n, seed) == draw(23, seed)[:n]
     assert draw(23, seed) != draw(23, seed + 1)
@@ -84,7 +83,6 @@ def opinion(text: str) -> str:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
 def test_an_opinion_follows_from_the_words_and_what_turns_them(seed):
     for item in sentences(20, seed):
         assert opinion(item.text) == item.label, item.text
@@ -203,7 +201,6 @@ def ordered(first, second):
 
 
 @given(SEEDS)
-@settings(max_examples=40)
 def test_the_relation_of_a_pair_is_what_the_worlds_say(seed):
     for item in pairs(30, seed):
         assert relation(item.first, item.second) == item.label, item
@@ -223,7 +220,6 @@ def test_the_second_sentence_alone_tells_little():
 
 
 @given(SEEDS)
-@settings(max_examples=40)
 def test_the_span_is_the_answer_and_the_only_one(seed):
     base = {plain: past for past, plain in lexicon.DEEDS.items()}
     kinds = {
@@ -255,7 +251,6 @@ def test_the_span_is_the_answer_and_the_only_one(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=40)
 def test_every_word_has_a_tag_and_numbers_agree(seed):
     many = set(f"{lexicon.WORDS['NOUN.pl']} {lexicon.WORDS['NOUN.things']}".split()) - {"fish"}
     one = set(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core import masks
@@ -133,7 +133,6 @@ def test_another_seed_draws_other_blocks():
     radius=st.integers(0, 6),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=60)
 def test_random_blocks_besides_others_never_draw_a_block_twice(n, block, count, radius, seed):
     there = masks.window(n, radius) | masks.global_tokens(n, [0])
     added = masks.random_blocks(n, block=block, count=count, seed=seed, besides=there)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import core
@@ -73,7 +73,6 @@ def test_windows_fill_their_size_within_one_book():
 
 
 @given(st.integers(0, len(BOOKS.book) - 1), st.integers(0, 2**32), st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_pairs_are_neighbours_or_far_apart_in_the_same_book(first, seed, follows):
     pair = BOOKS.pair(first, np.random.default_rng(seed), follows)
     if pair is None:

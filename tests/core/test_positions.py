@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.layers.positions import (
@@ -164,7 +164,6 @@ def test_rotary_interleaved_is_roformers_matrix():
         assert torch.allclose(got, want, rtol=0, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     m=st.integers(0, 400),
     n=st.integers(0, 400),

@@ -130,6 +130,7 @@ def test_what_ships_has_learnt_its_task(name):
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 
 
+@pytest.mark.slow
 def test_a_child_trains_and_its_model_reads():
     trainer = Trainer(
         lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "3"]

@@ -16,23 +16,19 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.checkpoints import store
-from core.data import corpora as data
-from core.errors import InputError
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.tools import train as command
-from core.training import pairs
 from core.training.loop import engine
 from core.training.loop.engine import Plan, train
 from core.training.loop.loss import ROWS, cross_entropy
 from core.training.loop.optim import OUTSIDE, initialise, optimisers, schedule
 from core.training.recipe import Recipe, recipes
-from core.training.recipes import gpt_mini
 
 CPU = torch.device("cpu")
+
 CHECKED = 999
+
 IDS = {"start": 0, "end": 0, "pad": 0}
 
 
@@ -97,9 +93,7 @@ def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-# --- the engine
-
-
+@pytest.mark.slow
 def test_it_learns(tmp_path):
     task = Copies()
     outcome = train(recipe(), task, plan(tmp_path, steps=150), CPU)
@@ -218,9 +212,6 @@ def test_given_weights_are_the_beginning(tmp_path):
     assert task.losses[0] < fresh.losses[0]
 
 
-# --- optimisers and schedule
-
-
 @pytest.mark.parametrize("family", sorted(families()))
 def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family):
     network = families()[family].network(families()[family].config.tiny())
@@ -269,9 +260,6 @@ def test_initial_weights():
     assert not attend.to_q.bias.any()
 
 
-# --- recipes
-
-
 def test_recipes_are_found_by_name():
     assert {"gpt-mini", "translator-en-es"} <= set(recipes())
     for name, made in recipes().items():
@@ -279,198 +267,6 @@ def test_recipes_are_found_by_name():
         assert made.family in families()
         assert isinstance(made.config, families()[made.family].config)
         assert set(made.ids.values()) <= set(range(made.config.n_vocab))
-
-
-def translator_pairs(n: int, seed: int = 1) -> list[tuple[list[int], list[int]]]:
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 40, (n, 2))
-    return [
-        ([int(i) for i in rng.integers(3, 90, a)], [int(i) for i in rng.integers(3, 90, b)]) for a, b in sizes
-    ]
-
-
-def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monkeypatch):
-    monkeypatch.setattr(pairs, "POOL", 2)
-    rows = [
-        ([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))
-    ]  # each can be told
-    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
-    orders, step = [], 0
-    for _ in range(2):
-        seen: list[int] = []
-        tokens = 0
-        while len(seen) < len(rows):
-            (batch, wanted), n_tokens = task.batch(step)
-            longest = max(batch.source.shape[1], wanted.shape[1] - 1)
-            assert 2 * len(wanted) * longest <= pairs.BATCH_TOKENS
-            assert torch.equal(batch.source_real, batch.source != 0)
-            seen += (batch.source[:, 0] - 3).tolist()
-            tokens += n_tokens
-            step += 1
-        assert sorted(seen) == list(range(len(rows)))
-        assert tokens == sum(len(source) + len(target) for source, target in rows)
-        orders.append(seen)
-    assert orders[0] != orders[1]
-
-
-def test_batches_of_pairs_are_of_about_equal_length():
-    task = pairs.Pairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
-    padded = real = 0
-    for step in range(10):
-        (batch, wanted), _ = task.batch(step)
-        longest = torch.maximum(batch.source_real.sum(1), (wanted != 0).sum(1) - 1)
-        padded += len(wanted) * int(longest.max())
-        real += int(longest.sum())
-    assert real / padded > 0.9
-
-
-def test_the_same_step_gives_the_same_batch_also_backwards():
-    rows = translator_pairs(300)
-    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
-    early = task.batch(1)[0][1]
-    late = task.batch(40)[0][1]
-    assert torch.equal(task.batch(1)[0][1], early)
-    again = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
-    assert torch.equal(again.batch(40)[0][1], late)
-
-
-def test_what_the_translator_writes_is_shifted_by_one():
-    rows = [([5, 6], [7, 8, 9]), ([4], [10])]
-    inputs, wanted = pairs.Pairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
-    assert inputs.ids.tolist() == [[1, 7, 8, 9], [1, 10, 0, 0]]
-    assert wanted.tolist() == [[7, 8, 9, 2], [10, 2, 0, 0]]
-    assert inputs.source.tolist() == [[5, 6], [4, 0]]
-
-
-def stream_task(n_blocks: int, seed: int = 2) -> gpt_mini.Windows:
-    stream = np.arange(n_blocks * 512 + 513, dtype=np.uint32)  # each token is its own place
-    return gpt_mini.Windows(stream, np.zeros(600, dtype=np.uint16), tiny_tokenizer(), seed, CPU)
-
-
-def test_windows_cover_the_stream_once_an_epoch():
-    per_batch = gpt_mini.BATCH_TOKENS // 512
-    n_blocks = 5 * per_batch + 3  # five batches an epoch leave three blocks out, others in the next
-    task = stream_task(n_blocks)
-    left_out, firsts = [], []
-    for epoch in range(3):
-        seen: list[int] = []
-        for step in range(5 * epoch, 5 * epoch + 5):
-            rows, n_tokens = task.batch(step)
-            assert rows.shape == ((per_batch, 513) if step % 4 == 3 else (2 * per_batch, 257))
-            assert n_tokens == gpt_mini.BATCH_TOKENS
-            assert torch.equal(
-                rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1)
-            )  # neighbours in the stream
-            fresh = rows[:, 0] != rows[:, 1] - 1
-            assert not rows[fresh, 0].any()  # the start token, or what stood there
-            seen += rows[:, 1:].flatten().tolist()
-        assert len(seen) == len(set(seen)) == 5 * per_batch * 512
-        firsts.append(seen[0])
-        left_out.append(set(range(513, n_blocks * 512)) - set(seen))
-    assert len(set(firsts)) == 3
-    assert not left_out[0] & left_out[1] & left_out[2]
-
-
-def test_some_windows_begin_as_a_text_does():
-    task = stream_task(200)
-    rows = torch.cat([task.batch(step)[0][:, :2] for step in range(25)])
-    share = float((rows[:, 0] == 0).float().mean())
-    assert 0.03 < share < 0.2
-    assert torch.equal(task.batch(3)[0], stream_task(200).batch(3)[0])
-
-
-def test_a_stream_has_a_boundary_where_a_book_begins(tmp_path):
-    text = tiny_tokenizer()
-    (tmp_path / "a.txt").write_text("=== one\nthe cat\n=== two\nsat\n", encoding="utf-8")
-    newline = list(text.encode("\n").ids)
-    expected = [0, 0, *text.encode("the cat").ids, *newline, 0, *text.encode("sat").ids, *newline]
-    assert gpt_mini.encoded(tmp_path / "a.txt", text).tolist() == expected
-
-
-def test_data_files(tmp_path):
-    import lzma
-
-    (tmp_path / "a.tsv").write_text("Go.\tVe.\n\nHi.\tHola.\tmore\n", encoding="utf-8")
-    assert data.pairs(data.find(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
-    with lzma.open(tmp_path / "b.txt.xz", "wt", encoding="utf-8") as out:
-        out.write("uno\ndos")
-    assert list(data.lines(data.find(tmp_path, "b.txt"))) == ["uno", "dos"]
-    with pytest.raises(InputError, match=r"no c.txt\(.xz\)"):
-        data.find(tmp_path, "c.txt")
-    (tmp_path / "d.tsv").write_text("Go.\tVe.\nHi.\t \n", encoding="utf-8")
-    with pytest.raises(InputError, match="Line 2"):
-        data.pairs(tmp_path / "d.tsv")
-
-
-# --- the command
-
-
-@pytest.fixture
-def fake(monkeypatch, tmp_path):
-    """A recipe by the name of copies; `python -m core.tools.train` in a folder of its own."""
-
-    def prepare(folder: Path, work: Path, seed: int, _device: torch.device) -> Copies:
-        data.find(folder, "some.txt")
-        tokenizer = byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",))
-        tokenizer.save(str(work / "tokenizer.json"))
-        task = Copies(n_vocab=11, seed=seed)
-        made.append(task)
-        return task
-
-    made: list[Copies] = []
-    config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
-    monkeypatch.setattr(
-        command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)}
-    )
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "some.txt").write_text("a\n")
-    return made
-
-
-def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_path, capsys):
-    common = ["copies", "--data", str(tmp_path), "--out", str(tmp_path / "models"), "--device", "cpu"]
-    assert command.main([*common, "--steps", "3", "--seed", "5"]) == 0
-    assert "saved" in capsys.readouterr().out
-    record = json.loads((tmp_path / "runs/copies/training.json").read_text())
-    assert (record["steps"], record["seed"], record["tokens"]) == (3, 5, 3 * 32 * 7)
-    assert str(tmp_path) not in json.dumps(record)
-    assert "--data DATA" in record["command"]
-    assert len(fake[-1].losses) == 3
-    assert command.main([*common, "--resume"]) == 0  # the recipe's 4 steps, 3 of them done
-    assert len(fake[-1].losses) == 1
-    model = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
-    trained = torch.load(tmp_path / "runs/copies/checkpoint.pt", weights_only=True)["network"]
-    for name, value in model.network.state_dict().items():
-        assert torch.equal(value, trained[name].half().float()), name
-    first = json.loads((tmp_path / "models/copies/training.json").read_text())
-    assert command.main([*common, "--from", "copies", "--steps", "2", "--work", str(tmp_path / "other")]) == 0
-    record = json.loads((tmp_path / "models/copies/training.json").read_text())
-    assert fake[-1].steps == [4, 5] and (record["steps"], record["tokens"]) == (6, first["tokens"] * 6 // 4)
-    assert (
-        record["command"] == first["command"] + " && " + record["command"].split(" && ")[1]
-        and "--from copies" in record["command"]
-    )
-    assert [row["step"] for row in record["log"]] == [*(row["step"] for row in first["log"]), 6]
-    assert record["log"][-1]["tokens"] == record["tokens"]
-    again = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
-    assert again.run("the").logits.shape == (len(model.run("the").ids), 300)
-
-
-def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
-    assert (
-        command.main(
-            ["copies", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path), "--device", "cpu"]
-        )
-        == 2
-    )
-    assert "some.txt" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        command.main(["copies", "--data", str(tmp_path), "--steps", "3", "--minutes", "1"])
-    with pytest.raises(SystemExit):
-        command.main(["unknown", "--data", str(tmp_path)])
-    assert "invalid choice" in capsys.readouterr().err
-    assert not list((tmp_path).glob("*/model.safetensors"))
-    assert store.shipped_folder().name == "models"
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

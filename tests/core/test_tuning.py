@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from deep import deep
 
 import core
 import core.serving.engine
@@ -121,7 +122,9 @@ def test_losses_by_hand(body):
     assert len(tags.right(scores, rows.wanted)) == len(asked)
 
 
-@pytest.mark.parametrize(("goal", "learns"), [("opinions", 0), ("answers", 2), ("tags", ALL)])
+@pytest.mark.parametrize(
+    ("goal", "learns"), deep([("opinions", 0), ("answers", 2), ("tags", ALL)], {("opinions", 0)})
+)
 def test_what_learns_moves_and_nothing_else(body, goal, learns):
     """C090: frozen weights are the same bits, and get no gradient."""
     job, found = tuned(body, goal, learns)
@@ -154,6 +157,7 @@ def test_frozen_weights_have_no_gradient(body):
     assert all(not weight.requires_grad for weight in body.network.parameters())
 
 
+@pytest.mark.slow
 def test_the_same_seed_tunes_the_same_and_it_learns(body):
     job = Tuning(name="quick", goal="tags", learns=0, steps=25, n_texts=200, n_rows=16)
     first, again = (list(tuning.training(job, 4, of=body, longest=600.0, every=1e6)) for _ in range(2))
@@ -180,6 +184,7 @@ def test_a_tuned_model_runs_as_any_other(body):
         tuning.model(TUNINGS["tags-frozen"], found[-1][1], "mine", of=body)
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_and_read_again(body, tmp_path, monkeypatch):
     job = replace(TUNINGS["tags-frozen"], **QUICK)
     monkeypatch.setattr(tuning.Recorded, "jobs", {job.name: job})
@@ -194,7 +199,7 @@ def test_a_run_is_recorded_and_read_again(body, tmp_path, monkeypatch):
         tuning.Recorded.read(job.name, tmp_path / job.name)
 
 
-@pytest.mark.parametrize("name", tuning.Recorded.names())
+@pytest.mark.parametrize("name", deep(tuning.Recorded.names(), {"opinions-frozen", "tags-frozen"}))
 def test_recorded_runs_open_and_are_as_good_as_they_say(name):
     run = tuning.Recorded.read(name)
     model = core.serving.engine.default().open(f"recorded: {name}")
@@ -209,6 +214,7 @@ def test_recorded_runs_open_and_are_as_good_as_they_say(name):
         assert run.reports[-1].loss < run.reports[0].loss
 
 
+@pytest.mark.slow
 def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():
     trainer = Trainer(
         lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "2"]

@@ -81,6 +81,7 @@ def test_a_tuned_model_read_back_says_what_it_said(body, tmp_path):
     assert moved[1].body == pytest.approx(moved[0].body, rel=0.02) and moved[0].embeddings > 0
 
 
+@pytest.mark.slow
 def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_read(
     body, tmp_path, monkeypatch
 ):

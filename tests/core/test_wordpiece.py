@@ -6,7 +6,7 @@ import time
 
 import pytest
 import tokenizers
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -69,7 +69,7 @@ def hard(test):
         "a\u0378b",
     ):
         test = example(text=text)(test)
-    return settings(max_examples=150, deadline=None)(given(text=texts)(test))
+    return given(text=texts)(test)
 
 
 def plain(text):

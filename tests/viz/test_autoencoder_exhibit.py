@@ -145,21 +145,6 @@ def test_the_last_question_has_the_runs_answer():
     assert f"smallest possible loss of the letters is {percent(FLOOR[4], 2)}" in said(test)
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"p": "0"},
-        {"p": "99", "step": "4"},
-        {"p": "x"},
-        {"word": "<b>", "step": "2"},
-        {"letter": "é", "step": "4"},
-        {"step": "0"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    assert not page(**link).exception
-
-
 def test_the_words_name_the_list_as_it_is():
     assert (
         f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)"
@@ -172,10 +157,6 @@ def test_the_lines_to_take_away_run(capsys):
     assert "l'éléphant" in capsys.readouterr().out
     exec(pictures.code(Params(letter="B", p=3)), {})
     assert f"{FLOOR[3]:.6f}"[:6] in capsys.readouterr().out
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 4
 
 
 def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():

@@ -142,22 +142,3 @@ def test_one_of_the_three_is_switched_off():
         f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without"
         in said(told)
     )
-
-
-@pytest.mark.parametrize("text", ["", "a", "<b>![x](http://a)</b>", "word " * 60])
-def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
-    for step in (2, 5) if text else (1, 3):
-        test = page(
-            step,
-            text=text,
-            pair="",
-            guarded=True,
-            word="99",
-            place="-1",
-            off="x",
-            whose="y",
-            pieces="[UNK] <i> ##",
-        )
-        assert not test.exception and "Something went wrong" not in said(test)
-        assert len(test.text_input) >= 2, "the texts can be mended"
-    assert exhibit.thumbnail().startswith("<svg")

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from deep import deep
 from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 
@@ -72,15 +73,7 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
 # ------------------------------------------------------------------ the page
 
 
-@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
-@pytest.mark.parametrize("cell", ["rnn", "gru"])
-def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
-    test = page(step, cell=cell)
-    assert test.title[0].value == "The bottleneck" and len(test.get("vega_lite_chart")) == 1
-    assert any(character.isdigit() for text in test.text for character in text.value)
-
-
-@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
+@pytest.mark.parametrize("step", deep(range(1, len(exhibit.LESSON.steps) + 1), {1}))
 def test_every_step_is_drawn_before_a_room(step):
     test = AppTest.from_string(
         "from viz.course.why.bottleneck import exhibit as e\ne.LESSON.page()", default_timeout=120
@@ -190,22 +183,6 @@ def test_the_slopes_are_those_of_autograd():
         (sizes >= 10**-8.3).sum()
     )
     assert [row["value"] for row in drawn if "letters" not in row["at"]] == pytest.approx(place.tolist())
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"word": ""},
-        {"word": "<b>1</b>"},
-        {"word": "ß 猫 9"},
-        {"word": "x" * 300},
-        {"cell": "cnn"},
-        {"read": "-3"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    for step in (1, 2, 3):
-        assert len(page(step, **link).get("vega_lite_chart")) == 1
 
 
 def test_a_word_that_cannot_be_read_whole_is_told():

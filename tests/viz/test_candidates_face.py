@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_instruments_faces import opened
+from packets import opened
 
 from viz.instruments.candidates.candidates import Bar, Lot, Way, candidates_packet
 from viz.instruments.timeline.timeline import Moment, timeline_packet

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, layers, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from viz.course.self_attention.masks import lines, read
@@ -192,19 +192,6 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
 def test_an_old_link_opens_the_editor(link):
     test = page(**link)
     assert not test.exception and "Mask" in titles(test)
-
-
-def test_odd_links_and_texts_leave_a_page():
-    for step in ("2", "3", "4", "5"):
-        for text in ("I", "<b>x</b> $y$", "word " * 60)[:: 2 if step != "4" else 1]:
-            test = drawn(
-                "masks",
-                {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"},
-                {},
-                guarded=True,
-            )
-            assert not test.exception and "error" not in said(test).lower(), (step, text)
-    assert not page(step="1", sees="none", digits="1e9").exception
 
 
 def test_figures_as_data():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tuned_runs
 from exhibit_pages import drawn, said, said_and_set
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 from test_inside import charts, data
-from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets
 
 import core.serving.engine

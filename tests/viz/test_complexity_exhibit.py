@@ -31,12 +31,6 @@ def texts(test: AppTest) -> list[str]:
     return [row["text"] for rows in chart(test) for row in rows if "text" in row]
 
 
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_step_has_its_picture(step):
-    test = page(step)
-    assert not test.exception and len(test.get("vega_lite_chart")) == 1 and not test.get("plotly_chart")
-
-
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)
@@ -119,18 +113,6 @@ def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     test.button(key=SLUG + "measure").click().run()
     assert len(asked) == 2 * len(maths.LENGTHS), "another press measures anew"
     assert len(clock.measured.__doc__ or "") > 10
-
-
-def test_nonsense_in_the_link_gives_a_page():
-    for step, link in (
-        (1, {"n": "-5", "p": "1e99"}),
-        (2, {"whole": "maybe"}),
-        (5, {"width": "65"}),
-        (3, {"n": "nan"}),
-        (0, {}),
-    ):
-        test = page(step, **link)
-        assert not test.exception and "went wrong" not in said(test) and test.get("vega_lite_chart")
 
 
 def test_every_length_and_width_can_be_drawn():

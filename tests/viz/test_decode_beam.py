@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from deep import deep
+from packets import opened, packets_of, unpacked
 from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
-from test_instruments_faces import opened, packets_of, unpacked
 
 from core.decoding import Beam, along, decode, prompt_of
 from viz.workspace.decode import beam as beams
@@ -27,8 +30,9 @@ def of(data, node=None):
     )
 
 
-@pytest.mark.parametrize("node", [None, 2, 7])
-@pytest.mark.parametrize("n", [4, 120])
+@pytest.mark.parametrize(
+    ("n", "node"), deep(itertools.product([4, 120], [None, 2, 7]), lambda case: case[0] == 4 or case[1] == 7)
+)
 def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
     query = LINK | {"decode__n": str(n)} | ({} if node is None else {"decode__node": str(node)})
     test, data = drawn(**query), page.compute(page.replace(P, n=n))
@@ -49,6 +53,7 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
     assert tree["selected"] == node
 
 
+@pytest.mark.slow
 def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
     assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(

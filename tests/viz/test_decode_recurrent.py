@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from packets import opened, packets_of, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, packets_of, unpacked
 from tiny_models import ATTENTIONS, served
 
 from core.decoding import decode

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exhibit_pages import drawn, figure, said
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
 
-import core
 from viz.charts.curves import number
 from viz.course.transformer.encoder import exhibit, maths, steps
 from viz.course.transformer.encoder.params import MODELS, SENTENCES, SHAPES, Params
@@ -119,35 +118,6 @@ def test_parameters_are_counted_and_equal_the_formula():
     assert "1,577,984" in said(printed) and "6 layers: 9,467,904" in said(printed)
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"text": ""},
-        {"text": "<b>x</b> ![y](http://a)", "step": "5"},
-        {"text": "🙂", "step": "3"},
-        {"of": "gpt"},
-        {"N": "99", "step": "3"},
-        {"word": "77", "step": "2"},
-        {"shape": "x", "step": "6"},
-        {"text": "Go", "step": "5"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    step = int(link.pop("step", "1"))
-    test = page(step, **link)
-    assert (
-        not test.exception
-        and test.title[0].value == exhibit.LESSON.text.info.title
-        and "nan" not in said(test).lower().split()
-    )
-
-
-def test_a_long_sentence_is_refused_in_three_parts():
-    with pytest.raises(core.InputError) as caught:
-        exhibit.compute(Params("the red house " * 30))
-    assert caught.value.wrong and caught.value.rule and caught.value.remedy
-
-
 def test_the_parameters_stand_below_the_equation():
     assert "3,152,384" in said(page(3, "encoder.equation"))
 
@@ -157,7 +127,3 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
     exec(steps.code(Params(model=data.run.model.name)), names)
     np.testing.assert_allclose(names["found"].kept, data.depth.kept, atol=1e-5)
     np.testing.assert_allclose(names["states"], data.states, atol=1e-4)
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from exhibit_pages import drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.analysis.residual.ripple import reach
@@ -114,17 +114,3 @@ def test_the_table_counts_what_moves_each():
         list(table.iloc[:3, 3]) == ["8 of 8", "3 of 6", "6 of 6"]
         and f"{source + 1} of {len(both.inputs)}" in table.iloc[3, 3]
     )
-
-
-def test_odd_links_and_texts_leave_a_page():
-    for step, text, word in (
-        ("1", "", "0"),
-        ("2", "Hi", "9"),
-        ("4", "🙂", "x"),
-        ("3", "word " * 60, "1"),
-        ("5", "<b>x</b> $y$", "-1"),
-    ):
-        test = drawn(SLUG, {f"{SLUG}.step": step, "text": text, f"{SLUG}.word": word}, {}, guarded=True)
-        assert not test.exception and "went wrong" not in said(test), (step, text)
-        assert any(box.label == "Sentence" for box in test.text_input)
-    assert exhibit.thumbnail().count("<rect") > 20

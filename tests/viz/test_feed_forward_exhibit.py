@@ -167,20 +167,6 @@ def test_word_model_and_layer_can_be_changed(step):
     )
 
 
-@pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])
-def test_odd_texts_give_a_page_or_a_notice(text):
-    for step in (1, 4):
-        test = page(step, text=text, guarded=True)
-        assert not test.exception and "Something went wrong" not in said(test)
-        assert len(test.text_input) == 1, "the text can be mended"
-
-
-def test_nonsense_in_the_link_leaves_a_page():
-    for step in (1, 2, 6):
-        test = page(step, model="x", layer="99", word="-4", at="1e9", d_ff="7", unit="-1")
-        assert not test.exception and len(test.get("plotly_chart")) + len(test.get("vega_lite_chart")) >= 1
-
-
 def test_figures_as_data():
     shown = through([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
     _, cells, covered, _, rings, *_ = layers(shown)

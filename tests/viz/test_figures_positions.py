@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pytest
+from deep import deep
 from exhibit_pages import chart
 from PIL import Image
 from streamlit.testing.v1 import AppTest
@@ -188,7 +189,7 @@ def test_labels_keep_their_distance_and_order():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", deep(PRESETS, list(PRESETS)[:1]))
 def test_every_preset_in_every_view_makes_a_picture_and_a_sentence(monkeypatch, view, name):
     monkeypatch.setattr(encoding, "learned", lambda: (table, ""))
     params = replace(PRESETS[name], view=view)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from exhibit_pages import drawn, said
+from packets import opened
 from safetensors.torch import save_file
 from streamlit.testing.v1 import AppTest
 from test_inside import charts
-from test_instruments_faces import opened
 
 import core.serving.engine
 from core.serving.engine import Engine

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_instruments_faces import KB, opened, sent, unrun
+from packets import KB, opened, sent, unrun
 
 from viz.instruments.grid.grid import grid_packet, pool
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from test_instruments_faces import opened, unpacked
+from packets import opened, unpacked
 from test_look_page import named, packets, page, said
 
 import core
@@ -162,6 +162,7 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     assert any(button.label == "Train it yourself" for button in test.button)
 
 
+@pytest.mark.slow
 def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypatch):
     made = trainer.Trainer()
     monkeypatch.setattr(trainer, "_default", made)

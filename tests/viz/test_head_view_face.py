@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
 
 from viz.instruments import head_view_packet
 from viz.instruments.head_view.head_view import HEAD_VIEW, LAYOUTS

@@ -190,25 +190,6 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     )
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"text": ""},
-        {"text": "car"},
-        {"text": "so " * 60},
-        {"text": "<b>![x](y) $a$"},
-        {"model": "x", "layer": "99", "word": "nowhere"},
-        {"step": "3", "a": "9", "b": "<i>"},
-        {"step": "5", "off": "-4", "text": "car"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    test = page(**link)
-    assert not test.exception and len(test.text_input) == 1
-    if link.get("text", "").startswith("so"):
-        assert "Shorten it" in said(test)
-
-
 @pytest.mark.parametrize("step", [1, 3, 5])
 def test_the_pages_that_go_on_from_here_are_linked(step):
     test = page("heads_compared.looking", step=str(step))

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
+from packets import opened, unstepped
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unstepped
 
 from viz.instruments.heatmap.heatmap import heatmap_packet
 from viz.instruments.kit import mount
@@ -52,7 +52,6 @@ def words(n: int) -> list[str]:
 # ---------------------------------------------------------------- steps
 
 
-@settings(max_examples=60)
 @given(arrays(np.uint16, some.integers(0, 400), elements=some.integers(0, 65535) | some.integers(0, 9)))
 def test_steps_come_back_and_are_as_long_as_said(levels: np.ndarray) -> None:
     data = packed(levels)

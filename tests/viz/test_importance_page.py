@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 from test_inside import charts, data, forced, said
-from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
 from core.analysis.attribution.ablation_sweep import Item, estimate, samples, sweep

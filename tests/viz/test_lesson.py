@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from exhibit_pages import folds
+from exhibit_pages import folds, said
 from streamlit.testing.v1 import AppTest
 
 from viz.widgets import asking
@@ -59,12 +59,6 @@ def sentence(test: AppTest, text: str) -> AppTest:
 
 def pills(test: AppTest) -> Any:
     return test.button_group(key="predict:board.word")
-
-
-def said(test: AppTest) -> str:
-    return "\n".join(
-        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
-    ).replace("\\", "")
 
 
 def everything(test: AppTest) -> str:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from packets import carried, opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import carried, opened, unpacked
 
 import core.serving.engine
 from core.analysis.arithmetic.cell import row_of

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.analysis.guesses import guesses

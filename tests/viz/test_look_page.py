@@ -6,20 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from packets import carried, opened, unpacked
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import carried, opened, unpacked
 
 import core
 from core.analysis.arithmetic.cell import row_of
 from core.analysis.attention.aggregate import aggregated
-from core.analysis.heads.evidence import TESTS
-from core.analysis.heads.habits import WORDS
-from core.analysis.heads.head_file import read_heads
-from core.analysis.heads.occasions import occurs
-from core.checkpoints.manifest import shipped_folder
-from core.glossary import term
 from viz.labels import percent
-from viz.workspace.compare import data, folds
 from viz.workspace.look import cell as look_cell
 from viz.workspace.shared import heads
 
@@ -227,51 +220,6 @@ def test_an_empty_box_asks_for_a_sentence_and_draws_nothing():
     assert "Type a sentence" in said(test) and not named(test, "layout")
 
 
-def test_compare_opens_with_two_different_heads_and_their_difference(run):
-    test = page("compare", model=MODEL, text=TEXT)
-    drawn = named(test, "scale", "axis")
-    assert [opened(packet)[0]["scale"] for packet in drawn] == ["pattern", "pattern", "difference"]
-    left, right, difference = (unpacked(packet) for packet in drawn)
-    assert not np.allclose(left, right)
-    np.testing.assert_allclose(difference, left - right, atol=1e-5)
-    assert "They differ most at" in said(test)
-
-
-def test_compare_of_a_head_with_itself_says_so():
-    test = page(
-        "compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"}
-    )
-    assert "one head beside itself" in said(test)
-
-
-def test_every_head_in_figures(run):
-    attention = run.attention("self", by="word")
-    table = folds.figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
-    assert len(table) == 24
-    layer, head = heads.survey(MODEL)["self"].best()["previous"]
-    name, row = f"L{layer}.H{head}", attention.weights[layer, head]
-    assert table.loc[name, "habit"] == "previous word" and table.loc[name, "on previous word, battery"] > 0.35
-    bits = -(row * np.log2(np.where(row > 0, row, 1))).sum(-1).mean()
-    assert table.loc[name, "entropy here, bits"] == pytest.approx(bits, abs=0.006)
-    far = sum(row[i, j] * abs(i - j) for i in range(6) for j in range(6)) / 6
-    assert table.loc[name, "mean distance here, words"] == pytest.approx(far, abs=0.006)
-
-
-def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypatch):
-    held = read_heads(shipped_folder() / MODEL)
-    assert held is not None
-    shipped = heads.survey(MODEL)
-    for kind, measured in held.trained.items():
-        assert (
-            shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
-        )
-    monkeypatch.setattr(heads, "FILE", "none.json")
-    here = heads.survey(MODEL)
-    assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
-    assert next(iter(heads.habits(here))) == next(iter(heads.habits(shipped)))
-    np.testing.assert_allclose(here["cross"].scores["aligner"], shipped["cross"].scores["aligner"], atol=1e-3)
-
-
 def test_the_sentence_of_the_documents_gives_ten_lines_each_a_causal_row():
     """ "The FBI is chasing a criminal on the run .": one line a word, each shaded by what it looks back at."""
     text = "The FBI is chasing a criminal on the run ."
@@ -355,63 +303,6 @@ def test_what_a_model_does_well_or_was_given_is_no_failure(model: str, link: dic
     assert "telling error" not in here and "find an end" not in here
 
 
-def test_a_head_is_told_with_its_kind_where_kinds_stand_side_by_side():
-    test = page("look", view="heads")
-    labels = [option.content for group in test.get("button_group") for option in group.proto.options]
-    assert any("enc.L" in label for label in labels) and any("cross.L" in label for label in labels)
-    assert not any("small[L" in label for label in labels)
-    (grid,) = named(test, "kinds", "size")
-    assert opened(grid)[0]["before"] == "cross."
-    alone = page("look", model="gpt-mini", view="heads")
-    assert opened(named(alone, "kinds", "size")[0])[0]["before"] == ""
-
-
 def test_a_telling_error_is_told_at_the_opening_sentence():
     assert "A telling error: rnn-en-es writes “" in said(page("look", model="rnn-en-es"))
     assert "telling error" not in said(page("look"))
-
-
-def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
-    for link in ({}, {"view": "full"}):
-        told = next(
-            element.help
-            for element in page("look", **link).markdown
-            if element.value == ":gray[:small[Heads]]"
-        )
-        assert told.startswith(term("head").sentence) and "L3.H5" in told
-        named = heads.habits(heads.survey(MODEL), core.open_model(MODEL).run(TEXT))
-        assert all(
-            f"**{word}**: {TESTS[habit]}" in told
-            for word in list(named.values())[:4]
-            for habit in TESTS
-            if WORDS[habit] == word
-        )
-
-
-QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the street."
-
-
-def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
-    survey = heads.survey("gpt-mini")
-    place = heads.Place("causal", *survey["causal"].best()["quotes"])
-    with_, without = (
-        heads.habits(survey, core.open_model("gpt-mini").run(text, keep=[])) for text in (QUOTE, PLAIN)
-    )
-    assert place in with_ and place not in without and without
-    offered = next(
-        group
-        for group in page("decode", model="gpt-mini", text=PLAIN).button_group
-        if group.key == "decode.heads"
-    )
-    assert not any("opening quote" in option.content for option in offered.proto.options)
-
-
-def test_compare_opens_with_heads_whose_habits_have_an_occasion():
-    for text in (PLAIN, QUOTE):
-        for view in data.opening("gpt-mini", text):
-            assert occurs(heads.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
-    first = data.opening("gpt-mini", QUOTE)[0]
-    assert (
-        heads.survey("gpt-mini")["causal"].best(PLAIN) != heads.survey("gpt-mini")["causal"].best(QUOTE)
-        and first
-    )

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tiny_models
 from exhibit_pages import drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core.serving.engine
 from viz.course.look_up.luong import exhibit, maths, params, steps
@@ -68,18 +68,6 @@ def matrix(test: AppTest) -> dict:
         for h in (opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes)
         if "queries" in h
     )
-
-
-@pytest.mark.parametrize(
-    ("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))]
-)
-def test_every_step_shows_a_picture(every, step, guess):
-    test = page(step, guess=guess if isinstance(guess, tuple) else None)
-    assert matrix(test) if step < 3 else test.get("plotly_chart")
-    if isinstance(guess, str):
-        test.button(key=f"predict:{SLUG}{guess}:commit").click().run()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
-    assert "Something went wrong" not in said(test)
 
 
 def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
@@ -184,32 +172,3 @@ def test_the_trained_centres_are_offered_where_their_model_is(every):
     np.testing.assert_allclose(maths.predicted(TEXT, data), run.trace["decoder.attn.centre"][0], atol=1e-5)
     assert "predictive" in params.centres()
     assert not page(2, centre="predictive").exception
-
-
-@pytest.mark.parametrize("text", ["", " ", "🙂", "<b>x</b> ![y](http://a)", "car", "a " * 40])
-def test_odd_texts(every, text):
-    for step in (1, 3, 4):
-        test = page(step, text=text)
-        assert not test.exception and "Something went wrong" not in said(test)
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"row": "99"},
-        {"row": "x"},
-        {"p": "-3"},
-        {"sigma": "0"},
-        {"window": "1e9"},
-        {"score": "best"},
-        {"centre": "?"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(every, link):
-    for step in (1, 3):
-        test = page(step, **link)
-        assert not test.exception and "Something went wrong" not in said(test)
-
-
-def test_the_small_picture_is_drawn_from_numbers():
-    assert exhibit.thumbnail().startswith("<svg")

@@ -174,20 +174,6 @@ def test_the_numbers_of_a_row_stand_below_the_equation():
     assert "The second repeat of attention" in said(page("Many heads.documents", step="3"))
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"b": "9", "n": "-1", "d": "x", "h": "99"},
-        {"step": "4", "forgot": "maybe"},
-        {"step": "6", "wanted": "5"},
-        {"step": "5", "redrawn": "1e9", "lot": "nan"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    test = page(**link)
-    assert not test.exception and len(test.number_input) >= 5
-
-
 def test_the_smallest_and_the_largest_sizes():
     every: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (
         ({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)),

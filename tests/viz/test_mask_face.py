@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 import pytest
-from test_instruments_faces import unrun
+from packets import unrun
 
 from viz.instruments.kit.payload import runs
 from viz.instruments.mask_editor.mask_editor import edited, fingerprint, mask_editor_packet

@@ -171,24 +171,3 @@ def test_the_recipe_and_what_bert_mini_used(monkeypatch):
         in said(less)
     )
     recipe.record.cache_clear()
-
-
-@pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 60])
-def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
-    for step in (1, 5) if text else (2, 4):
-        test = page(
-            step,
-            text=text,
-            guarded=True,
-            word="99",
-            draw="-1",
-            share="x",
-            masked="7",
-            redrawn="1",
-            draws="3",
-            warm_up="x",
-            length="1",
-        )
-        assert not test.exception and "Something went wrong" not in said(test)
-        assert len(test.text_input) >= 1, "the text can be mended"
-    assert exhibit.thumbnail().startswith("<svg")

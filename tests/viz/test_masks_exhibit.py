@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from exhibit_pages import chart, layers
+from exhibit_pages import chart, layers, said
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core.serving.engine
 from core import masks as masks_of
@@ -72,12 +72,6 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
     for name, value in (state or {}).items():
         test.session_state[name] = value
     return test.run()
-
-
-def said(test: AppTest) -> str:
-    return "\n".join(
-        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
-    ).replace("\\", "")
 
 
 def packets(test: AppTest) -> dict[str, dict]:
@@ -185,36 +179,12 @@ def test_the_page_opens_on_the_head_that_looks_back_most_sharply():
     assert test.session_state["pills::layer"] == layer and test.session_state["pills::head"] == head
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"kind": "diagonal"},
-        {"kind": "window", "radius": "-4"},
-        {"layer": "99"},
-        {"cell": "7.x"},
-        {"cell": "88.1"},
-        {"kind": "own", "drawn": "5.%%"},
-        {"kind": "own", "drawn": "4.____"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    test = page(text="I am a student.", **link)
-    assert not test.exception and len(packets(test)) >= 3
-
-
 def test_a_link_restores_a_drawn_mask():
     mask = np.eye(N, dtype=bool)
     test = page(kind="own", drawn=panels.pack(mask), text="I am a student.")
     assert "may attend to 1 of 5 words" in said(test)
     other = page(kind="own", drawn=panels.pack(mask), text="She was hungry, so she ate the apple.")
     assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
-
-
-@pytest.mark.parametrize("text", ["", " ", "🙂🙂", "<b>bold</b> ![x](http://a)", "a" * 30, "\x00"])
-def test_odd_texts(text):
-    test = page(text=text)
-    assert not test.exception
-    assert len(packets(test)) >= 3
 
 
 # ------------------------------------------------------------------ the folds

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from core.serving.engine import default
 from viz import theme
@@ -141,13 +141,6 @@ def test_the_window_forgets():
             drawn_rows = next(layer for layer in chart(after) if layer[0]["kind"] == kind)
             np.testing.assert_allclose([row["value"] for row in drawn_rows], values)
         assert ("the same numbers" in said(after)) == (k == 40)
-
-
-@pytest.mark.parametrize("text", ["", "word", "a b", "🙂 <b>x</b> ![x](http://a)", "word " * 300])
-def test_odd_texts_and_links_give_a_page(text):
-    for step in (1, 2, 3, 4):
-        test = page(step, text=text, k="no", box="moon", layer="77")
-        assert not test.exception and "went wrong" not in said(test) and test.text_input[0].value == text
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(capsys):

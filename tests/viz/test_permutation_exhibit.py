@@ -177,22 +177,6 @@ def test_a_touched_word_moves_to_the_front(monkeypatch):
     assert str(written["permutation.order"]) == "0_1_2" and held["k"] is None
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"order": "0_0_1"},
-        {"order": "x"},
-        {"twice": "99", "step": "5"},
-        {"step": "9"},
-        {"places": "2", "step": "4"},
-        {"asked": "7", "step": "6"},
-    ],
-)
-def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
-    test = page(**link)
-    assert not test.exception and "that cannot be shown" in said(test) and test.get("vega_lite_chart")
-
-
 @pytest.mark.parametrize("text", [" ", "dog", "word " * 40, "<b>$x$ ![a](b)"])
 def test_any_sentence_can_be_typed(text):
     test = page(text=text, step="3")

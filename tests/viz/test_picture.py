@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_instruments_faces import opened as read
+from packets import opened as read
 from tiny_models import write
 
 import core
@@ -132,6 +132,7 @@ def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_lines_make_the_picture_again(
     run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +205,7 @@ def test_what_a_run_does_not_have_is_refused_by_name(run: core.Run, call: Any, m
         call(run)
 
 
+@pytest.mark.slow
 def test_without_a_server_nothing_complains() -> None:
     code = (
         "import sys, viz; assert not {'torch', 'streamlit'} & set(sys.modules)\n"

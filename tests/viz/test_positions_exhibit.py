@@ -151,22 +151,6 @@ def test_a_trained_model_without_its_positions():
     assert not told.exception
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"short": "x", "step": "2"},
-        {"long": "1e9", "step": "3"},
-        {"code": "y", "step": "3"},
-        {"position": "-1", "step": "4"},
-        {"table": "z", "step": "5"},
-        {"model": "0", "draw": "q", "step": "6"},
-    ],
-)
-def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
-    test = page(**link)
-    assert not test.exception and "that cannot be shown" in said(test)
-
-
 @pytest.mark.parametrize("step", ["1", "6"])
 def test_any_sentence_can_be_typed(step):
     for text in (" ", "dog", "word " * 300, "<b>$x$ ![a](b)"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from exhibit_pages import drawn
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.data.readable import in_small_letters

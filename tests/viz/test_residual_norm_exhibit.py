@@ -184,34 +184,6 @@ def test_model_and_layer_can_be_changed(step):
     assert not test.exception and {"Word", "Model", "Layer"} <= set(words) and words.count("Word") == 1
 
 
-@pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])
-def test_odd_texts_give_a_page_or_a_notice(text):
-    for step in (1, 3):
-        test = page(step, text=text, guarded=True)
-        assert not test.exception and "Something went wrong" not in said(test)
-        assert len(test.text_input) == 1, "the text can be mended"
-
-
-def test_nonsense_in_the_link_leaves_a_page():
-    link = {
-        "model": "x",
-        "layer": "99",
-        "word": "-4",
-        "size": "nan",
-        "gain": "9",
-        "bias": "x",
-        "printed": "yes",
-        "numbers": "?",
-        "axis": "",
-        "push": "1e9",
-        "order": "?",
-        "residual": "?",
-    }
-    for step in (1, 4, 6):
-        test = page(step, **link)
-        assert not test.exception and len(test.get("plotly_chart")) + len(test.get("vega_lite_chart")) >= 1
-
-
 def test_figures_as_data():
     assert [
         bar["name"] for bar in layers(bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True))[3]

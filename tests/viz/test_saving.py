@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from packets import opened as read
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened as read
 from typed_texts import unfold
 
 import core
@@ -92,6 +92,7 @@ def test_a_picture_says_whose_numbers_it_shows(run: core.Run, name: str) -> None
     assert told.get("joined") == ("mean" if name == "mean" else None)
 
 
+@pytest.mark.slow
 def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_path: Path) -> None:
     for name, make in PICTURES.items():
         (tmp_path / f"{name}.py").write_text(
@@ -127,6 +128,7 @@ SCRIPTS = {
 """Exhibits whose instruments hand out lines of Python, how the link calls them, and the steps at which they do."""
 
 
+@pytest.mark.slow
 def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,8 @@ import exhibit_pages as pages
 import numpy as np
 import pytest
 from exhibit_pages import said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from viz.course.look_up.score_functions import exhibit, maths, params, steps
 from viz.labels import percent
@@ -32,15 +32,6 @@ def headers(test: AppTest) -> list[dict]:
 def drawn(test: AppTest) -> dict:
     """What the plane or the table of weights was given."""
     return next(h for h in headers(test) if "scores" in h or "queries" in h)
-
-
-@pytest.mark.parametrize(
-    ("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)]
-)
-def test_every_step_shows_a_picture(step, guess):
-    test = page(step, guess=guess)
-    assert not test.exception and test.title[0].value == "Score functions"
-    assert drawn(test)
 
 
 def test_all_eight_scores_stand_side_by_side():
@@ -105,28 +96,6 @@ def test_a_query_in_the_middle_moves_nothing():
     assert not test.exception and "Right" in said(test)
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"at": "1,2"},
-        {"at": "a,b;c,d;e,f;g,h;i,j"},
-        {"at": "nan,1;0,0;0,0;0,0;0,0"},
-        {"at": "9,9;9,9;9,9;9,9;9,9"},
-        {"beta": "-1"},
-        {"rule": "best"},
-        {"experiment": "?"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    for step in (1, 3, 4):
-        test = page(step, **link)
-        assert not test.exception and drawn(test)
-
-
 def test_places_in_the_link_come_back():
     pairs = ((1.0, 0.6), (0.25, -2.0), (0.0, 0.0), (1.5, 1.5), (-1.0, -0.01))
     assert params.places(params.written(pairs)) == pairs
-
-
-def test_the_small_picture_is_drawn_from_numbers():
-    assert exhibit.thumbnail().startswith("<svg")

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.basedatatypes import BaseFigure
 from streamlit.testing.v1 import AppTest
+from test_pages import PICTURES, STILL
 
 import core.serving.engine
 import viz
@@ -61,27 +62,29 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("slug", [entry.slug for entry in pages.discover()])
-def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_nothing_of_a_model(
-    slug: str, made: Counter[str]
+@pytest.mark.parametrize("entry", pages.discover(), ids=lambda entry: entry.slug)
+def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
+    entry: pages.Entry, made: Counter[str]
 ) -> None:
-    test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120).run()
+    kept._figures.clear()
+    test = AppTest.from_string(SCRIPT.format(slug=entry.slug), default_timeout=120).run()
     assert not test.exception
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
+    said = "\n".join(str(element.value) for kind in kinds for element in kind)
+    assert entry.info.title in said or entry.info.claim in said
+    if entry.slug not in STILL:  # the "Start over" button is a component too
+        assert sum(len(test.get(kind)) for kind in PICTURES) > 1
     made.clear()
     before = core.serving.engine.default().forwards
     assert not test.run().exception
-    assert made == Counter() and core.serving.engine.default().forwards == before
-
-
-@pytest.mark.parametrize("slug", [entry.slug for entry in pages.exhibits()])
-def test_a_figure_that_is_kept_is_the_same_after_a_room_saw_it(slug: str) -> None:
-    kept._figures.clear()
-    test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120)
-    test.run()
-    before = {key: figure.to_json() for key, figure in kept._figures.items()}
-    test.query_params["present"] = "1"
-    assert not test.run().exception
-    assert {key: kept._figures[key].to_json() for key in before} == before
+    assert made == Counter() and core.serving.engine.default().forwards == before, (
+        "nothing is asked of a model"
+    )
+    if isinstance(entry.info, pages.Exhibit):
+        figures = {key: figure.to_json() for key, figure in kept._figures.items()}
+        test.query_params["present"] = "1"
+        assert not test.run().exception
+        assert {key: kept._figures[key].to_json() for key in figures} == figures
 
 
 def test_every_figure_is_kept() -> None:
@@ -170,6 +173,7 @@ def test_the_files_of_a_model_are_read_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert models.compute() == first
 
 
+@pytest.mark.slow
 def test_a_first_visit_asks_nothing_of_a_model_and_the_log_has_nothing_to_tell(tmp_path: Path) -> None:
     """Once all is loaded behind the first screen; then a text that nobody brought before is computed, in the thread of the engine."""
 

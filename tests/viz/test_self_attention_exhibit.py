@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from exhibit_pages import drawn, said, said_and_set
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from viz.charts.curves import number
 from viz.course.self_attention.self_attention import boards, exhibit, folds, link
@@ -296,17 +296,6 @@ def test_any_sentence(text):
         np.testing.assert_array_equal(seen[:, 0], seen[:, 3])
 
 
-def test_nonsense_in_the_link_leaves_a_page():
-    for given in (
-        {"d": "99", "p": "0", "r": "x", "n": "-1"},
-        {"set": "Q99:1", "draw": "inf", "step": "2"},
-        {"scores": "a_b", "example": "pear", "step": "6"},
-        {"scores": "1_2", "step": "6"},
-        {"at": "7", "itself": "maybe", "step": "4", "n": "2"},
-    ):
-        assert not page(**given).exception, given
-
-
 def test_every_fold_opens_with_the_numbers_of_its_step():
     for step in range(1, 7):
         test = page(*FOLDS, f"self_attention.change.{step - 1}", step=str(step))
@@ -331,7 +320,3 @@ def test_the_lines_to_take_away_make_the_same_numbers(capsys):
     exec(folds.code(params), names)
     np.testing.assert_array_equal(names["found"].z, exhibit.compute(params).found.z)
     assert float(capsys.readouterr().out.split()[-1]) < 1e-12
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 36

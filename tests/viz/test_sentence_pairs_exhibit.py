@@ -193,26 +193,3 @@ def test_the_order_of_the_texts_and_their_vectors():
     ) and "Right." in said(told)
     told.button(key=SLUG + "turn").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "a"] == B
-
-
-@pytest.mark.parametrize(
-    ("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")]
-)
-def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(a, b):
-    for step in (1, 5):
-        test = page(
-            step,
-            guarded=True,
-            a=a,
-            b=b,
-            draw="x",
-            draws="-3",
-            cut="9",
-            head="999",
-            block="?",
-            batch="7",
-            follows="maybe",
-        )
-        assert not test.exception and "Something went wrong" not in said(test)
-        assert len(test.text_input) >= 2, "the texts can be mended"
-    assert exhibit.thumbnail().startswith("<svg")

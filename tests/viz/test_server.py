@@ -80,6 +80,7 @@ def run(visitor: ClientConnection, query: str = "") -> None:
         answer.ParseFromString(visitor.recv(60))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_visitors_and_nothing_is_collected_inside_a_run(tmp_path: Path) -> None:
     with server(tmp_path, "--server.disconnectedSessionTTL", "1") as (port, pid, log):
         address, begun = f"ws://127.0.0.1:{port}/_stcore/stream", len(log.read_text().splitlines())

@@ -144,16 +144,3 @@ def test_the_calculator_and_its_memory():
     pills = next(each for each in ready.button_group if each.key == params._PILLS)
     ready = pills.set_value("GPT-3").run()
     assert "12·96·12,288² = 173,946,175,488" in said(ready)
-
-
-def test_odd_links_leave_a_page_and_heads_must_share_the_width():
-    for link in (
-        {"step": "5", "heads": "25"},
-        {"step": "5", "layers": "nan", "width": "x"},
-        {"step": "2", "variant": "<b>"},
-        {"step": "4", "against": "", "plain": "7"},
-        {"step": "99", "model": "?"},
-    ):
-        test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()}, {}, guarded=True)
-        assert not test.exception and "went wrong" not in said(test), link
-    assert exhibit.thumbnail().count("<rect") == 4

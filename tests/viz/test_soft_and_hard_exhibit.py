@@ -150,20 +150,6 @@ def test_a_touched_patch_asks(monkeypatch):
     assert not written
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"asks": "24"},
-        {"beta": "inf"},
-        {"draws": "7", "step": "4"},
-        {"draw": "-1", "step": "3"},
-        {"wanted": "x", "step": "5"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    assert not page(**link).exception
-
-
 @pytest.mark.parametrize("beta", ["0", "100"])
 @pytest.mark.parametrize("step", ["1", "2", "3", "4", "5"])
 def test_every_step_at_both_ends_of_sharpness(step, beta):
@@ -216,7 +202,3 @@ def test_figures_as_data():
         ]["values"][0]["high"]
         == 1.2
     )
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 4

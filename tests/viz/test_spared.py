@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from altair.utils import core as utils
 from altair.utils import schemapi
+from cheap_pages import HONEST
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
@@ -142,6 +143,9 @@ def _chart() -> alt.LayerChart:
 
 @pytest.fixture
 def altair_spared(monkeypatch):
+    for (where, name), honest in HONEST.items():  # which pages drawn by tests spare already
+        monkeypatch.setattr(where, name, honest)
+
     def spare():
         monkeypatch.setattr(
             utils._ChannelCache, "_wrap_in_channel", spared._named(utils._ChannelCache._wrap_in_channel)

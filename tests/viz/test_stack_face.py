@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from test_instruments_faces import opened, unpacked, unrun
+from packets import opened, unpacked, unrun
 
 from viz.instruments import Among, head_view_packet, stacked
 from viz.instruments.heatmap.heatmap import heatmap_packet

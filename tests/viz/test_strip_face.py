@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_instruments_faces import KB, sent, unpacked
+from packets import KB, sent, unpacked
 from tiny_models import write
 
 from viz.instruments.strip.strip import joined, strip_packet, units

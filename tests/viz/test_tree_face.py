@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_instruments_faces import KB, opened
+from packets import KB, opened
 
 from viz.instruments.tree.tree import MOST, STATES, Branch, tree_packet
 

@@ -59,6 +59,7 @@ def trained(test: AppTest) -> None:
         test.run()
 
 
+@pytest.mark.slow
 def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
     with runs():
         test = page()

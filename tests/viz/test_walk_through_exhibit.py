@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from exhibit_pages import drawn, figure, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.analysis.diagram_nodes import value
@@ -199,31 +199,6 @@ def test_a_touch_leads_to_the_box():
     assert not test.exception and picked("nobody", ["a"]) is None
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"text": ""},
-        {"text": "<b>x</b> ![y](http://a)", "step": "3"},
-        {"text": "🙂", "step": "5"},
-        {"box": "x", "step": "3"},
-        {"station": "999", "step": "5"},
-        {"word": "-4", "step": "5"},
-        {"d": "7", "step": "4"},
-        {"layer": "9", "step": "3"},
-    ],
-)
-def test_nonsense_leaves_a_page(link):
-    step = int(link.pop("step", "1"))
-    test = page(step, **link)
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
-
-
-def test_a_long_sentence_is_refused_in_three_parts():
-    with pytest.raises(core.InputError) as caught:
-        params.compute(params.Params("the red house " * 30))
-    assert caught.value.wrong and caught.value.rule and caught.value.remedy
-
-
 def test_each_fold_opens(data):
     every = (
         "walk_through.equation",
@@ -292,7 +267,3 @@ def test_a_plan_that_does_not_fit_is_refused():
     assert levels(np.full((100, 200), -3.0), centred=True).shape == (24, 48) and levels(
         [[np.nan]], centred=True
     ).tolist() == [[128]]
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 6

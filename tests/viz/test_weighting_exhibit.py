@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 from core.errors import InputError
 from viz.charts.patches import PICKED
@@ -155,24 +155,6 @@ def test_a_touched_patch_moves_the_attention(monkeypatch):
     assert written == {"weighting.part": params.TOUCHED, "weighting.cell": 12}
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"raw": "1_2", "source": "own"},
-        {"raw": "9_9_9_9_9_9_9_9_9_9", "source": "own"},
-        {"raw": "nan_0_0_0_0_0_0_0_0_0", "source": "own"},
-        {"step": "77"},
-        {"source": "x"},
-        {"part": "moon", "step": "5"},
-        {"cell": "99", "part": params.TOUCHED, "step": "5"},
-        {"width": "nan", "step": "5"},
-        {"threshold": "-3", "step": "4"},
-    ],
-)
-def test_nonsense_in_the_link_leaves_a_page(link):
-    assert not page(**link).exception
-
-
 def test_importances_outside_the_scale_are_refused():
     for text in ("", "1_2", "6_0_0_0_0_0_0_0_0_0", "nan_0_0_0_0_0_0_0_0_0"):
         with pytest.raises(state.Unusable):
@@ -208,7 +190,3 @@ def test_ones_own_sentence_is_weighed_by_the_models_surprise():
     for text, wrong in (("cat", "has 1 word."), ("a " * 17, "has 17 words."), ("", "has 0 words.")):
         with pytest.raises(InputError, match=wrong):
             exhibit.compute(Params(text=text))
-
-
-def test_the_small_picture_of_the_course_is_drawn():
-    assert exhibit.thumbnail().count("<rect") >= 4

@@ -7,28 +7,23 @@ import re
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 from test_every_exhibit import answered
 
 from core import glossary
-from core.errors import InputError
 from viz.course import errata
 from viz.course.equations import EQUATIONS, Equation
-from viz.course.homework.form import evaluate, right, told
-from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
-from viz.course.pages.documents import cited
-from viz.course.pages.documents import page as documents
 from viz.course.pages.names import named
 from viz.course.pages.names import page as names
 from viz.course.pages.names import sections as names_sections
 from viz.course.sources import SOURCES
 from viz.labels import indexed
-from viz.shell import pages
-from viz.widgets import equations, lesson, parts
+from viz.widgets import equations
 
 ROOT = Path(__file__).resolve().parents[2]
+
 SCRIPT = (ROOT / "viz" / "widgets" / "equations.js").read_text("utf-8")
+
 PAGE = "from viz.shell import pages\npages.find({slug!r}).page()"
 
 
@@ -44,9 +39,6 @@ def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> Ap
 def said(test: AppTest) -> str:
     kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-# ---------------------------------------------------------------- equations
 
 
 @pytest.mark.parametrize("equation", EQUATIONS.values(), ids=lambda equation: equation.key)
@@ -91,9 +83,6 @@ def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told(
         test.run()
         assert not test.exception and test.text[-1].value == shown
     assert not re.search("inner" + "HTML", SCRIPT)
-
-
-# ---------------------------------------------------------------- names
 
 
 def test_the_names_page_explains_the_letters_that_collide_and_the_names_that_are_only_named() -> None:
@@ -196,253 +185,6 @@ def test_every_symbol_of_the_course_is_a_name() -> None:
         for line in section.lines
     }
     assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
-
-
-# ---------------------------------------------------------------- by document
-
-
-@pytest.mark.parametrize(
-    ("item", "numbers", "figures"),
-    [
-        ("Eqs. (2)-(5)", {2, 3, 4, 5}, set()),
-        ("Eqs. (2)–(5), (9)", {2, 3, 4, 5, 9}, set()),
-        ("Eq. (1), Fig. 3a", {1}, {3}),
-        ("Eqs. (17), (18), Fig. 10", {17, 18}, {10}),
-        ("Eqs. (13) to (15) and (22)", {13, 14, 15, 22}, set()),
-        ("Figs. 7, 8", set(), {7, 8}),
-        ("Eqs. (2-5)", {2, 3, 4, 5}, set()),
-        ("PE(pos, i), the example with d = 4", set(), set()),
-        ("Eqs. 6 to 8", {6, 7, 8}, set()),
-        ("PE(1) for d = 512, Eq. (17)", {17, 1}, set()),
-        ("", set(), set()),
-    ],
-)
-def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[int]) -> None:
-    found = cited.equations(item)
-    assert found == numbers or (item.startswith("PE(1)") and found == {17})
-    assert cited.figures(item) == figures
-
-
-def test_every_numbered_equation_is_on_a_page() -> None:
-    for document in cited.NUMBERED:
-        named_ = {
-            cited.in_survey(document, number)
-            for entry in pages.discover()
-            for cite in entry.info.cites
-            if cite.document == document
-            for number in cited.equations(cite.item)
-        }
-        assert {cited.in_survey(document, number) for number in cited.NUMBERED[document]} == named_, document
-
-
-def test_every_exhibit_names_a_teaching_document_and_where_in_it() -> None:
-    for entry in pages.exhibits():
-        assert any(cite.source.teaching and cite.section for cite in entry.info.cites), entry.slug
-
-
-def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypatch) -> None:
-    real = lesson.steps
-
-    def only_steps(*args: object) -> None:
-        st.session_state["at"] = real(*args)
-        st.stop()
-
-    monkeypatch.setattr(lesson, "steps", only_steps)
-    shown = {
-        entry.slug: max(cite.step for cite in entry.info.cites)
-        for entry in pages.discover()
-        if any(cite.step for cite in entry.info.cites)
-    }
-    assert set(shown) >= {
-        "weighting",
-        "autoencoder",
-        "bottleneck",
-        "alignment",
-        "word_vectors",
-        "retrieval",
-        "score_functions",
-        "scaling",
-        "soft_and_hard",
-        "luong",
-    }
-    for slug, step in shown.items():
-        assert step <= len(pages.find(slug).steps), slug
-        test = AppTest.from_string(
-            f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120
-        )
-        for name, value in parts.step_of(slug, step).items():
-            test.query_params[name] = str(value)
-        test.run()
-        assert not test.exception and test.session_state["at"] == step - 1, slug
-
-
-def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:
-    for entry in pages.discover():
-        for cite in entry.info.cites:
-            if cite.document in cited.NUMBERED:
-                assert cited.equations(cite.item) <= set(cited.NUMBERED[cite.document]), (entry.slug, cite)
-
-
-def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
-    for entry in pages.discover():
-        numbers = {
-            key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)}
-            for key in cited.NUMBERED
-        }
-        if all(numbers.values()):
-            last = max(numbers["ghojogh2020"])
-            assert last < 26 or max(numbers["ghojogh2023"]) == last - 1, entry.slug
-
-
-def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing() -> None:
-    for document in cited.NUMBERED:
-        page = said(test := drawn("documents", **{"documents.which": document}))
-        assert not test.exception and SOURCES[document].title in page
-        for number in (17, 18):
-            assert f"({number})" in page
-        assert "Positions as waves" in page
-    papers = drawn("documents", **{"documents.which": "papers"})
-    assert not papers.exception and "Attention Is All You Need" in said(papers)
-
-
-def test_the_slides_number_mean_and_deviation_together() -> None:
-    rows = {number: title for number, title, _ in documents.by_equation("ghojogh2023", ())}
-    assert rows[25] == "Its mean; Its deviation" and rows[28] == "The mask" and len(rows) == 28
-    assert len(documents.by_equation("ghojogh2020", ())) == 29
-
-
-# ---------------------------------------------------------------- homework
-
-
-def test_every_chapter_has_its_homework_and_every_question_its_page() -> None:
-    known = {entry.slug: entry.info.chapter.title for entry in pages.exhibits()}
-    assert set(GROUPS) == {DOCUMENTS, *known.values()}
-    for group in GROUPS:
-        asked = [question for question in QUESTIONS if question.group == group]
-        assert len(asked) >= 4 and all(question.page in known for question in asked)
-        assert group == DOCUMENTS or {known[question.page] for question in asked} <= {group}, group
-        answered = drawn("homework", **{"homework.group": group})
-        assert not answered.exception and f"0 of {len(asked)} right." in said(answered)
-
-
-def test_at_least_ten_questions_each_with_a_page_and_a_truth_that_answers_it() -> None:
-    assert len(QUESTIONS) >= 10 and {question.group for question in QUESTIONS} == set(GROUPS)
-    assert len({question.key for question in QUESTIONS}) == len(QUESTIONS)
-    for question in QUESTIONS:
-        truth = question.truth()
-        if question.kind == "choice":
-            assert truth in question.options
-        if question.kind != "expression":
-            assert right(question, str(truth), truth) and told(question, truth)
-
-
-def by_key(key: str):
-    return next(question for question in QUESTIONS if question.key == key)
-
-
-@pytest.mark.parametrize(
-    ("key", "good", "bad"),
-    [
-        ("invariant", "the same outputs, in the new order", "the outputs do not change at all"),
-        ("set", "no", "yes"),
-        ("pooled", "yes", "no"),
-        ("positions", "other outputs", "the same outputs, in the new order"),
-        ("share", "exp(3)/(exp(1)+exp(2)+exp(3))", "0.5"),
-        ("alike", "1/8", "8"),
-        ("mean", "their mean", "their sum"),
-        ("rank", "2^2+1", "3"),
-        ("vanish", "0.5^10", "0.05"),
-        ("lstm", "448", "336"),
-        ("rows", "5", "35"),
-        ("cells", "m n", "m + n"),
-        ("king", "queen", "woman"),
-        ("like", "2", "1"),
-        ("flat", "25 %", "0"),
-        ("sharp", "ln(9)", "2"),
-        ("times", "5", "1.609"),
-        ("blind", "additive, linear", "dot"),
-        ("length", "cosine", "scaled"),
-        ("ratio", "e^2", "e"),
-        ("variance", "64", "8"),
-        ("edge", "exp(-2)", "0.5"),
-        ("slope", "-a b", "a b"),
-        ("all_see", "6", "1"),
-        ("causal_see", "3", "6"),
-        ("causal_even", "1/4", "1/6"),
-        ("causal_cells", "(n^2+n)/2", "n^2"),
-        ("eight_heads", "the same number", "eight times as many"),
-        ("offset", "yes", "no"),
-        ("doubled", "yes", "no"),
-        ("apart", "1", "6"),
-        ("hidden", "8 d^2 + 5 d", "8 d^2"),
-        ("cross", "h m n", "m n"),
-        ("grown", "9", "3"),
-        ("tokens_alone", "4", "7"),
-        ("with_segments", "7", "4"),
-        ("first_sees", "yes", "no"),
-        ("three_classes", "3*128 + 3", "384"),
-        ("word_table", "30522*768/10^6", "30.5"),
-        ("past", "no", "yes"),
-        ("tempered", "2/3", "1/2"),
-        ("nucleus", "3", "2"),
-        ("perplexity", "8", "3"),
-        ("cached", "n*(n+1)/2", "n^2"),
-        ("uncached", "n*(n+1)*(2n+1)/6", "n^3"),
-    ],
-)
-def test_right_answers_are_right_and_wrong_ones_are_not(key: str, good: str, bad: str) -> None:
-    question = by_key(key)
-    truth = question.truth()
-    assert right(question, good, truth) and not right(question, bad, truth)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "__import__('os')",
-        "9**9**9**9",
-        "1/0",
-        "x",
-        "[1]",
-        "1" * 200,
-        "sqrt(-1)",
-        "(-8)^(1/3)",
-        "sqrt((-8)^(1/3))",
-        "",
-        "a.b",
-        "lambda: 1",
-    ],
-)
-def test_an_answer_can_only_calculate(text: str) -> None:
-    with pytest.raises(InputError, match="cannot be calculated"):
-        evaluate(text, {"n": 2.0})
-
-
-def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
-    before = drawn("homework")
-    assert not before.exception and "0 of 4 right." in said(before) and "equivariant" not in said(before)
-    after = drawn(
-        "homework", **{"homework.invariant": "the same outputs, in the new order", "homework.set": "yes"}
-    )
-    assert (
-        "1 of 4 right." in said(after)
-        and "Right. Computed: the same outputs" in said(after)
-        and "Not yet" in said(after)
-    )
-    assert DOCUMENTS == "The documents' own"
-    typed = drawn(
-        "homework",
-        **{
-            "homework.group": "Why attention",
-            "homework.share": "1/(1+e^-1+e^-2)",
-            "homework.alike": "one eighth",
-        },
-    )
-    assert (
-        not typed.exception
-        and "Right. The softmax gives it 0.665241." in said(typed)
-        and "cannot be calculated" in said(typed)
-    )
 
 
 def test_mathematics_is_set_or_said_in_plain_words():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, figure
 from exhibit_pages import said_and_set as said
+from packets import opened
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened
 
 import core
 from core.serving.engine import default
@@ -186,22 +186,6 @@ def test_it_is_the_word_that_remembers_in_the_animal_sentence():
 
 
 # ------------------------------------------------------------------ link
-
-
-@pytest.mark.parametrize("step", range(1, 6))
-def test_nonsense_in_the_link_leaves_a_page(step):
-    odd = page(
-        step,
-        points="1,2;x",
-        row="-7",
-        layer="99",
-        head="x",
-        text="<b>![x](http://a)</b> \x00 word",
-        a="\x00",
-        one="",
-        word="![x](http://a)",
-    )
-    assert not odd.exception and "Something went wrong" not in said(odd)
 
 
 def test_a_thumbnail_of_the_map():

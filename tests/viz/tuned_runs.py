@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -31,6 +35,15 @@ sys.exit(worker.main())
 """A training that does not take long before its first step."""
 
 
+@cache
+def _once(name: str, steps: int) -> Path:
+    """The folder of a recorded run, made once a process."""
+    folder = Path(tempfile.mkdtemp()) / name
+    atexit.register(shutil.rmtree, folder.parent)
+    tuning.Recorded.record(tuning.TUNINGS[name], folder, steps=steps)
+    return folder
+
+
 @contextmanager
 def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS) -> Iterator[Engine]:
     """These recorded runs, and no others; an engine and a trainer of their own."""
@@ -45,7 +58,7 @@ def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = 
         Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]),
     )
     for name in names:
-        tuning.Recorded.record(quick[name], folder / name, steps=steps)
+        shutil.copytree(_once(name, steps), folder / name)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
         yield engine

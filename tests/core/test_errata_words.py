@@ -1,0 +1,78 @@
+"""No number in the sentences of the errata is typed, and none of them claims what is false of some model."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from viz.course import errata
+from viz.course.errata import ERRATA, Erratum, find
+
+HOME = Path(errata.__file__).parent
+
+
+def test_no_entry_claims_what_is_false_of_some_model():
+    """The Reformer leaves the word itself out, and W_K = W_Q S is a kernel as well."""
+    assert "Reformer" in find("E17").note and "all models" not in find("E17").right
+    assert "W_Q S" in find("E14").right and "such as W_K = W_Q" in find("E14").right
+    assert "first version" not in find("E37").note, "the published paper prints it too"
+    assert "correction" in find("E56").note and "not checked" in find("E45").note
+
+
+NAMES = re.compile(r"GPT-[123]|Fig\. 10|s_\{t−1\}|1/√p")
+
+TYPED = re.compile(
+    r"\d|\b(three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million)\b"
+)
+
+
+def _sentences(tree: ast.AST) -> list[tuple[int, str]]:
+    """The written parts of every sentence: what is assigned to `sentence` or `told`, or given as the second argument of Evidence."""
+    found: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in ("sentence", "told") for t in node.targets
+        ):
+            found.append(node.value)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Evidence" and len(node.args) > 1:
+            found.append(node.args[1])
+    inside = {
+        id(part)
+        for each in found
+        for value in ast.walk(each)
+        if isinstance(value, ast.FormattedValue)
+        for part in ast.walk(value)
+    }
+    return [
+        (part.lineno, part.value)
+        for each in found
+        for part in ast.walk(each)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in inside
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(HOME.glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_no_number_in_a_sentence_is_typed(path: Path):
+    """C112."""
+    typed = [
+        (line, text)
+        for line, text in _sentences(ast.parse(path.read_text("utf-8")))
+        if TYPED.search(NAMES.sub("", text))
+    ]
+    assert not typed
+
+
+def test_the_search_finds_typed_numbers():
+    tree = ast.parse('sentence = f"about 5.64 of {x:.2f}"\nEvidence({}, "in four rows")')
+    assert [bool(TYPED.search(text)) for _, text in _sentences(tree)].count(True) == 2
+
+
+@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.id)
+def test_what_we_say_ourselves_has_no_figures(entry: Erratum):
+    """A document's figures are quoted in `says`, or between quotation marks; ours are computed."""
+    for text in (entry.title, entry.right, entry.note):
+        ours = re.sub(r"“[^”]*”|\b(19|20)\d\d\b", "", text)
+        assert not re.search(r"\d\.\d|\d,\d{3}|\d{3}", ours), ours

@@ -1,0 +1,124 @@
+"""What the course cites of its documents is there: equations, pages, numbers."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from test_words import drawn, said
+
+from viz.course.pages.documents import cited
+from viz.course.pages.documents import page as documents
+from viz.course.sources import SOURCES
+from viz.shell import pages
+from viz.widgets import lesson, parts
+
+
+@pytest.mark.parametrize(
+    ("item", "numbers", "figures"),
+    [
+        ("Eqs. (2)-(5)", {2, 3, 4, 5}, set()),
+        ("Eqs. (2)–(5), (9)", {2, 3, 4, 5, 9}, set()),
+        ("Eq. (1), Fig. 3a", {1}, {3}),
+        ("Eqs. (17), (18), Fig. 10", {17, 18}, {10}),
+        ("Eqs. (13) to (15) and (22)", {13, 14, 15, 22}, set()),
+        ("Figs. 7, 8", set(), {7, 8}),
+        ("Eqs. (2-5)", {2, 3, 4, 5}, set()),
+        ("PE(pos, i), the example with d = 4", set(), set()),
+        ("Eqs. 6 to 8", {6, 7, 8}, set()),
+        ("PE(1) for d = 512, Eq. (17)", {17, 1}, set()),
+        ("", set(), set()),
+    ],
+)
+def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[int]) -> None:
+    found = cited.equations(item)
+    assert found == numbers or (item.startswith("PE(1)") and found == {17})
+    assert cited.figures(item) == figures
+
+
+def test_every_numbered_equation_is_on_a_page() -> None:
+    for document in cited.NUMBERED:
+        named_ = {
+            cited.in_survey(document, number)
+            for entry in pages.discover()
+            for cite in entry.info.cites
+            if cite.document == document
+            for number in cited.equations(cite.item)
+        }
+        assert {cited.in_survey(document, number) for number in cited.NUMBERED[document]} == named_, document
+
+
+def test_every_exhibit_names_a_teaching_document_and_where_in_it() -> None:
+    for entry in pages.exhibits():
+        assert any(cite.source.teaching and cite.section for cite in entry.info.cites), entry.slug
+
+
+def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypatch) -> None:
+    real = lesson.steps
+
+    def only_steps(*args: object) -> None:
+        st.session_state["at"] = real(*args)
+        st.stop()
+
+    monkeypatch.setattr(lesson, "steps", only_steps)
+    shown = {
+        entry.slug: max(cite.step for cite in entry.info.cites)
+        for entry in pages.discover()
+        if any(cite.step for cite in entry.info.cites)
+    }
+    assert set(shown) >= {
+        "weighting",
+        "autoencoder",
+        "bottleneck",
+        "alignment",
+        "word_vectors",
+        "retrieval",
+        "score_functions",
+        "scaling",
+        "soft_and_hard",
+        "luong",
+    }
+    for slug, step in shown.items():
+        assert step <= len(pages.find(slug).steps), slug
+        test = AppTest.from_string(
+            f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120
+        )
+        for name, value in parts.step_of(slug, step).items():
+            test.query_params[name] = str(value)
+        test.run()
+        assert not test.exception and test.session_state["at"] == step - 1, slug
+
+
+def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:
+    for entry in pages.discover():
+        for cite in entry.info.cites:
+            if cite.document in cited.NUMBERED:
+                assert cited.equations(cite.item) <= set(cited.NUMBERED[cite.document]), (entry.slug, cite)
+
+
+def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
+    for entry in pages.discover():
+        numbers = {
+            key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)}
+            for key in cited.NUMBERED
+        }
+        if all(numbers.values()):
+            last = max(numbers["ghojogh2020"])
+            assert last < 26 or max(numbers["ghojogh2023"]) == last - 1, entry.slug
+
+
+def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing() -> None:
+    for document in cited.NUMBERED:
+        page = said(test := drawn("documents", **{"documents.which": document}))
+        assert not test.exception and SOURCES[document].title in page
+        for number in (17, 18):
+            assert f"({number})" in page
+        assert "Positions as waves" in page
+    papers = drawn("documents", **{"documents.which": "papers"})
+    assert not papers.exception and "Attention Is All You Need" in said(papers)
+
+
+def test_the_slides_number_mean_and_deviation_together() -> None:
+    rows = {number: title for number, title, _ in documents.by_equation("ghojogh2023", ())}
+    assert rows[25] == "Its mean; Its deviation" and rows[28] == "The mask" and len(rows) == 28
+    assert len(documents.by_equation("ghojogh2020", ())) == 29

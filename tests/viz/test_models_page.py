@@ -1,0 +1,116 @@
+"""The page of the models: what is damaged, the scores, two beside each other, and a card with its curve."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from exhibit_pages import chart
+from test_pages import drawn, words
+
+from core.analysis.heads.head_file import read_heads
+from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.record import read_training
+from core.checkpoints.scores import read_scores
+from core.serving.engine import Listing
+from core.tools.card_heads import habits, linked
+from viz.workspace.models import page as models
+
+
+class _Opened(SimpleNamespace):
+    """A model, or what is asked of one; what is read for it is remembered as long as it is there."""
+
+
+class _Engine:
+    """Two models that are not shipped by us, one of them damaged, and one whose files break while opening."""
+
+    def models(self) -> tuple[Listing, ...]:
+        return (
+            Listing("good", True, "", "gpt"),
+            Listing("cut", False, "model.safetensors ends too early."),
+            Listing("late", True, "", "gpt"),
+        )
+
+    def open(self, name: str) -> _Opened:
+        if name == "late":
+            raise OSError("/secret/path")
+        config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)
+        return _Opened(
+            name=name,
+            family="gpt",
+            config=config,
+            n_parameters=2_500_000,
+            card="![x](http://127.0.0.1/x.png) my own model",
+        )
+
+
+def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.serving.engine.default", _Engine)
+    test = drawn("models")
+    assert not test.exception
+    assert [element.value for element in test.header] == ["good"]
+    shown = words(test)
+    assert "cut is not served." in shown and "late is not served." in shown
+    assert "model.safetensors ends too early." in shown
+    assert "Its files could not be read." in shown
+    assert "/secret" not in shown
+    assert "2,500,000" in shown
+    assert "1,234" in shown
+    test.session_state["fold:models.good"] = True
+    test.run()
+    assert [code.value for code in test.code] == [
+        "![x](http://127.0.0.1/x.png) my own model"
+    ]  # text, never a request
+    assert "http://127.0.0.1" not in words(test)
+
+
+def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
+    drawn_rows: set[str] = set()
+    for model in models.compute():
+        test = drawn("models", **{models.WHICH: model.name})
+        assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [
+            model.name
+        ]
+        rows = {
+            bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]
+        }
+        assert rows == {
+            score.of
+            for score in read_scores(shipped_folder() / model.name)
+            if score.measure in models.MEASURES
+        }, model.name
+        drawn_rows |= rows
+    assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
+
+
+def test_two_models_are_compared_side_by_side() -> None:
+    test = drawn("models", **{"models.first": "gpt-mini", "models.second": "translator-en-es"})
+    test.session_state["fold:models.compare"] = True
+    test.run()
+    assert not test.exception
+    table = test.table[0].value
+    assert list(table.columns) == ["gpt-mini", "translator-en-es"]
+    assert table.loc["Layers", "gpt-mini"] == "6" and table.loc["Family", "translator-en-es"] == "transformer"
+    own = next(
+        score.value
+        for score in read_scores(shipped_folder() / "gpt-mini")
+        if score.of == "gpt-mini" and score.measure == "bits_per_byte"
+    )
+    assert table.loc["bits a byte, prose valid", "gpt-mini"] == f"{own:.3f}"
+
+
+def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
+    test = drawn("models", **{models.WHICH: "gpt-mini"})
+    before = len(test.get("plotly_chart"))
+    test.session_state["fold:models.gpt-mini"] = True
+    test.run()
+    assert not test.exception
+    figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+    (curve,) = (figure for figure in figures if figure["data"][0]["type"] == "scatter")
+    training, held = read_training(shipped_folder() / "gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
+    assert training is not None and held is not None and len(figures) == before + 1
+    assert list(curve["data"][0]["y"]) == [value for _, value in training.curve("loss")]
+    shown = {name for table in test.table for name in table.value.get("head", [])}
+    assert shown == {row.name for row in (*habits(held), *linked(held))}
+    assert f"{training.steps:,} steps" in words(test) and "curve.svg" not in words(test)
