@@ -107,15 +107,9 @@ class Model:
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
+        goes_on = reads_on and self.spec.writes and not self.spec.has_source
         cache = (
-            self.network.new_cache()
-            if reads_on
-            and self.spec.writes
-            and not self.spec.has_source
-            and len(sides) == 1
-            and not edits
-            and grad is None
-            else None
+            self.network.new_cache() if goes_on and len(sides) == 1 and not edits and grad is None else None
         )
         hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
         runs: list[Run] = []
@@ -123,17 +117,8 @@ class Model:
             here = {name: value[row : row + 1] for name, value in early.items()}
             outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
             view = RunTrace(trace, row, gradients, outputs, patterns)
-            runs.append(
-                Run(
-                    self,
-                    side,
-                    sources[row] if sources else None,
-                    view,
-                    shown[row],
-                    outputs,
-                    [] if cache is None else [cache],
-                )
-            )
+            source, read = sources[row] if sources else None, [] if cache is None else [cache]
+            runs.append(Run(self, side, source, view, shown[row], outputs, read))
         return runs
 
     def _sides(
@@ -145,23 +130,17 @@ class Model:
         edits: tuple[Edit, ...],
     ) -> tuple[list[Side], list[Side] | None, list[str | None]]:
         if not self.spec.framed and any(pair is not None for pair in pairs):
-            raise InputError(
-                f"{self.name} does not read pairs.",
-                "Pairs are for models of the BERT kind.",
-                "Leave pair out.",
-            )
+            rule = "Pairs are for models of the BERT kind."
+            raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
         if not self.spec.has_source:
             if any(target is not None for target in targets):
                 reads = "It reads a text, or two." if self.spec.framed else "It continues the text itself."
                 raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
-            if self.spec.framed:
-                framed = [self._framed(text, pair, special) for text, pair in zip(texts, pairs, strict=True)]
-                return self._padded(framed), None, [None] * len(texts)
-            return (
-                self._padded([self._side(text, special=special) for text in texts]),
-                None,
-                [None] * len(texts),
-            )
+            read = [
+                self._framed(text, pair, special) if self.spec.framed else self._side(text, special=special)
+                for text, pair in zip(texts, pairs, strict=True)
+            ]
+            return self._padded(read), None, [None] * len(texts)
         for text, target in zip(texts, targets, strict=True):
             if not text.strip():
                 wrong = "There is a target but no source." if target else "The text is empty."
@@ -266,19 +245,14 @@ class Model:
         early = self._early(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
         if grad is not None:
-            edits = (
-                *edits,
-                *(_Leaf(f"*embed.{part}") for part in ("token", "position") if part in self.network.embed),
-            )
+            read = (part for part in ("token", "position") if part in self.network.embed)
+            edits = (*edits, *(_Leaf(f"*embed.{part}") for part in read))
         limit = KEEP_LIMIT if patterns == ("*",) else None
         tap = Recorder((*patterns, *self._masks(patterns)), edits, limit=limit, later=later)
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():
-                found = {
-                    "hidden": self.network(batch, tap=tap, cache=cache)
-                    if cache is not None
-                    else self.network(batch, tap=tap)
-                }
+                goes_on = {} if cache is None else {"cache": cache}
+                found = {"hidden": self.network(batch, tap=tap, **goes_on)}
                 for name in early:
                     found[name] = getattr(self.network, name)(found[self.outputs[name].reads], tap)
         except MemoryError as error:
@@ -332,11 +306,8 @@ class Model:
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:
                 return ids[0]
-        raise InputError(
-            f"'{text}' is not one token of {self.name}.",
-            "A logit belongs to one token.",
-            "Name a single token.",
-        )
+        wrong = f"'{text}' is not one token of {self.name}."
+        raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
 
 
 def _gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:

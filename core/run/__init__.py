@@ -86,26 +86,18 @@ def by_word(
     sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
     first = weights[0][0]
     found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
-    rows = np.empty(
-        (len(query_words), first.shape[-1]), dtype=first.dtype
-    )  # memory that was never touched is slow: used again for each head
+    # memory that was never touched is slow: these are used again for each head
+    rows = np.empty((len(query_words), first.shape[-1]), dtype=first.dtype)
     for layer, head in np.ndindex(found.shape[:2]):
         _over(weights[layer][head], queries, 0, out=rows)
         rows[several] /= sizes
         _over(rows, keys, 1, out=found[layer, head])
-    alike = tuple(
-        slice(1 if stride == 0 else None) for stride in allowed.strides[:2]
-    )  # one mask for all heads is joined once
+    # one mask for all heads is joined once
+    alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])
     may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
     query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
-    return Attention(
-        kind,
-        found.astype(np.float32, copy=False),
-        query_names,
-        key_names,
-        np.broadcast_to(may, found.shape),
-        paths,
-    )
+    weights = found.astype(np.float32, copy=False)
+    return Attention(kind, weights, query_names, key_names, np.broadcast_to(may, found.shape), paths)
 
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
@@ -125,9 +117,8 @@ def _over(
     Most words are one piece: picking these and adding the further ones is several times faster than a product with the
     table of which piece belongs to which word.
     """
-    found = values.take(
-        picked[0][1], axis=axis, out=out, mode="clip"
-    )  # "raise" would fill a copy of `out` first
+    # mode "raise" would fill a copy of `out` first
+    found = values.take(picked[0][1], axis=axis, out=out, mode="clip")
     for places, pieces in picked[1:]:
         found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
     return found
@@ -146,13 +137,8 @@ class RunTrace:
     def __init__(
         self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]
     ) -> None:
-        self._trace, self._row, self._gradients, self._outputs, self._keep = (
-            trace,
-            row,
-            gradients,
-            outputs,
-            keep,
-        )
+        self._trace, self._row, self._gradients = trace, row, gradients
+        self._outputs, self._keep = outputs, keep
 
     def __getitem__(self, path: str) -> Array:
         if path not in self._trace and path in self._later(path):
@@ -282,12 +268,8 @@ class Run:
 
     def _output(self, name: str) -> Array:
         if not hasattr(self.model.network, name):
-            wrong = f"{self.model.name} has no output '{name}'."
-            raise InputError(
-                wrong,
-                f"The family {self.model.family} has {', '.join(self.model.outputs)}.",
-                "Use one of them.",
-            )
+            has = f"The family {self.model.family} has {', '.join(self.model.outputs)}."
+            raise InputError(f"{self.model.name} has no output '{name}'.", has, "Use one of them.")
         return _sealed(self.outputs.value(name).float().numpy())
 
     def hidden(self, side: str | None = None) -> Array:
@@ -298,18 +280,12 @@ class Run:
         """
         stacks = self.model.spec.stacks
         if not stacks:
-            raise InputError(
-                f"{self.model.name} has no layers.",
-                "A word's vector is a row of its table.",
-                "Read trace['embed.token'].",
-            )
+            wrong = f"{self.model.name} has no layers."
+            raise InputError(wrong, "A word's vector is a row of its table.", "Read trace['embed.token'].")
         if side is None:
             if len(stacks) > 1:
-                raise InputError(
-                    "This model has two stacks.",
-                    f"hidden(side) needs one of {', '.join(stacks)}.",
-                    "Say which.",
-                )
+                rule = f"hidden(side) needs one of {', '.join(stacks)}."
+                raise InputError("This model has two stacks.", rule, "Say which.")
             side = next(iter(stacks))
         if side not in stacks:
             raise InputError(
@@ -326,18 +302,12 @@ class Run:
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
         """
         if not self.kinds:
-            raise InputError(
-                f"{self.model.name} has no attention.",
-                "No word of it looks at another.",
-                "Choose another model.",
-            )
+            wrong = f"{self.model.name} has no attention."
+            raise InputError(wrong, "No word of it looks at another.", "Choose another model.")
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
-            raise InputError(
-                f"There is no attention '{kind}' in {self.model.name}.",
-                f"It has {', '.join(self.kinds)}.",
-                "Choose one of them.",
-            )
+            wrong = f"There is no attention '{kind}' in {self.model.name}."
+            raise InputError(wrong, f"It has {', '.join(self.kinds)}.", "Choose one of them.")
         if by not in ("token", "word"):
             raise InputError(
                 f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them."

@@ -12,7 +12,8 @@ import pytest
 from viz import theme
 from viz.charts.layers import lens_table, word_bars
 from viz.charts.tuned import shares
-from viz.course.bert.charts.sentence_pairs import chances, squares
+from viz.course.bert.charts.sentence_pairs import chances
+from viz.course.bert.charts.squares import squares
 
 
 def between(colours: tuple[str, ...], share: float) -> str:

@@ -9,7 +9,7 @@ from test_instruments_faces import opened
 
 import core
 from core.analysis.residual.ripple import reach
-from viz.course.gpt.families import exhibit, steps
+from viz.course.gpt.families import exhibit, pictures
 from viz.course.gpt.families import read as reading
 from viz.course.gpt.families.maths.influence import influence
 from viz.course.gpt.families.params import SENTENCES, Params
@@ -36,7 +36,7 @@ def packets(test: AppTest) -> list[dict]:
 
 def test_two_masks_for_one_sentence_and_the_answer_follows_the_sentence():
     hidden = page(*FOLDS)
-    assert len(packets(hidden)) == 1 and steps.LATER in said(hidden) and "GPT 21 of 36" not in said(hidden)
+    assert len(packets(hidden)) == 1 and pictures.LATER in said(hidden) and "GPT 21 of 36" not in said(hidden)
     for text in (SENTENCES[0], SHORT):
         n = len(core.open_model(reading.GPT).run(text).tokens)
         test = page(text=text, state={f"predict:{SLUG}.open": str(n * (n + 1) // 2)})

@@ -193,7 +193,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(step):
 
 def test_the_small_picture_and_the_figures():
     assert exhibit.thumbnail().count("<circle") == 40
-    from viz.course.self_attention.positions import charts as places
+    from viz.course.self_attention.positions.charts import codes as places
 
     for covered in (False, True):
         dots = places.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]

@@ -218,7 +218,7 @@ def test_a_share_is_written_by_one_function():
         for spec in re.findall(r"(?<!%\{z):\.\d%", path.read_text("utf-8"))
     ]
     assert own == [
-        ("charts/sentence_pairs", ":.0%"),
+        ("charts/squares", ":.0%"),
         ("prompting/few", ":.1%"),
         ("word_vectors/charts", ":.1%"),
     ], "templates of charts"

@@ -31,35 +31,13 @@ from viz.shell.pages import Entry, Exhibit, Page
 from viz.shell.restoring import restore
 from viz.widgets import export, told
 
-EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
-    "The equation with these numbers",
-    "What am I looking at",
-    "Sources",
-    "As a table",
-    "Export",
-)
+EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
+DOCUMENTS, TABLE, TAKE = "Sources", "As a table", "Export"
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
 _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
-__all__ = [
-    "Fold",
-    "as_table",
-    "card",
-    "dataframe",
-    "documents",
-    "equation",
-    "fold",
-    "line",
-    "numbers",
-    "picked",
-    "restore",
-    "show",
-    "show_large",
-    "take_away",
-    "title",
-]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
@@ -85,9 +63,8 @@ def show(
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
-    alt = "\n".join(
-        (" ".join(alt.split()), *origin.now().heading())
-    )  # the lines go above a saved picture, see pictures.js
+    # the lines go above a saved picture, see pictures.js
+    alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))
     looks = (_dark(), state.presenting())
     shown = _shown(
         figure,
@@ -323,43 +300,26 @@ def take_away(
             if state.unlinked():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
-                st.download_button(
-                    "Data, NPZ",
-                    export.npz({**origin.now().named(), **arrays}),
-                    f"{key}.npz",
-                    "application/octet-stream",
-                    on_click="ignore",
-                    key=f"{key}.npz",
-                )
-                st.download_button(
-                    "Data, CSV",
-                    export.csv(arrays),
-                    f"{key}.csv",
-                    "text/csv",
-                    on_click="ignore",
-                    key=f"{key}.csv",
-                )
+                files = [
+                    (
+                        "Data, NPZ",
+                        export.npz({**origin.now().named(), **arrays}),
+                        "npz",
+                        "application/octet-stream",
+                    ),
+                    ("Data, CSV", export.csv(arrays), "csv", "text/csv"),
+                ]
                 if png is not None:
-                    st.download_button(
-                        "Picture, PNG",
-                        png() if callable(png) else png,
-                        f"{key}.png",
-                        "image/png",
-                        on_click="ignore",
-                        key=f"{key}.png",
-                    )
+                    files.append(("Picture, PNG", png() if callable(png) else png, "png", "image/png"))
+                for name, held, kind, mime in files:
+                    file = f"{key}.{kind}"
+                    st.download_button(name, held, file, mime, on_click="ignore", key=file)
         st.code(code, language="python")
 
 
 def step_of(slug: str, step: int) -> dict[str, Any]:
     """What a link to one step of an exhibit carries; nothing for 0, the whole exhibit."""
     return {f"{slug}.step": step} if step else {}
-
-
-def card(entry: Entry) -> None:
-    """One exhibit: its name as a link, how long it takes, and what it claims."""
-    minutes = getattr(entry.info, "minutes", None)
-    line(entry, entry.info.claim, f"{minutes} min" if minutes else "")
 
 
 def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:

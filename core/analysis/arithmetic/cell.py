@@ -10,15 +10,7 @@ import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, Lines, adds, puts
-from core.analysis.arithmetic.scores import (
-    SCORED,
-    SLIDES,
-    SURVEY,
-    Pair,
-    gaussian_lines,
-    scaled_lines,
-    window_lines,
-)
+from core.analysis.arithmetic.scores import SCORED, SLIDES, SURVEY, Pair, scaled_lines
 from core.analysis.arithmetic.weighted_sum import (
     CONTEXT,
     MIXED,
@@ -27,6 +19,7 @@ from core.analysis.arithmetic.weighted_sum import (
     mixing_lines,
     projection_lines,
 )
+from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
 from core.run import Run, Side
 

@@ -1,6 +1,6 @@
-"""The lines of the score functions of recurrent decoders, and of local attention's window and Gaussian.
+"""The lines of the score functions, one function each.
 
-What a score function computes on the way is not in the trace: it is computed here from the network's weights and the
+What the score function of a recurrent decoder computes on the way is not in the trace: it is computed here from the network's weights and the
 recorded q and k, and its last line is compared with the recorded score.
 """
 
@@ -20,14 +20,6 @@ from core.layers import scores
 
 SURVEY, SLIDES, TABLE = "ghojogh2020", "ghojogh2023", ("beigy2021", "table of alignment score functions")
 LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
-LOCAL: tuple[Citation, ...] = (
-    ("beigy2021", "Global vs Local Attention", "p_t"),
-    ("luong2015", "3.2", "Eq. (9)"),
-)
-GAUSSIAN: tuple[Citation, ...] = (
-    ("beigy2021", "Global vs Local Attention", "a_st"),
-    ("luong2015", "3.2", "Eq. (10)"),
-)
 
 
 def listed(equation: str) -> tuple[Citation, ...]:
@@ -260,50 +252,30 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
             ),
         )
     ]
-    words, equation = (
-        "Divided by both lengths: the cosine of the angle between the two, from −1 to 1. This is the score.",
-        "s_{ij} = q_{i} · k_{j} / (|q_{i}| |k_{j}|)",
+    words = (
+        "Divided by both lengths: the cosine of the angle between the two, from −1 to 1. This is the score."
     )
-    form, values = "{} / (√({}) · √({}))", [first.value, *(line.value for line in lengths)]
+    equation, form = "s_{ij} = q_{i} · k_{j} / (|q_{i}| |k_{j}|)", "{} / (√({}) · √({}))"
+    values = [first.value, *(line.value for line in lengths)]
     if beta != 1:
-        form, words, equation = (
-            form + f" · {beta:g}",
-            words + f" It is made sharper by {beta:g}.",
-            "β · " + equation,
-        )
+        form, equation = form + f" · {beta:g}", "β · " + equation
+        words += f" It is made sharper by {beta:g}."
     if 0 in values[1:]:
-        form, words = "{}", "A vector without length has no direction: the score is 0."
-        return [
-            first,
-            *lengths,
-            puts(
-                "score",
-                "divided by both lengths",
-                words,
-                equation,
-                cites,
-                form=form,
-                formula=lambda x: x,
-                values=[0.0],
-                **pair.scored,
-            ),
-        ]
-    return [
-        first,
-        *lengths,
-        puts(
-            "score",
-            "divided by both lengths",
-            words,
-            equation,
-            cites,
-            form=form,
-            formula=lambda x, a, b: x / (math.sqrt(a) * math.sqrt(b)) * beta,
-            values=values,
-            size=beta,
-            **pair.scored,
-        ),
-    ]
+        form, values = "{}", [0.0]
+        words = "A vector without length has no direction: the score is 0."
+    score_line = puts(
+        "score",
+        "divided by both lengths",
+        words,
+        equation,
+        cites,
+        form=form,
+        formula=lambda x, a=1.0, b=1.0: x / (math.sqrt(a) * math.sqrt(b)) * beta,
+        values=values,
+        size=beta if len(values) > 1 else 0.0,
+        **pair.scored,
+    )
+    return [first, *lengths, score_line]
 
 
 def location_lines(pair: Pair, score: Any) -> list[Line]:
@@ -333,114 +305,3 @@ SCORED: dict[type, Callable[[Pair, Any], list[Line]]] = {
     scores.Location: location_lines,
 }
 """Every score function and its lines; a test holds this against `core.layers.scores.SCORES`."""
-
-
-def window_lines(
-    attend: Any, q: Array, query: int, key: int, n: int, centre: float, paths: Callable[[str], str]
-) -> list[Line]:
-    """Local attention: where the window's middle p_t is, and how far the key lies from it."""
-    read, window = paths("q"), attend.window
-    if attend.to_hidden is None:
-        made = [
-            puts(
-                "centre",
-                "the middle of the window",
-                "Word after word: the window stands at the position that is being written.",
-                "p_{t} = t",
-                LOCAL,
-                form="{}",
-                formula=lambda t: t,
-                values=[float(query)],
-                recorded=centre,
-                path=paths("centre"),
-            )
-        ]
-    else:
-        hidden, v = plain(attend.to_hidden.weight).astype(np.float64) @ q, plain(attend.to_centre.weight)[0]
-        place = adds(
-            "place",
-            "where to look",
-            "A small network reads {query}'s state and says where in the source to look.",
-            "x_{t} = v_{p} · tanh(W_{p} q_{t})",
-            LOCAL,
-            columns={"v": v, "W q": hidden},
-            form="{} · tanh({})",
-            axis="unit",
-            shared=True,
-            reads=[read],
-        )
-        made = [
-            place,
-            puts(
-                "centre",
-                "the middle of the window",
-                f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
-                "p_{t} = n · σ(x_{t})",
-                LOCAL,
-                form=f"{n} · σ({{}})",
-                formula=lambda x: n / (1 + math.exp(-x)),
-                values=[place.value],
-                size=n,
-                recorded=centre,
-                path=paths("centre"),
-            ),
-        ]
-    inside = abs(key - centre) <= window
-    words = f"{{key}} stands at position {key}. The window reaches {window} places to each side: " + (
-        "it is inside." if inside else "it is outside, and its weight is exactly 0."
-    )
-    return [
-        *made,
-        puts(
-            "window",
-            "how far the key is from the middle",
-            words,
-            f"|j − p_{{t}}| ≤ {window}",
-            LOCAL,
-            form=f"|{key} − {{}}|",
-            formula=lambda p: abs(key - p),
-            values=[centre],
-            reads=[paths("centre"), paths("allowed")],
-        ),
-    ]
-
-
-def gaussian_lines(
-    attend: Any,
-    key: int,
-    centre: float,
-    align: float,
-    factor: float,
-    weight: float,
-    paths: Callable[[str], str],
-) -> list[Line]:
-    """The Gaussian around the predicted place, and the weight: what the softmax gave, times it."""
-    sigma = attend.window / 2
-    return [
-        puts(
-            "gaussian",
-            "the Gaussian",
-            f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
-            "g_{j} = e^{−(j − p_{t})^{2} / 2σ^{2}}",
-            GAUSSIAN,
-            form=f"e^(−({key} − {{}})² / (2 · {sigma:g}²))",
-            formula=lambda p: math.exp(-((key - p) ** 2) / (2 * sigma**2)),
-            values=[centre],
-            recorded=factor,
-            path=paths("gaussian"),
-            reads=[paths("centre")],
-        ),
-        puts(
-            "weighted",
-            "softmax times Gaussian",
-            "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",
-            "a_{ij} = align_{ij} · g_{j}",
-            GAUSSIAN,
-            form="{} · {}",
-            formula=lambda a, b: a * b,
-            values=[align, factor],
-            recorded=weight,
-            path=paths("pattern"),
-            reads=[paths("align"), paths("gaussian")],
-        ),
-    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import altair as alt
 import numpy as np
@@ -84,6 +84,41 @@ def up(
         labelOverlap=False,
     )
     return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[WHOLE, 0], nice=False), axis=axis)
+
+
+def rows(found: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """A chart of these rows, still without marks."""
+    return alt.Chart(alt.Data(values=found))
+
+
+def quiet(**more: Any) -> alt.Axis:
+    """An axis of labels alone."""
+    return alt.Axis(**{"grid": False, "domain": False, "ticks": False, "labelPadding": 7} | more)
+
+
+def span(low: float, high: float, **more: Any) -> alt.Scale:
+    """A scale from here to there, not rounded."""
+    return alt.Scale(domain=[low, high], nice=False, **more)
+
+
+def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
+    """What is told of a mark that is touched: a field, or (field, its name or "", its format).
+
+    >>> [tip.to_dict()["title"] for tip in told("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
+    ['layer']
+    """
+    rows = [(*((field,) if isinstance(field, str) else field), "", "") for field in fields]
+    return [
+        alt.Tooltip(field, title=name or alt.Undefined, format=form or alt.Undefined)
+        for field, name, form, *_ in rows
+    ]
+
+
+def laid(height: int, *layers: alt.Chart, right: int = 6) -> alt.LayerChart:
+    """The layers over one another as one view, as wide as its place."""
+    return alt.LayerChart(layer=layers).properties(
+        width="container", height=height, padding=AROUND | {"right": right}, view=BARE
+    )
 
 
 def notes(

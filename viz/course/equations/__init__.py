@@ -3,39 +3,26 @@
 EQUATIONS["attention.context"].signs["a_ij"].word
 """
 
-from viz.course.equations import (
-    bert,
-    blocks,
-    language,
-    look_up,
-    recurrent,
-    scores,
-    self_attention,
-    sizes,
-    spans,
-    training,
-    tuning,
-    why,
-)
-from viz.course.equations.form import Equation, Node, Sign, glyph
+from pathlib import Path
 
+from viz.course.equations.form import Equation, Node, Sign, equations, glyph
+
+PARTS = (
+    "why",
+    "recurrent",
+    "look_up",
+    "scores",
+    "self_attention",
+    "blocks",
+    "training",
+    "bert",
+    "spans",
+    "tuning",
+    "language",
+    "sizes",
+)
 EQUATIONS: dict[str, Equation] = {
-    found.key: found
-    for part in (
-        why,
-        recurrent,
-        look_up,
-        scores,
-        self_attention,
-        blocks,
-        training,
-        bert,
-        spans,
-        tuning,
-        language,
-        sizes,
-    )
-    for found in part.EQUATIONS
+    key: found for part in PARTS for key, found in equations(Path(__file__).with_name(f"{part}.toml")).items()
 }
 
 __all__ = ["EQUATIONS", "Equation", "Node", "Sign", "glyph"]

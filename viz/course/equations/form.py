@@ -15,8 +15,10 @@ letter is an index.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 Place = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
@@ -72,30 +74,6 @@ class Equation:
         """Its symbols in the order of reading, those of both forms."""
         found = (node.text for tree in (self.columns, self.rows) for node in tree if node.kind == "sign")
         return tuple(dict.fromkeys(found))
-
-
-def vector(size: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
-    """A symbol that is one column in the documents and one row in PyTorch.
-
-    >>> vector("p", "key", "Eq. (14)", "").rows
-    '1 × p'
-    """
-    return Sign(word, f"{size} × 1", f"1 × {size}", origin, sentence, leaf)
-
-
-def matrix(high: str, wide: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
-    """A symbol with one word a column in the documents: high × wide there, turned round in PyTorch."""
-    return Sign(word, f"{high} × {wide}", f"{wide} × {high}", origin, sentence, leaf)
-
-
-def same(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
-    """A symbol with one shape in both conventions: weights, a matrix of scores, a number."""
-    return Sign(word, shape, shape, origin, sentence, leaf)
-
-
-def number(word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
-    """A single number."""
-    return same("one number", word, origin, sentence, leaf)
 
 
 FUNCTIONS = frozenset(
@@ -173,20 +151,58 @@ def glyph(name: str) -> tuple[str, str, str]:
     return GREEK.get(base, base), "", index
 
 
-def equation(
+def sign(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
+    """A symbol from its row: "vector p" is a column in the documents and a row in PyTorch, "matrix p × n" is turned round there;
+    any other shape is the same in both, and " | " stands between two that differ otherwise.
+
+    >>> sign("vector p", "key", "Eq. (14)", "").rows, sign("matrix p × n", "keys", "", "").rows, sign("number", "n", "", "").rows
+    ('1 × p', 'n × p', 'one number')
+    """
+    kind, _, size = shape.partition(" ")
+    if kind == "vector":
+        columns, rows = f"{size} × 1", f"1 × {size}"
+    elif kind == "matrix":
+        columns, rows = size, " × ".join(reversed(size.split(" × ")))
+    else:
+        columns, _, rows = ("one number" if shape == "number" else shape).partition(" | ")
+    return Sign(word, columns, rows or columns, origin, sentence, leaf)
+
+
+def equations(file: Path) -> dict[str, Equation]:
+    """The equations of a file by their keys.
+
+    `[signs.NAME]` are tables of symbols, each the arguments of `sign`. An equation takes those of `all`, or of the tables in its
+    `signs`: a later table's meaning of a symbol goes before an earlier one's. `where` lists places, names of `[places]`, and
+    numbers that survey and slides share.
+    """
+    found = tomllib.loads(file.read_text("utf-8"))
+    tables = {name: {key: sign(*row) for key, row in rows.items()} for name, rows in found["signs"].items()}
+    places = {name: (*place,) for name, place in found.get("places", {}).items()}
+    return {key: _equation(key, tables, places, **entry) for key, entry in found["equations"].items()}
+
+
+def _equation(
     key: str,
+    tables: Mapping[str, Mapping[str, Sign]],
+    places: Mapping[str, Place],
     title: str,
     columns: str,
-    rows: str,
-    where: Sequence[Place],
-    *tables: Mapping[str, Sign],
+    where: Sequence[int | str | Place],
+    rows: str = "",
+    signs: Sequence[str] = ("all",),
     note: str = "",
 ) -> Equation:
-    """An entry from its two lines; a later table's meaning of a symbol goes before an earlier one's."""
-    signs = {name: sign for table in tables for name, sign in table.items()}
-    one, other = read(columns, signs), read(rows or columns, signs)
-    made = Equation(key, title, one, other, tuple(where), signs, note)
-    return Equation(key, title, one, other, tuple(where), {name: signs[name] for name in made.used()}, note)
+    known = {name: sign for table in signs for name, sign in tables[table].items()}
+    one, other = read(columns, known), read(rows or columns, known)
+    used = dict.fromkeys(node.text for tree in (one, other) for node in tree if node.kind == "sign")
+    stands: list[Place] = []
+    for at in where:
+        stands += (
+            both(at)
+            if isinstance(at, int)
+            else [places[at] if isinstance(at, str) else (at[0], at[1], at[2])]
+        )
+    return Equation(key, title, one, other, tuple(stands), {name: known[name] for name in used}, note)
 
 
 SECTIONS = {

@@ -1,6 +1,6 @@
-"""The questions of the homework page from the third chapter on: self-attention, the Transformer, BERT and GPT.
+"""What is true of the questions of the homework page from the third chapter on: self-attention, the Transformer, BERT and GPT.
 
-Every `truth` below runs the thing that is asked about; no answer stands in this file. What is drawn is drawn once, with a
+Every truth below runs the thing that is asked about; no answer stands in this file. What is drawn is drawn once, with a
 fixed seed: what is asked holds for any weights.
 """
 
@@ -17,10 +17,8 @@ from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
 from core.layers.positions import sinusoidal
 from core.models.bert import BERTConfig
-from viz.course.homework.form import Question
+from viz.course.homework.form import answered
 
-SELF_ATTENTION, TRANSFORMER, BERT, GPT = "Self-attention", "The Transformer", "BERT", "GPT"
-CHAPTERS = (SELF_ATTENTION, TRANSFORMER, BERT, GPT)
 YES, NO = "yes", "no"
 HEADS = ("an eighth as many", "the same number", "eight times as many")
 SIZE, WORDS = 16, 6
@@ -115,205 +113,32 @@ def _scores(cached: bool) -> Callable[..., float]:
     return lambda n: float(sum(torch.zeros(1 if cached else t, t).numel() for t in range(1, int(n) + 1)))
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(
-        "all_see",
-        SELF_ATTENTION,
-        "Six words, no mask. The fourth becomes another word. How many of the six outputs change?",
-        lambda: float(_touched(masks.full, 3).sum()),
-        "Counted: {}. Every row has a weight for every word.",
-        "self_attention",
-        near=0.1,
-    ),
-    Question(
-        "causal_see",
-        SELF_ATTENTION,
-        "Now with a causal mask. The fourth of six words becomes another. How many outputs change?",
-        lambda: float(_touched(masks.causal, 3).sum()),
-        "Counted: {}: the fourth and those after it.",
-        "masks",
-        near=0.1,
-    ),
-    Question(
-        "causal_even",
-        SELF_ATTENTION,
-        "A causal mask, all scores equal. What weight does the fourth word give to the first?",
-        lambda: _even(4),
-        "It gives {}: the four words it may see share 1.",
-        "masks",
-        near=0.002,
-    ),
-    Question(
-        "causal_cells",
-        SELF_ATTENTION,
-        "How many cells does a causal mask of n words allow? Write it with n.",
-        lambda: lambda n: float(masks.causal(int(n)).sum()),
-        "Counted: {}.",
-        "masks",
-        letters=("n",),
-    ),
-    Question(
-        "eight_heads",
-        SELF_ATTENTION,
-        "A layer of width 64 has 8 heads instead of one. How many parameters has it, compared to before?",
-        _heads,
-        "Counted: {}. The width is shared out among the heads.",
-        "many_heads",
-        HEADS,
-    ),
-    Question(
-        "offset",
-        SELF_ATTENTION,
-        "Sinusoidal positions: is the dot product of positions 3 and 7 the same as that of 10 and 14?",
-        _same_offset,
-        "Computed: {}. It depends on the distance alone.",
-        "positional_encoding",
-        (YES, NO),
-    ),
-    Question(
-        "doubled",
-        TRANSFORMER,
-        "All numbers of a vector are doubled. Does layer norm (gain 1, bias 0) give the same as before?",
-        _doubled,
-        "Computed: {}. Mean and deviation are doubled with it.",
-        "residual_norm",
-        (YES, NO),
-    ),
-    Question(
-        "apart",
-        TRANSFORMER,
-        "A feed-forward network reads six words. One becomes another word. How many of its outputs change?",
-        _apart,
-        "Counted: {}. It sees each position alone.",
-        "feed_forward",
-        near=0.1,
-    ),
-    Question(
-        "hidden",
-        TRANSFORMER,
-        "A feed-forward network of width d has 4d hidden units, and biases. How many parameters? Write it with d.",
-        lambda: lambda d: float(_parameters(FeedForward(int(d), 4 * int(d)))),
-        "Counted: {}.",
-        "feed_forward",
-        letters=("d",),
-    ),
-    Question(
-        "cross",
-        TRANSFORMER,
-        "m words are written, n were read, and there are h heads. How many weights has one cross-attention? Write it with m, n and h.",
-        lambda: _cross,
-        "Counted: {}.",
-        "cross_attention",
-        letters=("m", "n", "h"),
-    ),
-    Question(
-        "grown",
-        TRANSFORMER,
-        "A sentence becomes three times as long. How many times as many scores has self-attention?",
-        _grown,
-        "Counted: {}.",
-        "complexity",
-        near=0.01,
-    ),
-    Question(
-        "tokens_alone",
-        BERT,
-        "[CLS] the dog [SEP] the dog [SEP], with the token table alone: how many different input vectors?",
-        lambda: _inputs(False),
-        "Counted: {}. Equal tokens have equal vectors.",
-        "bert_input",
-        near=0.1,
-    ),
-    Question(
-        "with_segments",
-        BERT,
-        "The same seven tokens, now with the segment vectors but still without positions: how many different input vectors?",
-        lambda: _inputs(True),
-        "Counted: {}. Each token stands at most once in each segment.",
-        "bert_input",
-        near=0.1,
-    ),
-    Question(
-        "first_sees",
-        BERT,
-        "The last word becomes another. Does the first output of a layer of BERT change?",
-        lambda: YES if _touched(masks.full, WORDS - 1)[0] else NO,
-        "Computed: {}. BERT reads in both directions.",
-        "masked_words",
-        (YES, NO),
-    ),
-    Question(
-        "three_classes",
-        BERT,
-        "Three classes are told from the vector of [CLS], 128 numbers wide, by one linear layer. How many parameters are new, biases included?",
-        lambda: float(_parameters(nn.Linear(128, 3))),
-        "Counted: {}.",
-        "cls_and_pairs",
-        near=0.5,
-    ),
-    Question(
-        "word_table",
-        BERT,
-        "BERT Base knows 30,522 tokens and is 768 wide. How many million parameters has its token table?",
+ANSWERS = {
+    "all_see": answered(lambda: float(_touched(masks.full, 3).sum()), near=0.1),
+    "causal_see": answered(lambda: float(_touched(masks.causal, 3).sum()), near=0.1),
+    "causal_even": answered(lambda: _even(4), near=0.002),
+    "causal_cells": answered(lambda: lambda n: float(masks.causal(int(n)).sum()), letters=("n",)),
+    "eight_heads": answered(_heads, HEADS),
+    "offset": answered(_same_offset, (YES, NO)),
+    "doubled": answered(_doubled, (YES, NO)),
+    "apart": answered(_apart, near=0.1),
+    "hidden": answered(lambda: lambda d: float(_parameters(FeedForward(int(d), 4 * int(d)))), letters=("d",)),
+    "cross": answered(lambda: _cross, letters=("m", "n", "h")),
+    "grown": answered(_grown, near=0.01),
+    "tokens_alone": answered(lambda: _inputs(False), near=0.1),
+    "with_segments": answered(lambda: _inputs(True), near=0.1),
+    "first_sees": answered(lambda: YES if _touched(masks.full, WORDS - 1)[0] else NO, (YES, NO)),
+    "three_classes": answered(lambda: float(_parameters(nn.Linear(128, 3))), near=0.5),
+    "word_table": answered(
         lambda: (
             float(_parameters(nn.Embedding(BERTConfig().n_vocab, BERTConfig().d_model, device="meta"))) / 1e6
         ),
-        "Counted: {} million.",
-        "bert_input",
         near=0.05,
     ),
-    Question(
-        "past",
-        GPT,
-        "The last of six words becomes another. Does the first output of a layer of GPT change?",
-        lambda: YES if _touched(masks.causal, WORDS - 1)[0] else NO,
-        "Computed: {}. A causal mask never looks ahead.",
-        "next_token",
-        (YES, NO),
-    ),
-    Question(
-        "tempered",
-        GPT,
-        "Three tokens have the probabilities 1/2, 1/4 and 1/4. The temperature becomes 1/2. What has the first one now?",
-        lambda: _tempered(0.5),
-        "It has {}: every probability is squared, then they are shared out anew.",
-        "next_token",
-        near=0.005,
-    ),
-    Question(
-        "nucleus",
-        GPT,
-        "Top-p 0.75 of 0.4, 0.25, 0.15, 0.12 and 0.08: how many tokens can be drawn?",
-        lambda: _nucleus(0.75),
-        "Counted: {}: the fewest that hold at least as much as p.",
-        "next_token",
-        near=0.1,
-    ),
-    Question(
-        "perplexity",
-        GPT,
-        "A model gives each of 8 tokens the same probability, always. What is its perplexity?",
-        _perplexity,
-        "Computed over five tokens: {}.",
-        "next_token",
-        near=0.01,
-    ),
-    Question(
-        "cached",
-        GPT,
-        "n tokens are written with a KV cache, one query a step. How many scores are computed, in one head of one layer? Write it with n.",
-        lambda: _scores(True),
-        "Counted: {}.",
-        "families",
-        letters=("n",),
-    ),
-    Question(
-        "uncached",
-        GPT,
-        "And without a cache, when each step computes its whole square of scores anew?",
-        lambda: _scores(False),
-        "Counted: {}.",
-        "families",
-        letters=("n",),
-    ),
-)
+    "past": answered(lambda: YES if _touched(masks.causal, WORDS - 1)[0] else NO, (YES, NO)),
+    "tempered": answered(lambda: _tempered(0.5), near=0.005),
+    "nucleus": answered(lambda: _nucleus(0.75), near=0.1),
+    "perplexity": answered(_perplexity, near=0.01),
+    "cached": answered(lambda: _scores(True), letters=("n",)),
+    "uncached": answered(lambda: _scores(False), letters=("n",)),
+}

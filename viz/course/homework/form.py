@@ -12,6 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from core.errors import InputError
@@ -44,6 +45,11 @@ class Question:
     def kind(self) -> str:
         """ "choice", "expression" or "number"."""
         return "choice" if self.options else "expression" if self.letters else "number"
+
+
+def answered(truth: Truth, options: tuple[str, ...] = (), **right: Any) -> Callable[..., Question]:
+    """All of a question but its words, which are given later."""
+    return partial(Question, truth=truth, options=options, **right)
 
 
 def right(question: Question, answer: str, truth: Any) -> bool:
@@ -83,6 +89,7 @@ _CALLS: dict[str, Callable[[float], float]] = {
     "log": math.log,
     "ln": math.log,
 }
+_SPELLED = {"−": "-", "·": "*", "×": "*", "²": "**2", "^": "**", ",": ".", "%": "/100"}
 LONGEST = 80
 _RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the question can be used."
 
@@ -113,15 +120,9 @@ def _spelled(text: str, values: Mapping[str, float]) -> str:
     """As people write it: ^ for powers, a comma or a percent sign, 2n or m n for a product."""
     if len(text) > LONGEST:
         raise ValueError("too long")
-    text = (
-        text.strip()
-        .replace("−", "-")
-        .replace("·", "*")
-        .replace("×", "*")
-        .replace("²", "^2")
-        .replace("^", "**")
-    )
-    text = text.replace(",", ".").replace("%", "/100")
+    for sign, spelled in _SPELLED.items():
+        text = text.replace(sign, spelled)
+    text = text.strip()
     made = ""
     for letter in text:  # a number in front of a letter is a factor
         before, gap = made.rstrip()[-1:], made[-1:] == " "

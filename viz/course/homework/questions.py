@@ -1,12 +1,14 @@
-"""The questions of the homework page: the documents' own, and ours for each chapter; from the third chapter on they stand in `homework_chapters`.
+"""The questions of the homework page: the documents' own, and ours for each chapter. Their words stand in `questions.toml`.
 
-Every `truth` below runs the thing that is asked about; no answer stands in this file.
+Every truth below runs the thing that is asked about, from the third chapter on those in `chapters`; no answer stands here.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,11 +18,9 @@ from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention, masked_softmax
 from core.layers.positions import sinusoidal
 from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
-from viz.course.homework import chapters as homework_chapters
-from viz.course.homework.form import Question
+from viz.course.homework import chapters
+from viz.course.homework.form import answered
 
-DOCUMENTS, WHY, LOOK_UP = "The documents' own", "Why attention", "Look-up"
-GROUPS = (DOCUMENTS, WHY, LOOK_UP, *homework_chapters.CHAPTERS)
 WORDS, SIZE = 5, 16
 STAYS, MOVES, CHANGES = (
     "the outputs do not change at all",
@@ -208,214 +208,37 @@ def _at_the_edge() -> float:
     return float(gaussian(torch.tensor([6.0]), torch.tensor([3.0]), 1.5).squeeze())
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(
-        "invariant",
-        DOCUMENTS,
-        "Is self-attention permutation-invariant? Five words without positions are put in another order. What comes out?",
-        lambda: _reordered(False),
-        "Computed: {}. So it is equivariant, not invariant.",
-        "permutation",
-        (STAYS, MOVES, CHANGES),
+ANSWERS = {
+    "invariant": answered(lambda: _reordered(False), (STAYS, MOVES, CHANGES)),
+    "set": answered(_said_twice, (YES, NO)),
+    "pooled": answered(_pooled, (YES, NO)),
+    "positions": answered(lambda: _reordered(True), (STAYS, MOVES, CHANGES)),
+    "share": answered(lambda: float(_softmax(1, 2, 3)[2]), near=0.01),
+    "alike": answered(lambda: float(_softmax(*[1.0] * 8)[0]), near=0.002),
+    "mean": answered(_equal_scores, ("their sum", "their mean", "the last of them")),
+    "rank": answered(_lost, near=0.05),
+    "vanish": answered(lambda: _still_there(0.5, 10), near=0.0002),
+    "lstm": answered(lambda: _parameters(nn.LSTM), near=0.5),
+    "rows": answered(lambda: float(torch.stack([_softmax(*range(7)) for _ in range(5)]).sum()), near=0.01),
+    "cells": answered(_cells, letters=("m", "n")),
+    "king": answered(_nearest, ("king", "man", "woman", "queen", "child")),
+    "like": answered(lambda: _people("id like '00512317%'"), near=0.1),
+    "flat": answered(lambda: float(_softmax(*[0 * s for s in (3.0, -1.0, 2.0, 0.5)])[0]), near=0.002),
+    "sharp": answered(_sharp, near=0.02),
+    "times": answered(
+        lambda: float(_softmax(np.log(5.0), 0.0)[0] / _softmax(np.log(5.0), 0.0)[1]), near=0.01
     ),
-    Question(
-        "set",
-        DOCUMENTS,
-        "Is self-attention a set operation? In a set a thing that is said twice is there once. One word is said twice: do the outputs of the other words stay as they were?",
-        _said_twice,
-        "Computed: {}. A word that is there twice counts twice: it works on a multiset.",
-        "permutation",
-        (YES, NO),
-    ),
-    Question(
-        "pooled",
-        DOCUMENTS,
-        "And the mean of all outputs: is it the same in every order of the words?",
-        _pooled,
-        "Computed: {}. The mean forgets the order that equivariance keeps.",
-        "permutation",
-        (YES, NO),
-    ),
-    Question(
-        "positions",
-        DOCUMENTS,
-        "Now each position adds its position vector. The words are put in another order. What comes out?",
-        lambda: _reordered(True),
-        "Computed: {}. The positions are what tells one order from another.",
-        "permutation",
-        (STAYS, MOVES, CHANGES),
-    ),
-    Question(
-        "share",
-        WHY,
-        "Three words have the scores 1, 2 and 3. What share does the softmax give to the largest?",
-        lambda: float(_softmax(1, 2, 3)[2]),
-        "The softmax gives it {}.",
-        "weighting",
-        near=0.01,
-    ),
-    Question(
-        "alike",
-        WHY,
-        "Eight words have equal scores. What share does each get?",
-        lambda: float(_softmax(*[1.0] * 8)[0]),
-        "Each gets {}.",
-        "weighting",
-        near=0.002,
-    ),
-    Question(
-        "mean",
-        WHY,
-        "All scores of a source are equal. The context vector is then, of the encoder's states,",
-        _equal_scores,
-        "Computed: {}.",
-        "alignment",
-        ("their sum", "their mean", "the last of them"),
-    ),
-    Question(
-        "rank",
-        WHY,
-        "Four directions of the data have the singular values 4, 3, 2 and 1. A linear encoder keeps two numbers. What is the smallest squared error?",
-        _lost,
-        "The two that are dropped leave {}.",
-        "autoencoder",
-        near=0.05,
-    ),
-    Question(
-        "vanish",
-        WHY,
-        "A state is multiplied by 0.5 at each step. By how much does the last of 10 steps still depend on the first?",
-        lambda: _still_there(0.5, 10),
-        "The gradient is {}.",
-        "bottleneck",
-        near=0.0002,
-    ),
-    Question(
-        "lstm",
-        WHY,
-        "An LSTM reads 4 numbers and keeps 8. How many weights does it have, biases as in PyTorch (two for each gate)?",
-        lambda: _parameters(nn.LSTM),
-        "Counted: {}.",
-        "bottleneck",
-        near=0.5,
-    ),
-    Question(
-        "rows",
-        WHY,
-        "Seven words are translated into five. What do all the attention weights of the alignment sum to?",
-        lambda: float(torch.stack([_softmax(*range(7)) for _ in range(5)]).sum()),
-        "Each of the five rows sums to 1: {}.",
-        "alignment",
-        near=0.01,
-    ),
-    Question(
-        "cells",
-        WHY,
-        "How many scores are there for m output words and n source words? Write it with m and n.",
-        _cells,
-        "Counted: {}.",
-        "alignment",
-        letters=("m", "n"),
-    ),
-    Question(
-        "king",
-        LOOK_UP,
-        "King is at (1, 1), man at (1, 0), woman at (0, 0). Which word is nearest to king − man + woman?",
-        _nearest,
-        "Computed: {}.",
-        "word_vectors",
-        ("king", "man", "woman", "queen", "child"),
-    ),
-    Question(
-        "like",
-        LOOK_UP,
-        "The PERSONS table is asked for ID like '00512317%'. How many rows come back?",
-        lambda: _people("id like '00512317%'"),
-        "The database gives {}.",
-        "retrieval",
-        near=0.1,
-    ),
-    Question(
-        "flat",
-        LOOK_UP,
-        "Four keys, any scores, and the inverse temperature β is 0. What is the weight of each?",
-        lambda: float(_softmax(*[0 * s for s in (3.0, -1.0, 2.0, 0.5)])[0]),
-        "Each weighs {}.",
-        "retrieval",
-        near=0.002,
-    ),
-    Question(
-        "sharp",
-        LOOK_UP,
-        "Two keys score 1 and 2. At which inverse temperature β does the second get 90 %?",
-        _sharp,
-        "Found by trying: {}.",
-        "retrieval",
-        near=0.02,
-    ),
-    Question(
-        "times",
-        LOOK_UP,
-        "One key scores higher than another by ln 5. How many times its weight does it get?",
-        lambda: float(_softmax(np.log(5.0), 0.0)[0] / _softmax(np.log(5.0), 0.0)[1]),
-        "Computed: {}.",
-        "retrieval",
-        near=0.01,
-    ),
-    Question(
-        "blind",
-        LOOK_UP,
-        "Which of these scores gives the same weights whatever the query is?",
-        _blind,
-        "Computed: {}. Its query adds the same number to every key, and the softmax cancels it.",
-        "score_functions",
-        tuple(SCORES),
-    ),
-    Question(
-        "length",
-        LOOK_UP,
-        "The query is made twice as long. Which score that does look at the query gives the same weights as before?",
-        _unstretched,
-        "Computed: {}. It divides by the length of the query.",
-        "score_functions",
-        SEEING,
-    ),
-    Question(
-        "ratio",
-        LOOK_UP,
-        "Cosine scores lie between −1 and 1. How many times as large as another can a weight be at most?",
-        _ratio,
-        "Computed with one key along the query and one against it: {}.",
-        "retrieval",
-        near=0.02,
-    ),
-    Question(
-        "variance",
-        LOOK_UP,
-        "Queries and keys of 64 numbers, each drawn with mean 0 and variance 1. About what is the variance of q·k?",
-        lambda: _spread(64),
-        "Measured on 20,000 draws: {}.",
-        "scaling",
-        near=4.0,
-    ),
-    Question(
-        "edge",
-        LOOK_UP,
-        "Local attention with D = 3 and a width of D/2. What factor does the Gaussian give a word at the edge of the window?",
-        _at_the_edge,
-        "Computed: {}.",
-        "luong",
-        near=0.002,
-    ),
-    Question(
-        "slope",
-        LOOK_UP,
-        "Two weights of one softmax are a and b. What is the derivative of a with respect to the score of b? Write it with a and b.",
-        _slope,
-        "By autograd: {}. It is minus the product: what one weight wins, the others lose in proportion.",
-        "soft_and_hard",
-        letters=("a", "b"),
-        shares=True,
-    ),
-    *homework_chapters.QUESTIONS,
+    "blind": answered(_blind, tuple(SCORES)),
+    "length": answered(_unstretched, SEEING),
+    "ratio": answered(_ratio, near=0.02),
+    "variance": answered(lambda: _spread(64), near=4.0),
+    "edge": answered(_at_the_edge, near=0.002),
+    "slope": answered(_slope, letters=("a", "b"), shares=True),
+}
+DOCUMENTS = "The documents' own"
+QUESTIONS = tuple(
+    (ANSWERS | chapters.ANSWERS)[key](key=key, group=group, **words)
+    for group, asked in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+    for key, words in asked.items()
 )
+GROUPS = tuple(dict.fromkeys(question.group for question in QUESTIONS))

@@ -18,8 +18,8 @@ from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.kit.stack import HEAD, LAYER
 from viz.shell import errors, notices, state, subject
 from viz.shell.pages import Cite, Page
+from viz.shell.restoring import restore
 from viz.widgets import controls
-from viz.widgets.parts import restore
 from viz.workspace.look import full, go_on, onward
 from viz.workspace.look import note as look_note
 from viz.workspace.shared import blank, one_vector, presets, reads, tasks

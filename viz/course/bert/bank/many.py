@@ -14,7 +14,7 @@ from viz.course.bert.bank import charts
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check, lines
-from viz.course.bert.charts.sentence_pairs import squares
+from viz.course.bert.charts.squares import squares
 from viz.course.lesson import Folds
 from viz.course.shared.maths.word_vectors import spread_out
 from viz.labels import percent, visible

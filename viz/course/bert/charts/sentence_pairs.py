@@ -1,11 +1,10 @@
-"""Two texts side by side as BERT reads them: their tokens, what is said of them, who looks at whom, what they cost.
+"""Two texts side by side as BERT reads them: their tokens, what is said of them, what they cost.
 
 Numbers and words in, an Altair chart out.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,16 +12,16 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.course.bert.charts.squares import named
 from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Chart = alt.LayerChart
 ACROSS, HIGH = 7, 34
 """Tokens in a line, and pixels of a line."""
 HUES = ("A", "B")
 PARTS = ("masked LM", "next sentence")
-BARE = alt.ViewBackground(strokeWidth=0)
 
 
 @kept
@@ -56,21 +55,17 @@ def tokens(
         )
         column += 1
     wide = max(cell["x"] for cell in cells) + 1
-    base = alt.Chart(alt.Data(values=cells)).encode(
+    base = panels.rows(cells).encode(
         x=alt.X("x:O", axis=None, scale=alt.Scale(domain=list(range(wide)), paddingInner=0.06)),
         y=alt.Y("y:O", axis=None, scale=alt.Scale(paddingInner=0.14)),
-        tooltip=[
-            alt.Tooltip("exact:N", title="token"),
-            alt.Tooltip("text:N", title="text"),
-            alt.Tooltip("place:Q", title="place"),
-        ],
+        tooltip=panels.told(("exact:N", "token"), ("text:N", "text"), ("place:Q", "place")),
     )
     hue = alt.Color("text:N", scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[:2]), legend=None)
     rect = base.mark_rect(cornerRadius=4, opacity=0.28).encode(color=hue)
     text = base.mark_text(fontSize=14, limit=alt.ExprRef(f"width / {wide} - 4")).encode(
         text="name:N", color=alt.condition("datum.quiet", alt.value(theme.MUTED), alt.value(theme.TEXT))
     )
-    return alt.layer(rect, text).properties(view=BARE, height=high * (line + 1))
+    return alt.layer(rect, text).properties(view=panels.BARE, height=high * (line + 1))
 
 
 @kept
@@ -91,9 +86,9 @@ def chances(
         }
         for place, (name, value) in enumerate(rows)
     ]
-    base = alt.Chart(alt.Data(values=cells)).encode(
+    base = panels.rows(cells).encode(
         y=_rows([name for name, _ in rows]),
-        tooltip=[alt.Tooltip("name:N"), alt.Tooltip("said:N", title="probability")],
+        tooltip=panels.told("name:N", ("said:N", "probability")),
     )
     across = alt.X(
         "chance:Q",
@@ -103,12 +98,12 @@ def chances(
     )
     bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
     half = (
-        alt.Chart(alt.Data(values=[{"at": 0.5}] if middle else []))
+        panels.rows([{"at": 0.5}] if middle else [])
         .mark_rule(color=theme.MUTED, strokeDash=[4, 4])
         .encode(x="at:Q")
     )
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="said:N")
-    return alt.layer(bars, half, said).properties(view=BARE, height=high * len(rows) + 26)
+    return alt.layer(bars, half, said).properties(view=panels.BARE, height=high * len(rows) + 26)
 
 
 @kept
@@ -155,16 +150,12 @@ def judged(
         axis=alt.Axis(format="%", tickCount=5),
     )
     dots = (
-        alt.Chart(alt.Data(values=cells if values is not None else []))
+        panels.rows(cells if values is not None else [])
         .mark_circle(size=90, opacity=0.8)
         .encode(
             x=across,
             y=up,
-            tooltip=[
-                alt.Tooltip("text:N", title="pair"),
-                alt.Tooltip("at:Q", title="P(IsNext)", format=".1%"),
-                alt.Tooltip("told:N"),
-            ],
+            tooltip=panels.told(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
             color=alt.Color(
                 "told:N",
                 scale=alt.Scale(
@@ -175,17 +166,13 @@ def judged(
             shape=alt.Shape("told:N"),
         )
     )
-    line = (
-        alt.Chart(alt.Data(values=[{"cut": cut}]))
-        .mark_rule(color=theme.TEXT, strokeWidth=2)
-        .encode(x="cut:Q")
-    )
+    line = panels.rows([{"cut": cut}]).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x="cut:Q")
     hidden = (
-        alt.Chart(alt.Data(values=[{"at": 0.25, "row": row} for row in (0, 1)] if values is None else []))
+        panels.rows([{"at": 0.25, "row": row} for row in (0, 1)] if values is None else [])
         .mark_text(text="?", fontSize=30, color=theme.MUTED)
         .encode(x=across, y=up)
     )
-    return alt.layer(dots, line, hidden).properties(view=BARE, height=height)
+    return alt.layer(dots, line, hidden).properties(view=panels.BARE, height=height)
 
 
 @kept
@@ -206,13 +193,9 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
         }
         for place, (name, count, mean, deviation) in enumerate(rows)
     ]
-    base = alt.Chart(alt.Data(values=cells)).encode(
+    base = panels.rows(cells).encode(
         y=_rows([name for name, *_ in rows]),
-        tooltip=[
-            alt.Tooltip("name:N"),
-            alt.Tooltip("count:Q"),
-            alt.Tooltip("mean:Q", title="expected", format=".1f"),
-        ],
+        tooltip=panels.told("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
     )
     across = alt.X(
         "count:Q",
@@ -225,86 +208,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     )
     bars = base.mark_bar(height=high * 0.44, color=theme.PRIMARY, cornerRadius=2).encode(x=across)
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="count:Q")
-    return alt.layer(band, bars, said).properties(view=BARE, height=high * len(rows) + 26)
-
-
-@kept
-def squares(
-    values: Array,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    covered: bool = False,
-    chosen: tuple[int, int] | None = None,
-    height: int = 250,
-    low: float = 0.0,
-    number: str = "{:.0%}",
-) -> alt.TopLevelMixin:
-    """Shares from 0 to 1 as coloured squares with their numbers; covered: "?"; `chosen` (row, column) is framed; the colours begin at `low`.
-
-    Shapes: values (row, column).
-
-    >>> squares(np.array([[0.2, 0.8]]), ["A"], ["A", "B"]).to_dict()["layer"][0]["mark"]["type"]
-    'rect'
-    """
-    cells = [
-        {
-            "row": i,
-            "column": j,
-            "value": 0.0 if covered else round(float(values[i, j]), 4),
-            "said": "?" if covered else number.format(values[i, j]),
-            "from": rows[i],
-            "to": columns[j],
-            "chosen": (i, j) == chosen,
-        }
-        for i in range(len(rows))
-        for j in range(len(columns))
-    ]
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X(
-            "column:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=json.dumps(list(columns)) + "[datum.value]",
-                orient="top",
-                labelAngle=0,
-                domain=False,
-                ticks=False,
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-            ),
-        ),
-        y=alt.Y(
-            "row:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=json.dumps(list(rows)) + "[datum.value]",
-                domain=False,
-                ticks=False,
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-            ),
-        ),
-        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("said:N", title="share")],
-    )
-    colour = alt.Color(
-        "value:Q",
-        scale=alt.Scale(domain=[low, 1], range=theme.SEQUENTIAL, interpolate="rgb", clamp=True),
-        legend=None,
-    )
-    rect = base.mark_rect(stroke=theme.BACKGROUND, strokeWidth=2).encode(color=colour)
-    frame = base.transform_filter("datum.chosen").mark_rect(
-        filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3
-    )
-    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(
-        text="said:N",
-        color=alt.condition(
-            f"datum.value > {low + (1 - low) * theme.INK_TURNS}",
-            alt.value(theme.HIGH_INK),
-            alt.value(theme.LOW_INK),
-        ),
-    )
-    return alt.layer(rect, said, frame).properties(view=BARE, height=height)
+    return alt.layer(band, bars, said).properties(view=panels.BARE, height=high * len(rows) + 26)
 
 
 @kept
@@ -343,13 +247,13 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
     ]
     y, span = _rows(list(names)), alt.Scale(domain=[0, most], nice=False)
     bars = (
-        alt.Chart(alt.Data(values=pieces))
+        panels.rows(pieces)
         .mark_bar(height=high * 0.6)
         .encode(
             x=alt.X("from:Q", scale=span, title="−ln P, nats", axis=alt.Axis(tickCount=5)),
             x2="to:Q",
             y=y,
-            tooltip=[alt.Tooltip("name:N"), alt.Tooltip("part:N"), alt.Tooltip("nats:Q", format=".3f")],
+            tooltip=panels.told("name:N", "part:N", ("nats:Q", "", ".3f")),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=list(PARTS), range=[theme.CATEGORICAL[0], theme.CATEGORICAL[1]]),
@@ -358,11 +262,11 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
         )
     )
     said = (
-        alt.Chart(alt.Data(values=ends))
+        panels.rows(ends)
         .mark_text(fontSize=14, fontWeight=600, align="left", dx=6)
         .encode(x=alt.X("end:Q", scale=span), y=y, text="said:N")
     )
-    return alt.layer(bars, said).properties(view=BARE, height=high * n + 60)
+    return alt.layer(bars, said).properties(view=panels.BARE, height=high * n + 60)
 
 
 def _rows(names: Sequence[str]) -> alt.Y:
@@ -370,13 +274,5 @@ def _rows(names: Sequence[str]) -> alt.Y:
     return alt.Y(
         "place:O",
         title=None,
-        axis=alt.Axis(
-            labelExpr=json.dumps([shorten(phrase(name), 34) for name in names]) + "[datum.value]",
-            labelLimit=230,
-            labelPadding=8,
-            domain=False,
-            ticks=False,
-            labelFontSize=14,
-            labelColor=theme.TEXT,
-        ),
+        axis=named([shorten(phrase(name), 34) for name in names], labelLimit=230, labelPadding=8),
     )

@@ -11,6 +11,7 @@ import streamlit as st
 from core.run import Run
 from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
+from viz.course.bert.charts.squares import squares
 from viz.course.bert.sentence_pairs.game import MARKS, PAIRS, lines
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.maths.next_sentence import GROUPS, WAYS
@@ -52,9 +53,7 @@ def who(params: Params, run: Run) -> Folds:
             for name, shares in zip(GROUPS, now[:3], strict=False)
         )
         parts.show(
-            sentence_pairs.squares(
-                now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210
-            ),
+            squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210),
             SLUG + "blocks",
             gives if told else "Covered until you guessed.",
         )
@@ -63,7 +62,7 @@ def who(params: Params, run: Run) -> Folds:
         layers, columns = [f"L{i}" for i in range(n_layers)], [f"H{i}" for i in range(n_heads)]
         ends = f", from {percent(asked.min())} to {percent(asked.max())}."
         parts.show(
-            sentence_pairs.squares(asked, layers, columns, covered=not told, chosen=place, height=210),
+            squares(asked, layers, columns, covered=not told, chosen=place, height=210),
             SLUG + "heads",
             f"The share of {params.block} in each head" + (ends if told else "; covered."),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,33 +11,30 @@ import streamlit as st
 from viz.course.gpt.families import read as reading
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.params import SLUG, Params
+from viz.course.gpt.families.pictures import asked, covered, pattern, side_by_side
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
-from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
-from viz.labels import distinct, literal, percent, query_and_key
+from viz.labels import distinct, literal, percent
 from viz.shell import room, state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import compute, controls, parts
 
 MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
 STILL = "not moved at all"
-LATER = "Comes after your guess."
 
 
 def masks(params: Params, data: reading.Data) -> Folds:
     """The three masks with the real weights in them."""
     n = len(data.gpt.inputs)
     open_ = int(data.gpt.allowed.sum())
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "open",
-            f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
-            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)),
-            str(open_),
-            f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
-        )
-    for (name, each), place in _side_by_side(
+    told, picture = asked(
+        "open",
+        f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
+        [str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)],
+        str(open_),
+        f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
+    )
+    for (name, each), place in side_by_side(
         picture,
         (
             ("BERT, encoder", data.bert),
@@ -48,7 +44,9 @@ def masks(params: Params, data: reading.Data) -> Folds:
         (2, 2, 3),
     ):
         with place:
-            _map(each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed)
+            pattern(
+                each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed
+            )
     m, k = len(data.both.outputs), len(data.both.inputs)
     picture.text(
         f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}."
@@ -73,15 +71,13 @@ def ripple(params: Params, data: reading.Data) -> Folds:
     word, found = _word(data), _moved(params, data)
     own = data.gpt.pieces[word]
     hit = found.gpt[list(own), -1].max(0) > 0
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "moves",
-            f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?",
-            MOVES,
-            _who(hit, own),
-            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
-        )
+    told, picture = asked(
+        "moves",
+        f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?",
+        MOVES,
+        _who(hit, own),
+        f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
+    )
     layers = [
         (name, each, values[list(each.pieces[word])].max(0))
         for name, each, values in (
@@ -90,7 +86,7 @@ def ripple(params: Params, data: reading.Data) -> Folds:
             ("Translator's decoder", data.both, found.source),
         )
     ]
-    for (name, each, values), place in _side_by_side(picture, layers):
+    for (name, each, values), place in side_by_side(picture, layers):
         with place:
             if told or name == "BERT":
                 origin.tell_run(each.run)
@@ -107,7 +103,7 @@ def ripple(params: Params, data: reading.Data) -> Folds:
                     height=300,
                 )
             else:
-                _covered(name)
+                covered(name)
     picture.text(
         "Outputs that move: "
         + ", ".join(
@@ -135,17 +131,15 @@ def who_moves_whom(params: Params, data: reading.Data) -> Folds:
     m = len(data.both.outputs)
     first = data.both.inputs[-m - 1]
     reached = int((found.source[-1, -1] > 0).sum())
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "places",
-            f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?",
-            tuple(dict.fromkeys(("0", "1", str(m)))),
-            str(reached),
-            f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
-        )
+    told, picture = asked(
+        "places",
+        f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?",
+        ("0", "1", str(m)),
+        str(reached),
+        f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
+    )
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
-    for (name, title), place in _side_by_side(
+    for (name, title), place in side_by_side(
         picture,
         (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")),
         (2, 2, 3),
@@ -153,7 +147,7 @@ def who_moves_whom(params: Params, data: reading.Data) -> Folds:
     ):
         with place:
             each = getattr(data, name)
-            _map(
+            pattern(
                 patterns[name].astype(float),
                 each,
                 f"{title}, {patterns[name].sum()} of {patterns[name].size}",
@@ -186,17 +180,15 @@ def chains(params: Params, data: reading.Data) -> Folds:
     """ELMo's way: two chains, one from each end, and both joined."""
     word, found, n = _word(data), _moved(params, data).chains, len(data.words)
     heard = int((found[two_chains.SIDES[0]][word] > 0).sum())
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "heard",
-            f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
-            tuple(dict.fromkeys(str(count) for count in sorted({1, word + 1, n - word, n}))),
-            str(heard),
-            f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
-        )
+    told, picture = asked(
+        "heard",
+        f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
+        [str(count) for count in sorted({1, word + 1, n - word, n})],
+        str(heard),
+        f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
+    )
     names = distinct(data.words)
-    for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=(1,)):
+    for (name, values), place in side_by_side(picture, tuple(found.items()), left_out=(1,)):
         with place:
             if told:
                 heatmap(
@@ -211,7 +203,7 @@ def chains(params: Params, data: reading.Data) -> Folds:
                     height=300,
                 )
             else:
-                _covered(name)
+                covered(name)
     parts.numbers(
         f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side."
         if told
@@ -241,25 +233,19 @@ def table(params: Params, data: reading.Data) -> Folds:
         "elmo": (int((joined[word] > 0).sum()), len(data.words)),
         "both": (int(patterns["both"][0].sum()), len(data.both.inputs)),
     }
-    question, picture = st.container(), st.container()
     right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
-    with question:
-        told = lesson.predict(
-            SLUG + "two",
-            f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
-            tuple(
-                dict.fromkeys(
-                    (
-                        f"{counts['gpt'][0]} and {counts['gpt'][0]}",
-                        f"{counts['bert'][0]} and {counts['gpt'][1]}",
-                        right,
-                        f"{counts['gpt'][0]} and {counts['bert'][0]}",
-                    )
-                )
-            ),
+    told, picture = asked(
+        "two",
+        f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
+        (
+            f"{counts['gpt'][0]} and {counts['gpt'][0]}",
+            f"{counts['bert'][0]} and {counts['gpt'][1]}",
             right,
-            f"BERT {counts['bert'][0]} of {counts['bert'][1]} tokens, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
-        )
+            f"{counts['gpt'][0]} and {counts['bert'][0]}",
+        ),
+        right,
+        f"BERT {counts['bert'][0]} of {counts['bert'][1]} tokens, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
+    )
     said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
     rows = pd.DataFrame(
         {
@@ -333,53 +319,6 @@ def _word(data: reading.Data) -> int:
 def _words(data: reading.Data, word: int) -> None:
     names = distinct(data.words)
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
-
-
-def _map(
-    values: np.ndarray,
-    each: reading.Reading,
-    title: str,
-    key: str,
-    shown: bool,
-    *,
-    allowed: np.ndarray,
-    axis: tuple[str, str] = query_and_key("token"),
-    shut: str = FORBIDDEN,
-) -> None:
-    if shown:
-        origin.tell_run(each.run)
-        heatmap(
-            values,
-            each.outputs,
-            each.inputs,
-            key=SLUG + key,
-            allowed=allowed,
-            axis=axis,
-            title=title,
-            height=300,
-            shut=shut,
-        )
-    else:
-        _covered(title.split(":")[0].split(",")[0])
-
-
-def _side_by_side(
-    box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)
-) -> list[tuple[Any, Any]]:
-    """Each with a column; before a room, where the question stands beside the pictures, without those that are `left_out`."""
-    shown = [i for i in range(len(items)) if not (lesson.presenting() and i in left_out)]
-    columns = box.columns([widths[i] for i in shown], gap="small")
-    return [(items[i], column) for i, column in zip(shown, columns, strict=True)]
-
-
-def _covered(name: str) -> None:
-    with (
-        st.container(
-            key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"
-        ),
-        st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"),
-    ):
-        st.markdown(f"**{literal(name)}**  \n:gray[{LATER}]", text_alignment="center")
 
 
 def _who(hit: np.ndarray, own: Sequence[int]) -> str:

@@ -16,6 +16,7 @@ from core.trace import Edit
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling as figures
+from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
 from viz.course.shared.maths import unscaled
@@ -205,7 +206,7 @@ def overflow(params: Params, data: Drawn) -> Folds:
     shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
     points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
     x = np.linspace(-210, 210, 421)
-    picture = figures.exponentials(
+    picture = exponentials(
         points, (x, x / math.log(10)), top=math.log10(maths.LARGEST), smallest=maths.VANISHES / math.log(10)
     )
     _picture(

@@ -11,7 +11,8 @@ from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.maths.position_criteria import CRITERIA
-from viz.course.self_attention.positions import charts, read
+from viz.course.self_attention.positions import read
+from viz.course.self_attention.positions.charts import codes, plane
 from viz.course.self_attention.positions.maths import ideas
 from viz.course.self_attention.positions.params import RIM, SLUG, Params
 from viz.course.shared.maths.positions import Formula
@@ -48,7 +49,7 @@ def guess(params: Params, _: object) -> Folds:
     lines = found.lines if known else {read.WITH: with_}
     tallest = max(1.0, max(float(line.max()) for line in found.lines.values()))
     parts.show(
-        charts.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300),
+        codes.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300),
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
@@ -96,7 +97,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.01,
     )
     parts.show(
-        charts.ideas(short, long, covered=not known, height=250 if lesson.presenting() else 300),
+        codes.ideas(short, long, covered=not known, height=250 if lesson.presenting() else 300),
         f"{SLUG}.ideas",
         f"Sentences of {short} and {long} words as fractions of the way and counted.",
     )
@@ -129,7 +130,7 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     marks = [["✓" if good else "✗" for good in row] for row in kept]
     height = 300 if lesson.presenting() else 320
     parts.show(
-        charts.ticks(names, SHORT, kept, rests, chosen=chosen, height=height),
+        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=height),
         f"{SLUG}.ticks",
         "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, marks, strict=True)),
     )
@@ -166,7 +167,7 @@ def wave(params: Params, _: object) -> Folds:
     angles, rim = ideas.hands(formula, at), np.array([ideas.hands(formula, t) for t in range(RIM)])
     turn, vector = np.degrees(ideas.hands(formula, 1)), formula.at(np.array([float(at)]))[0]
     parts.show(
-        charts.clocks(
+        plane.clocks(
             angles,
             rim,
             [f"{value:.3g}° a step" for value in turn],
@@ -215,7 +216,7 @@ def table(params: Params, _: object) -> Folds:
     drawn = {name: ideas.thread(each) for name, each in tables.items()}
     learned, sinusoids = (percent(ideas.neighbours(each)) for each in tables.values())
     parts.show(
-        charts.paths(
+        plane.paths(
             {name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330
         ),
         f"{SLUG}.paths",

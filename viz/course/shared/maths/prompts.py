@@ -6,8 +6,10 @@ Nothing here claims that a small model can answer: it says how probable the righ
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from string import Formatter
 
 import numpy as np
@@ -44,34 +46,10 @@ class Form:
         return tuple(dict.fromkeys(part for row in self.layout for part in row if part not in MARKS))
 
 
+_FOUND = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FORMS: Mapping[str, Form] = {
-    form.name: form
-    for form in (
-        Form(
-            "classification",
-            "Which class?",
-            ((START, "text", EXTRACT),),
-            "A linear map of the vector at [Extract] scores the classes.",
-        ),
-        Form(
-            "entailment",
-            "Does the second follow from the first?",
-            ((START, "premise", DELIM, "hypothesis", EXTRACT),),
-            "A linear map of the vector at [Extract] scores yes, no and perhaps.",
-        ),
-        Form(
-            "similarity",
-            "Do both say the same?",
-            ((START, "first", DELIM, "second", EXTRACT), (START, "second", DELIM, "first", EXTRACT)),
-            "Neither sentence comes first by right, so both orders are read; the two vectors at [Extract] are added, then mapped.",
-        ),
-        Form(
-            "multiple choice",
-            "Which answer?",
-            ((START, "context", DELIM, "answer", EXTRACT),),
-            "A linear map gives each row one number from its vector at [Extract]; a softmax over the rows makes them probabilities.",
-        ),
-    )
+    name: Form(name, form["title"], tuple(map(tuple, form["layout"])), form["head"])
+    for name, form in _FOUND["forms"].items()
 }
 """The input transformations of Radford et al. 2018, figure 1."""
 
@@ -157,28 +135,7 @@ class Template:
 
 
 TEMPLATES: Mapping[str, Template] = {
-    template.name: template
-    for template in (
-        Template(
-            "answer",
-            "Answer a question",
-            "{passage} Q: {question} A:",
-            "A question and the beginning of an answer: whoever goes on must answer.",
-        ),
-        Template(
-            "translate",
-            "Translate",
-            "{first} = {first_translated}\n{second} = {second_translated}\n{sentence} =",
-            "Two pairs show what the equals sign means; the third pair is left open.",
-        ),
-        Template("continue", "Continue", "{text}", "No task is named: a text goes on."),
-        Template(
-            "classify",
-            "Classify by completion",
-            "{text} {ending}",
-            "The classes are words, and the sentence is begun so that one of them must come.",
-        ),
-    )
+    name: Template(name, **words) for name, words in _FOUND["templates"].items()
 }
 """What GPT-2 was asked without any training for it; a model of this size need not be able to."""
 
@@ -197,52 +154,7 @@ class Asked:
         return TEMPLATES[self.template].filled(self.texts)
 
 
-ASKED: tuple[Asked, ...] = (
-    Asked(
-        "answer",
-        {
-            "passage": "The cat sat on the mat. The dog slept by the fire.",
-            "question": "Where did the dog sleep?",
-        },
-        (" By the fire.", " On the mat.", " In the garden."),
-    ),
-    Asked(
-        "answer",
-        {
-            "passage": "Lucy gave the apple to Peter, and Peter thanked Lucy.",
-            "question": "Who has the apple?",
-        },
-        (" Peter.", " Lucy.", " Tom."),
-    ),
-    Asked(
-        "translate",
-        {
-            "first": "the cat",
-            "first_translated": "el gato",
-            "second": "the dog",
-            "second_translated": "el perro",
-            "sentence": "the house",
-        },
-        (" la casa", " el libro", " the house"),
-    ),
-    Asked("continue", {"text": "The king and the queen lived in a large"}, (" castle", " spoon", " song")),
-    Asked("continue", {"text": "The keys to the old cupboard"}, (" were", " was")),
-    Asked(
-        "continue",
-        {"text": "The little bird opened its wings and"},
-        (" flew away", " read a book", " cooked the supper"),
-    ),
-    Asked(
-        "classify",
-        {"text": "The boy had lost his dog, and he began to cry.", "ending": "He was very"},
-        (" sad", " happy"),
-    ),
-    Asked(
-        "classify",
-        {"text": "The children laughed and danced and sang.", "ending": "They were very"},
-        (" happy", " sad"),
-    ),
-)
+ASKED = tuple(Asked(task["template"], task["texts"], tuple(task["candidates"])) for task in _FOUND["asked"])
 """Tasks of our own, the right answer first."""
 
 

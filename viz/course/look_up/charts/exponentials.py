@@ -1,0 +1,148 @@
+"""Where exp ends in numbers of 32 bits.
+
+Numbers in, an Altair chart out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from viz import theme
+from viz.charts.curves import power_of_ten
+from viz.charts.parts import panels
+from viz.charts.parts.kept import kept
+from viz.labels import phrase
+
+Array = np.ndarray[Any, np.dtype[Any]]
+CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
+
+
+@kept
+def exponentials(
+    points: Sequence[tuple[str, float, float]],
+    line: tuple[Array, Array],
+    *,
+    top: float,
+    smallest: float,
+    height: int = 380,
+) -> alt.LayerChart:
+    """e^s over s, the axis in equal factors, up to the largest number of float32; beyond it the hatched part has no number.
+
+    points: (name, what goes into exp, its exponential, which may be infinite). line: s and log10(e^s), (point,) each.
+    top, smallest: log10 of the largest and of the smallest number above zero.
+
+    >>> x = np.array([0.0, 100.0])
+    >>> chart = exponentials([("a", 100.0, np.inf)], (x, x / 2.3), top=38.5, smallest=-45).to_dict()
+    >>> [row["text"] for row in chart["layer"][-1]["data"]["values"]]
+    ['a: ∞']
+    """
+    x, y = line
+    left, right, high, low = float(x[0]), float(x[-1]), max(float(y.max()), top) + 6, smallest - 8
+    across = alt.X(
+        "x:Q",
+        title="s, what goes into exp",
+        scale=panels.span(left, right),
+        axis=panels.quiet(tickCount=5),
+    )
+    ticks = {
+        power: "1" if power == 0 else power_of_ten(power)
+        for power in range(-40, int(high) + 1, 20)
+        if low < power < high
+    }
+    up = alt.Y(
+        "y:Q",
+        title="e to the power s",
+        scale=panels.span(low, high),
+        axis=panels.quiet(
+            values=list(ticks),
+            labelExpr=f"({json.dumps({str(power): text for power, text in ticks.items()})})[datum.value]",
+            grid=True,
+        ),
+    )
+
+    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+        return panels.rows(rows).encode(x=across, y=up)
+
+    inside, beyond = (
+        [{"x": float(a), "y": float(b)} for a, b in zip(x[kept], y[kept], strict=True)]
+        for kept in ((y <= top) & (y >= smallest), y > top)
+    )
+    rise = high - top
+    hatch = [
+        {
+            "x": max(at, left),
+            "y": top + max(left - at, 0),
+            "x2": min(at + rise, right),
+            "y2": top + min(rise, right - at),
+        }
+        for at in np.arange(left - rise + 3, right, 6).tolist()
+    ]
+    marks = [_mark(turn, point, left, right, smallest) for turn, point in enumerate(points)]
+    dots, hue = drawn(marks), alt.Color("colour:N", scale=None)
+    name = dots.encode(text="text:N")
+    beside: dict[str, Any] = {
+        side: alt.ExprRef(f"datum.{side}") for side in ("align", "baseline", "dx", "dy")
+    }
+    beside["fontSize"] = 14
+    end: dict[str, Any] = {
+        "text": "float32 ends here: above is ∞",
+        "align": "left",
+        "baseline": "bottom",
+        "dx": 4,
+        "dy": -5,
+        "fontSize": 13,
+    }
+    halo: dict[str, Any] = dict.fromkeys(("color", "stroke"), theme.BACKGROUND)
+    halo |= {"strokeWidth": 6, "strokeJoin": "round"}
+    edge = drawn([{"x": left, "y": top}])
+    return panels.laid(
+        height,
+        drawn(hatch).mark_rule(color=theme.HATCH, strokeWidth=1, opacity=0.6).encode(x2="x2:Q", y2="y2:Q"),
+        drawn(inside).mark_line(strokeWidth=2, color=theme.MUTED),
+        drawn(beyond).mark_line(strokeWidth=1.4, strokeDash=[2, 3], color=theme.MUTED),
+        panels.rows([{"y": top}]).mark_rule(strokeWidth=1.4, color=theme.CATEGORICAL[3]).encode(y=up),
+        edge.mark_text(**end, **halo),
+        edge.mark_text(**end, color=theme.CATEGORICAL[3]),
+        dots.mark_point(filled=True, opacity=1, size=150).encode(
+            color=hue, shape=alt.Shape("form:N", scale=None)
+        ),
+        name.mark_text(**beside, **halo),
+        name.mark_text(**beside).encode(color=hue),
+        right=10,
+    )
+
+
+def _mark(
+    turn: int, point: tuple[str, float, float], left: float, right: float, smallest: float
+) -> dict[str, Any]:
+    """Where an exponential stands, its form, and at which side its name is."""
+    name, score, value = point
+    lost = not np.isfinite(value)
+    place = (
+        float(np.log10(value)) if value > 0 and not lost else float(score / np.log(10)) if lost else smallest
+    )
+    side = "left" if score > 0.6 * right else "right"
+    above, side = ((True, "left"), (False, side), (score <= left / 2, "right"))[turn % 3]
+    return {
+        "x": float(score),
+        "y": place,
+        "colour": theme.CATEGORICAL[3 if lost else 0],
+        "form": CROSS if lost else "circle",
+        "text": f"{phrase(name)}: {_power(value)}",
+        "align": "right" if side == "left" else "left",
+        "baseline": "bottom" if above else "top",
+        "dx": -8 if side == "left" else 8,
+        "dy": -5 if above else 6,
+    }
+
+
+def _power(value: float) -> str:
+    if not np.isfinite(value):
+        return "∞"
+    head, _, tail = f"{value:.2g}".partition("e")
+    return (f"{head} · {power_of_ten(int(tail))}" if tail else head).replace("-", "−")
