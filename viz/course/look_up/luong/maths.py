@@ -51,9 +51,8 @@ def missing() -> str:
     if here(GENERAL):
         return ""
     return (
-        f"The model trained with Luong's general score, {GENERAL}, is not among the models here. "
-        f"The page shows {CONCAT} instead: the same encoder, its score is concat, and it asks with the state "
-        "before."
+        f"The model trained with Luong's general score, {GENERAL}, is not among the models here. The page "
+        f"shows {CONCAT} instead: the same encoder, its score is concat, and it asks with the state before."
     )
 
 

@@ -109,10 +109,9 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     row, opening = one_row(params, data), luong.local(data.scores[t], middle(params, data, t), WINDOW)
     told = lesson.predict_number(
         f"{SLUG}total",
-        f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, "
-        f"σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied "
-        "by the "
-        "Gaussian, at most 1. What do the products sum to?",
+        f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
+        f"{number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied by "
+        "the Gaussian, at most 1. What do the products sum to?",
         0.0,
         1.0,
         round(opening.total, 2),
@@ -134,8 +133,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         best = int(row.align.argmax())
         said = (
             f"{distinct(data.source)[best]}: softmax {row.align[best]:.3f} × Gaussian "
-            f"{row.gaussian[best]:.3f} = "
-            f"{row.product[best]:.3f}. The products sum to {row.total:.3f}."
+            f"{row.gaussian[best]:.3f} = {row.product[best]:.3f}. The products sum to {row.total:.3f}."
         )
     else:
         said = "The blue bars, the products, come after your guess."
@@ -240,8 +238,7 @@ def _lost(share: float) -> str:
         )
     return (
         f"{percent(1 - share, 2)} lies outside: of words that change places, and of rows that spread their "
-        "weight. "
-        "For these the window must be wide or elsewhere."
+        "weight. For these the window must be wide or elsewhere."
     )
 
 

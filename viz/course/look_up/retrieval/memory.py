@@ -24,8 +24,7 @@ def reading(params: Params, _: object) -> Folds:
     ratio = float(plain.weights.max() / plain.weights.min())
     why = (
         f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = {ratio:.2f} "
-        "between them, "
-        f"and never more than e² = {memory_read.BOUND:.3f}."
+        f"between them, and never more than e² = {memory_read.BOUND:.3f}."
     )
     told = lesson.predict_number(
         f"{SLUG}.share",

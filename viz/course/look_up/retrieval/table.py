@@ -75,8 +75,7 @@ def soft(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"Asked “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
-        f"{_told(weights.min())}; "
-        f"all alike would be {1 / len(ids):.4f} each."
+        f"{_told(weights.min())}; all alike would be {1 / len(ids):.4f} each."
     )
     room = lesson.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both

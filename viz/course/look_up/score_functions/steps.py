@@ -91,9 +91,8 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     parts.numbers(
         f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
-        f"{sharpest.title}, "
-        f"with {percent(data.weights[sharpest.name].max())} on one key; "
-        f"the plain cosine gives its favourite {percent(data.weights['cosine'].max())}."
+        f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine "
+        f"gives its favourite {percent(data.weights['cosine'].max())}."
     )
     return _folds(params, data)
 

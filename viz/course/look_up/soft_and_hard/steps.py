@@ -42,10 +42,8 @@ def guess(params: Params, data: maths.Data) -> Folds:
         tuple(means),
         min(far, key=far.__getitem__),
         f"After {len(drawn):,} draws the mean colour is {soft:.4f} away from the soft mix, {top:.4f} from "
-        "the patch "
-        f"with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as often as its "
-        "weight "
-        "says, so the mean of the draws is the weighted sum.",
+        f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as "
+        "often as its weight says, so the mean of the draws is the weighted sum.",
     )
     titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
     images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
@@ -93,8 +91,7 @@ def many(params: Params, data: maths.Data) -> Folds:
         )
     parts.numbers(
         f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; chance alone "
-        "lets "
-        f"{near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
+        f"lets {near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
     )
     return _folds(params, data)
 
@@ -132,9 +129,8 @@ def learning(params: Params, data: maths.Data) -> Folds:
         options,
         options[2] if data.argmax is None else options[1] if not np.any(data.argmax) else options[0],
         f"For the soft read automatic differentiation gives 24 numbers, the largest {most:.4f}; for the "
-        "patch with the "
-        "largest score it finds no path, because an index does not change when a score changes a little. "
-        "That is why hard attention learns by REINFORCE.",
+        "patch with the largest score it finds no path, because an index does not change when a score "
+        "changes a little. That is why hard attention learns by REINFORCE.",
     )
     return _folds(params, data, told, learns=True)
 

@@ -108,10 +108,9 @@ def remember(params: Params, data: Model) -> Folds:
         parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
     parts.numbers(
-        f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words so "
-        "far it is "
-        f"most like “{said[near]}” (cosine {found.near[near]:.2f}), "
-        f"and its cosine with “{said[row]}” itself is {found.near[row]:.2f}."
+        f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words "
+        f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
+        f"“{said[row]}” itself is {found.near[row]:.2f}."
         if told
         else "Choose a word, and its memory is shown."
     )

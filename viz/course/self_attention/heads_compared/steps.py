@@ -99,15 +99,14 @@ def all_heads(params: Params, data: Layer) -> Folds:
         ),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
-        f"from 0 to 100 %.",
+        "from 0 to 100 %.",
     )
     bits = data.apart()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     parts.numbers(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
-        f"divergence: "
-        f"H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
-        "where 0 is the same attention and 1 no word in common."
+        f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, where 0 is the "
+        "same attention and 1 no word in common."
     )
     here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer}
     links.to("look", "Open them full size", view="full", **here, head=a)
@@ -186,11 +185,9 @@ def two_heads(params: Params, data: Layer) -> Folds:
                 )
         parts.numbers(
             f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives "
-            f"{percent(one[at])}, "
-            f"{called} {percent(other[at])}, a difference of {number(gap)}. The mean Jensen-Shannon "
-            f"divergence of a row "
-            f"is {number(alike.bits)} bits (maximum 1); the correlation of all weights is "
-            f"{number(alike.correlation)}."
+            f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "
+            f"Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation "
+            f"of all weights is {number(alike.correlation)}."
             if np.isfinite(alike.correlation)
             else f"H{a} and {called} differ by {number(abs(gap))} at most."
         )

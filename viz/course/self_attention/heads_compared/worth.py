@@ -94,8 +94,8 @@ def kinds(params: Params, data: Layer) -> Folds:
     parts.numbers(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
         f"{percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all "
-        f"pronouns of "
-        f"the test it gives {percent(habit[head])} to what they mean. One sentence does not make a kind."
+        f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not "
+        "make a kind."
     )
     here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": layer, "head": head}
     links.to("find", "Find heads of a kind in all models", **here)
@@ -137,8 +137,7 @@ def without(params: Params, data: Layer) -> Folds:
     known = lesson.predict(
         f"{SLUG}off",
         f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at "
-        f"“{names[key]}”. "
-        f"Without it: the probability of {what}?",
+        f"“{names[key]}”. Without it: the probability of {what}?",
         FACTORS,
         FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3],
         f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; "

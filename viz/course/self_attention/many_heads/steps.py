@@ -30,16 +30,14 @@ def read(params: Params, data: Ways) -> Folds:
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"),
         whole if data.chunk > 1e-9 or size.h == 1 else piece,
         f"Each of its {size.p} numbers is a sum over all {size.d}; made from the first {size.p} alone it "
-        f"would be "
-        f"off by up to {number(data.chunk)}.",
+        f"would be off by up to {number(data.chunk)}.",
     )
     grids("read", named(found, "x", "project"), values=True, covered=() if known else ("project",))
     x = found[0]
     if known:
         parts.numbers(
             f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × "
-            f"{size.d}, makes the "
-            f"queries of all heads at once: columns 1 to {size.p} are head 1's."
+            f"{size.d}, makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
         )
     else:
         sentences = (
@@ -59,8 +57,7 @@ def read(params: Params, data: Ways) -> Folds:
         (
             r"x_1 = " + vector(way.x[0, 0]) + r",\quad w = " + vector(w),
             rf"q_{{1,1}} = \sum_{{c=1}}^{{{size.d}}} w_c\, x_{{1c}} + b = {float(way.x[0, 0] @ w):.3f} + "
-            rf"({b:.3f}) = "
-            rf"{way.project[0, 0, 0]:.3f}",
+            rf"({b:.3f}) = {way.project[0, 0, 0]:.3f}",
             rf"W_{{Q,i}} \in \mathbb{{R}}^{{{d_p}}},\quad Q_i, K_i \in \mathbb{{R}}^{{p \times n}} = "
             rf"\mathbb{{R}}^{{{p_n}}},\quad V_i \in \mathbb{{R}}^{{r \times n}},\ r = p = {size.p}",
         ),
@@ -78,10 +75,8 @@ def split(params: Params, data: Ways) -> Folds:
     stays = int((way.q.ravel() == way.project.ravel()).sum())
     parts.numbers(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
-        f"{size.h} × {size.p}; "
-        f"the transpose brings the heads to the front. Read one after the other, {stays} of {way.q.size} "
-        f"stand where they "
-        "stood."
+        f"{size.h} × {size.p}; the transpose brings the heads to the front. Read one after the other, "
+        f"{stays} of {way.q.size} stand where they stood."
     )
     shapes(found, names)
     return folds(
@@ -141,7 +136,7 @@ def merge(params: Params, data: Ways) -> Folds:
         "One head is one slice: there the transpose moves nothing."
         if size.h == 1
         else f"Row “{WORDS[0]}” holds {alone}, from word after word. The output is off by up to {off}, "
-        f"without an error.",
+        "without an error.",
         max(1.0, every / 16),
     )
     forgot = known and params.forgot
@@ -179,7 +174,7 @@ def merge(params: Params, data: Ways) -> Folds:
         {"heads.merge": {}},
         (
             rf"\text{{with the transpose: row }} i, \text{{ column }} k \cdot {size.p} + c "
-            rf"\quad\leftarrow\quad Z_k[i, c]",
+            r"\quad\leftarrow\quad Z_k[i, c]",
             rf"\text{{without: block }} k \cdot {size.n} + i \text{{ in place of }} i \cdot {size.h} + k; "
             rf"\text{{ the same for }} {right} \text{{ of }} {every} \text{{ numbers}}",
             rf"\max |Z_t - Z_t^{{\text{{forgot}}}}| = {data.way.off:.3f}",

@@ -127,9 +127,8 @@ def _question(data: Matrices, query: int) -> None:
         answers[2],
         f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term leaves the sum below the fraction: "
         f"every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} "
-        f"times; "
-        f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to "
-        f"see it happen.",
+        f"times; “{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the "
+        "mask to see it happen.",
     )
 
 
@@ -227,25 +226,17 @@ def _look(data: Matrices, chosen: Chosen) -> str:
     blind = int((~data.allowed.any(-1)).sum())
     return (
         "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), "
-        "a column a "
-        "word that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future "
-        "included; "
-        "blue is positive, orange negative. **Middle**, the mask: allowed or, hatched, masked. **Right**, "
-        "what softmax "
-        "makes of both, from 0 to 1; each row sums to 1.\n\n"
+        "a column a word that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, "
+        "the future included; blue is positive, orange negative. **Middle**, the mask: allowed or, hatched, "
+        "masked. **Right**, what softmax makes of both, from 0 to 1; each row sums to 1.\n\n"
         f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of "
-        f"that run. "
-        "gpt-mini was trained with the causal mask only: with another it does something that it never "
-        "learned, and that "
-        "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing "
-        "would have "
-        "to be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the "
-        "score.\n\n"
+        "that run. gpt-mini was trained with the causal mask only: with another it does something that it "
+        "never learned, and that is what you see. Without the mask its task, the next word, would lie open "
+        "in the keys, and nothing would have to be learned. Under the causal mask the first word sees only "
+        "itself: e^s / e^s = 1, whatever the score.\n\n"
         f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, "
-        f"which then "
-        "spreads to everything; some attend uniformly. Here the weights are zeros, the head's output is a "
-        "zero vector, "
-        "and the sentence under the picture names the row."
+        "which then spreads to everything; some attend uniformly. Here the weights are zeros, the head's "
+        "output is a zero vector, and the sentence under the picture names the row."
     )
 
 

@@ -32,8 +32,7 @@ def lines(params: Params, data: read.Head) -> Folds:
     known = lesson.predict(
         SLUG + "count",
         f"“{text}” The model reads word by word, signs count as words, and for each of them there is one "
-        f"line of weights. "
-        "How many lines?",
+        "line of weights. How many lines?",
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
         f"One for each of its {n} words and signs: a full stop is read as well, and remembers. "
@@ -63,7 +62,7 @@ def lines(params: Params, data: read.Head) -> Folds:
         told = [f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
         st.text(
             f"{n} lines. What {head_name(layer, head)} remembers most: {'; '.join(told)}. Each line sums to "
-            f"1."
+            "1."
         )
     return Folds(
         lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
@@ -71,7 +70,7 @@ def lines(params: Params, data: read.Head) -> Folds:
         f"import core\n\nrun = core.open_model({read.MODEL!r}).run({text!r})\n"
         "found = run.attention('causal', by='word')\n"
         f"for word, row in zip(found.queries, found.weights[{layer}, {head}]):\n    print(word, "
-        f"row.round(3))",
+        "row.round(3))",
         known,
         {"causal.prefix": {}},
     )
@@ -91,8 +90,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     known = lesson.predict_number(
         SLUG + "leaks",
         f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
-        f"Ghodsi 2020 "
-        "prints it. How much of its weight does the leakiest line put on masked words?",
+        "Ghodsi 2020 prints it. How much of its weight does the leakiest line put on masked words?",
         0.0,
         1.0,
         round(most, 2),
@@ -135,9 +133,9 @@ def edges(params: Params, data: read.Head) -> Folds:
         lambda: table(loose.weights, names),
         lambda: {"loose": loose.weights, "leaks": loose.leaks},
         f"{code(params.text, data)}\n\nimport numpy as np\nfrom viz.course.shared.maths.masks import "
-        f"filled\n\n"
-        f"n = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n{nothing}"
-        f"leak = filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)",
+        "filled\n\n"
+        f"n = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n{nothing}leak = "
+        f"filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)",
         known,
         {"masked.matrix": {"p": str(p)}, "masked.mask": {}},
         (rf"e^{{{fill}/\sqrt{{{p}}}}} = {left_over:.4g}, \qquad e^{{-\infty}} = 0",),

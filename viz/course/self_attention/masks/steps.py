@@ -37,8 +37,7 @@ def leak(params: Params, _: object) -> Folds:
     known = lesson.predict_number(
         SLUG + "leak",
         f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
-        f"at random. "
-        "How often is it right, at all positions but the last?",
+        "at random. How often is it right, at all positions but the last?",
         0.0,
         1.0,
         round(found.inside, 2),
@@ -71,7 +70,7 @@ def leak(params: Params, _: object) -> Folds:
         lambda: {"right": found.right, "pattern": found.pattern},
         "from viz.course.self_attention.masks.maths.leaking import learned\n\n"
         f"found = learned({sees!r}, {digits}, draw={draw})\nprint(found.right)  # the last place has to "
-        f"write",
+        "write",
         known,
         {"masked.mask": {}},
         (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",),
@@ -97,10 +96,9 @@ def _lifted_now(text: str) -> None:
     with_mask, without = read.surprises(text)
     st.text(
         f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss "
-        f"is "
-        f"{with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to read "
-        f"ahead, "
-        "so the answer lies open and it can hardly use it: the mask matters while a model learns."
+        f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to "
+        "read ahead, so the answer lies open and it can hardly use it: the mask matters while a model "
+        "learns."
     )
 
 

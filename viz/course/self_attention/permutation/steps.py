@@ -39,15 +39,13 @@ def guess(params: Params, data: maths.Measured) -> Folds:
         (maths.STAYS, maths.MOVES, maths.CHANGES),
         moved.kind,
         f"Word by word the numbers agree up to {tiny(moved.largest)}; position by position they differ by "
-        f"up to "
-        f"{moved.in_place:.2f}. {equal}",
+        f"up to {moved.in_place:.2f}. {equal}",
     )
     _rows("first", data, moved, known)
     if not known:
         parts.numbers(
             f"{n} words go into the first layer of bert-mini, {n} rows of {moved.before.shape[1]} numbers "
-            f"come out. "
-            f"The first {DRAWN} of each are drawn."
+            f"come out. The first {DRAWN} of each are drawn."
         )
     elif lesson.presenting():
         parts.numbers(
@@ -56,9 +54,9 @@ def guess(params: Params, data: maths.Measured) -> Folds:
         )
     else:
         parts.numbers(
-            f"Each row moved along with its word: the largest difference of any number is "
-            f"{tiny(moved.largest)}, "
-            f"which is rounding. Compared position by position it is {tiny(moved.in_place)}."
+            "Each row moved along with its word: the largest difference of any number is "
+            f"{tiny(moved.largest)}, which is rounding. Compared position by position it is "
+            f"{tiny(moved.in_place)}."
         )
     order.choose(data)
     return _folds(params, data, moved, known)
@@ -107,10 +105,8 @@ def positions(params: Params, data: maths.Measured) -> Folds:
     else:
         parts.numbers(
             f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
-            f"of {n}. "
-            f"“{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} of its "
-            f"length; "
-            f"the average is {share(float(moved.change.mean()))}."
+            f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} "
+            f"of its length; the average is {share(float(moved.change.mean()))}."
         )
     order.choose(data)
     return _folds(params, data, moved, more=lambda: lesson.equation("positions.add", SLUG))
@@ -125,8 +121,7 @@ def mean(params: Params, data: maths.Measured) -> Folds:
     _rows("mean", data, moved, means=(old[:DRAWN], after[:DRAWN], change, invariant))
     parts.numbers(
         f"The mean of the {len(data.order)} rows, {'with' if params.places else 'without'} positions: its "
-        f"numbers differ by "
-        f"up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
+        f"numbers differ by up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
         f"{'' if invariant else 'not '}invariant."
     )
     order.choose(data)
@@ -159,8 +154,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
         )
         parts.numbers(
             f"{said} said twice: the {n} rows of before move by up to {most}. A word said c times weighs "
-            f"c·a / Σ c·a "
-            f"(difference to the layer: {tiny(data.counted)}). {told}"
+            f"c·a / Σ c·a (difference to the layer: {tiny(data.counted)}). {told}"
         )
     order.say_twice(data)
     return _folds(params, data, moved, known, more=lambda: proof.repeated(data))
@@ -183,9 +177,9 @@ def mask(params: Params, data: maths.Measured) -> Folds:
     if known:
         kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
         parts.numbers(
-            f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. "
-            f"The largest change is {share(float(moved.change.max()))}. "
-            f"Without the mask {int(data.plain.kept.sum())} of {n} kept them."
+            f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
+            f"is {share(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
+            "kept them."
         )
     order.choose(data)
     return _folds(params, data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))

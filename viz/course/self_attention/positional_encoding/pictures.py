@@ -126,8 +126,7 @@ def sentence(at: int, data: Data) -> str:
         near, far = data.products[at, [beside, n - 1]]
         return (
             f"Position {at} with itself: {number(data.products[at, at])}; with position {beside}: "
-            f"{number(near)}; "
-            f"with position {n - 1}: {number(far)}."
+            f"{number(near)}; with position {n - 1}: {number(far)}."
         )
     if data.distance:
         steps = min(5, n - 1)
@@ -139,6 +138,5 @@ def sentence(at: int, data: Data) -> str:
     half, most = positions.share_of_variance(data.table), positions.most_changed(data.table)
     return (
         f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over "
-        f"the {n} positions; "
-        f"dimension {most} changes most from one position to the next."
+        f"the {n} positions; dimension {most} changes most from one position to the next."
     )

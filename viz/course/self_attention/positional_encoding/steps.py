@@ -35,23 +35,19 @@ LOOKING = {
     "cosines (odd dimensions). The dotted line marks one position; the numbers at the right, read from top "
     "to "
     "bottom, are its vector. A model adds that vector to the word vector, once, below the first layer.",
-    MATRIX: "Each row is one position, each column one dimension; the framed row is the position that is read off. "
-    "Blue is positive, orange negative, pale is near 0. The left columns change from row to row, the right "
-    "ones "
-    "hardly change within a sentence: like the second hand and the hour hand of a clock.",
+    MATRIX: "Each row is one position, each column one dimension; the framed row is the position that is "
+    "read off. Blue is positive, orange negative, pale is near 0. The left columns change from row to row, "
+    "the right ones hardly change within a sentence: like the second hand and the hour hand of a clock.",
     PRODUCTS: "Row t and column s show the dot product of the vectors of positions t and s: how well they match "
     "before any weights are learned. With the right formula it depends only on the distance t − s, so every "
     "diagonal has one colour. No query and no key is involved yet.",
-    DISTANCE: "Above: how far apart two position vectors are when the positions are k steps apart. The line is the "
-    "mean over all positions, the ribbon reaches from the smallest to the largest; where there is no ribbon "
-    "the "
-    "position does not matter. Below, on the same axis: how a score between a query and a key changes with "
-    "their "
-    "distance when nothing but position tells them apart. Rotary turns queries and keys (heads of 32 "
-    "dimensions "
-    "here, mean over all directions, which gives exactly the sinusoid's curve); ALiBi subtracts slope × "
-    "distance "
-    "(three of 8 heads); learned positions are those of gpt-mini, brought to the same length.",
+    DISTANCE: "Above: how far apart two position vectors are when the positions are k steps apart. The line "
+    "is the mean over all positions, the ribbon reaches from the smallest to the largest; where there is no "
+    "ribbon the position does not matter. Below, on the same axis: how a score between a query and a key "
+    "changes with their distance when nothing but position tells them apart. Rotary turns queries and keys "
+    "(heads of 32 dimensions here, mean over all directions, which gives exactly the sinusoid's curve); "
+    "ALiBi subtracts slope × distance (three of 8 heads); learned positions are those of gpt-mini, brought "
+    "to the same length.",
 }
 """What one looks at, view by view."""
 
@@ -135,17 +131,15 @@ def _question(length: int, data: Data) -> None:
         (right, *_), (_, low, high) = evidence.five_steps(d, n)
         return (
             f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
-            f"dimensions by a "
-            "fixed angle, wherever one starts. With the exponent i/d for odd i, as some slides print it, "
-            "sine and cosine "
-            f"no longer share a frequency, and it varies from {low:.3f} to {high:.3f}."
+            "dimensions by a fixed angle, wherever one starts. With the exponent i/d for odd i, as some "
+            f"slides print it, sine and cosine no longer share a frequency, and it varies from {low:.3f} to "
+            f"{high:.3f}."
         )
 
     lesson.predict(
         f"{SLUG}.guess",
         f"Two words stand five positions apart. Is the distance between their position vectors (d = {d}) "
-        f"the same at the "
-        f"start of a sentence of {n} words and at its end?",
+        f"the same at the start of a sentence of {n} words and at its end?",
         ("The same", "It grows", "It varies"),
         "The same",
         why,

@@ -72,8 +72,7 @@ def lost(params: Params, _: object) -> Folds:
             _told(found, loss)
             if known
             else f"As trained, head {head_name(*found.head)} looks at the word before; its loss "
-            f"{OF.get(family, '')} is "
-            f"{trained} nats."
+            f"{OF.get(family, '')} is {trained} nats."
         )
 
     def table() -> pd.DataFrame:

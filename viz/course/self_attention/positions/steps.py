@@ -39,7 +39,7 @@ def guess(params: Params, _: object) -> Folds:
     known = lesson.predict(
         f"{SLUG}.first",
         f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} "
-        f"layers?",
+        "layers?",
         (SAME, NEAR, FAR),
         SAME if far == 0 else NEAR if far < 0.1 else FAR,
         f"Their distance is {share(far)} of their length, after every layer; with positions it is "
@@ -60,8 +60,7 @@ def guess(params: Params, _: object) -> Folds:
             gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
         parts.numbers(
             f"“{word}” at positions {first + 1} and {second + 1}: {share(float(with_[-1]))} apart with "
-            f"positions, "
-            f"{share(far)} without.{gpt}"
+            f"positions, {share(far)} without.{gpt}"
         )
     else:
         parts.numbers(
@@ -92,8 +91,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.5,
         step,
         f"1/{long - 1}: “one word further” is another number in each sentence, {first / step:.3g} times as "
-        f"large in the "
-        "short one.",
+        "large in the short one.",
         0.01,
     )
     parts.show(
@@ -103,9 +101,8 @@ def two_ideas(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"First idea: a step is {first:.4f} in {short} words and {step:.4f} in {long}. Second idea: a step "
-        f"is always 1, "
-        f"but the last word gets {long - 1}, and a model trained on {short} words has never seen more than "
-        f"{short - 1}."
+        f"is always 1, but the last word gets {long - 1}, and a model trained on {short} words has never "
+        f"seen more than {short - 1}."
         if known
         else "Each dot is a word, at the number that it gets."
     )
@@ -154,7 +151,7 @@ def criteria(params: Params, data: read.Judged) -> Folds:
         "from viz.course.self_attention.maths.position_criteria import judge\n"
         "from viz.course.self_attention.positions.maths.ideas import candidates\n\n"
         f"verdicts = [judge(name, code, {params.short}, {params.long}) for name, code in "
-        f"candidates(None).items()]\n"
+        "candidates(None).items()]\n"
         "print(*verdicts, sep='\\n')",
         equations={"positions.sinusoid": {}},
         aside=in_full,
@@ -179,9 +176,9 @@ def wave(params: Params, _: object) -> Folds:
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
     parts.numbers(
-        f"Position {at}: the hands stand at {stand}. As sine and cosine, "
-        f"p = [{', '.join(number(float(value), 3) for value in vector)}]. "
-        f"From any position, {turn[0]:.1f}° further is one word further."
+        f"Position {at}: the hands stand at {stand}. As sine and cosine, p = "
+        f"[{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° "
+        "further is one word further."
     )
     columns = {
         "sine": vector[::2],
@@ -224,9 +221,8 @@ def table(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. "
-        f"The most similar "
-        f"vector is that of the position before or after in {learned} of the first {SEEN} places; "
-        f"for the sinusoids in {sinusoids}."
+        f"The most similar vector is that of the position before or after in {learned} of the first {SEEN} "
+        f"places; for the sinusoids in {sinusoids}."
     )
 
     def places() -> pd.DataFrame:
