@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from viz import theme
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
@@ -48,54 +47,34 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
     across = alt.X(
         "size:Q",
         title="the number in place of −∞",
-        scale=alt.Scale(type="log", domain=[-float(fills.max()), -float(fills.min())], nice=False),
-        axis=alt.Axis(
-            values=ticks,
-            labelExpr="'−' + format(datum.value, ',.0f')",
-            grid=False,
-            ticks=False,
-            domain=False,
-            labelPadding=6,
-        ),
+        scale=panels.span(-float(fills.max()), -float(fills.min()), type="log"),
+        axis=panels.quiet(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
     )
     up = alt.Y(
         "leak:Q",
         title="largest leak of a row",
-        scale=alt.Scale(domain=[-0.01, 1.02], nice=False),
+        scale=panels.span(-0.01, 1.02),
         axis=alt.Axis(
             format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
         ),
     )
-    hue = alt.Color(
-        "name:N",
-        sort=names,
-        scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]),
-        legend=alt.Legend(
-            title=None,
-            orient="top",
-            direction="vertical",
-            symbolType="stroke",
-            symbolStrokeWidth=2.5,
-            labelFontSize=13,
-            labelLimit=320,
-            offset=4,
-        ),
+    key = panels.legend(
+        direction="vertical",
+        symbolType="stroke",
+        symbolStrokeWidth=2.5,
+        labelFontSize=13,
+        labelLimit=320,
+        offset=4,
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=across,
         y=up,
-        color=hue,
-        tooltip=[
-            alt.Tooltip("fill:N", title="number"),
-            alt.Tooltip("leaks:N"),
-            alt.Tooltip("name:N", title="added"),
-        ],
+        color=panels.hue("name:N", panels.hues(names), key, sort=names),
+        tooltip=panels.told(("fill:N", "number"), "leaks:N", ("name:N", "added")),
     )
-    chosen = (
-        alt.Chart(alt.Data(values=[{"size": -float(marked)}]))
-        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-        .encode(x=across)
+    return panels.laid(
+        height,
+        base.mark_line(strokeWidth=2.5),
+        base.mark_circle(size=90, opacity=0),
+        panels.here(across, -float(marked)),
     )
-    return alt.layer(
-        base.mark_line(strokeWidth=2.5), base.mark_circle(size=90, opacity=0), chosen
-    ).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
