@@ -273,6 +273,7 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
     if line := maths.missing():
         parts.numbers(line)
     row, t = one_row(params, data), written_row(data)
+    scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
 
     def table() -> pd.DataFrame:
         columns = {
@@ -304,7 +305,7 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
     return Folds(
         table,
         lambda: arrays,
-        code(params, data),
+        {"scores": scores, "t": t, "row": row},
         known,
         more=lambda: _equations(params, data, row, t),
         change=change,
@@ -329,19 +330,4 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
         f"“{distinct(data.written)[t]}”; positions count from 0."
-    )
-
-
-def code(params: Params, data: maths.Data) -> str:
-    """The lines that make the same numbers in a notebook."""
-    row = one_row(params, data)
-    scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
-    more = "" if params.windowed else ", windowed=False"
-    return (
-        "import core\nfrom viz.course.shared.maths import luong\n\n"
-        f"run = core.open_model({data.model!r}).run({params.text!r}, target={data.target!r})\n"
-        "asked = luong.asked(run)\n"
-        f"row = luong.local({scores}[{written_row(data)}], centre={row.centre:g}, window={row.window}, "
-        f"sigma={row.sigma:g}{more})\n"
-        "print(row.align, row.gaussian, row.product, row.total)"
     )

@@ -48,8 +48,7 @@ def hard(params: Params, _: object) -> Folds:
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity),
         lambda: {"similarity": answer.similarity},
-        "from viz.course.look_up.retrieval.maths import persons\n\n"
-        f"rows = {rows!r}\nanswer = persons.ask(rows, {params.sql!r})\nprint(answer.rows, answer.similarity)",
+        {},
         told,
         {"retrieval.hard": {"n": str(n)}},
         (" + ".join(rf"{s} \cdot v_{{{i}}}" for i, s in enumerate(answer.similarity, start=1)),),
@@ -60,12 +59,8 @@ def hard(params: Params, _: object) -> Folds:
 def soft(params: Params, _: object) -> Folds:
     """The same keys with weights; the slider from all alike to one alone."""
     rows, beta = params.table, params.sharpness
-    answer, asked, ids = (
-        persons.ask(rows, params.sql),
-        persons.asked_for(params.sql),
-        [row[0] for row in rows],
-    )
-    fits = persons.likeness(asked, ids)
+    asked, ids = persons.asked_for(params.sql), [row[0] for row in rows]
+    answer, fits = persons.ask(rows, params.sql), persons.likeness(asked, ids)
     weights, twice = softmax(fits, beta), softmax(fits, ASKED_AT)
     best = int(weights.argmax())
     parts.show(
@@ -110,9 +105,7 @@ def soft(params: Params, _: object) -> Folds:
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity, fit=fits, weight=weights),
         lambda: {"fits": fits, "weights": weights, "sharpness": [beta]},
-        "from viz.course.look_up.retrieval.maths import persons\n"
-        "from viz.course.look_up.retrieval.maths.look_up import softmax\n\n"
-        f"fits = persons.likeness({asked!r}, {ids!r})\nprint(softmax(fits, {beta:g}))",
+        {"asked": asked, "ids": ids},
         told,
         {"retrieval.sharp": {"beta": f"{beta:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}},
         (rf"s = [{shown_fits}]", rf"a = [{shown_weights}]"),

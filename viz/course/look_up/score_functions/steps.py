@@ -213,10 +213,7 @@ def _folds(params: Params, data: maths.Scored, known: bool = True) -> Folds:
     return Folds(
         table,
         arrays,
-        "from viz.course.look_up.score_functions.maths import eight\n\n"
-        f"query, keys = {params.query}, {params.keys}\n"
-        f"for function in eight(beta={params.beta:g}):\n"
-        "    print(function.title, function.scores(query, keys), function.weights(query, keys))",
+        {},
         known,
         {EQUATIONS.get(params.rule, f"score.{params.rule}"): _values(params, data, function)},
         more=lambda: _key_by_key(params, data, function),

@@ -238,7 +238,7 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
         "reinforce": learned.plain,
         "with_baseline": learned.based,
     }
-    return Folds(table, lambda: arrays, code(params), known, more=explained)
+    return Folds(table, lambda: arrays, known=known, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:
@@ -276,15 +276,3 @@ def _both_gradients(data: maths.Data) -> None:
 
 def _three(colour: maths.Array) -> str:
     return "(" + ", ".join(f"{value:.3f}" for value in colour) + ")"
-
-
-def code(params: Params) -> str:
-    """The lines that make the same numbers in a notebook."""
-    return (
-        "import numpy as np\nfrom viz.course.look_up.soft_and_hard import maths as both\n"
-        "from viz.course.shared.maths.scene import HARBOUR\n\n"
-        "values = HARBOUR.patches(4, 6, 30).mean((1, 2))  # (24, 3)\n"
-        f"weights = both.softmax(both.scores_by_colour(values, {params.asks}, {params.beta:g}))\n"
-        f"drawn = both.draw(weights, {params.draws}, lot={params.draw})\n"
-        "print(both.soft_read(weights, values), values[drawn].mean(0))"
-    )

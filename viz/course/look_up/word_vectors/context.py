@@ -58,9 +58,7 @@ def one_vector(params: Params, data: Model) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"where": names, "cosine": same}),
         lambda: {"cosines": same},
-        "import core\nfrom viz.course.shared.maths.word_vectors import alike\n\n"
-        f"model = core.open_model({READER!r})\n"
-        f"print(alike(model.run({params.one!r}), model.run({params.two!r}), {params.word!r}))",
+        {},
         told,
         {"vectors.cosine": {}, "causal.prefix": {}},
         (rf"\cos = {first:.3f} \;\to\; {last:.3f}",),
@@ -131,9 +129,7 @@ def remember(params: Params, data: Model) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"word": said, "weight": found.weights, "cosine with the mix": found.near}),
         lambda: {"weights": found.weights, "mix": found.mix},
-        "import core\nfrom viz.course.shared.maths.word_vectors import mixed\n\n"
-        f"run = core.open_model({READER!r}).run({params.text!r})\n"
-        f"print(mixed(run, layer={layer}, head={head}, row={row}))",
+        {"layer": layer, "head": head, "row": row},
         told,
         {"causal.prefix": {}},
         (rf"y_{{{row + 1}}} = {terms}",),

@@ -10,7 +10,7 @@ from viz.charts.scores import bars
 from viz.course.lesson import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
-from viz.course.look_up.word_vectors.params import MODEL, NAMES, SLUG, Params, on_plane, places
+from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places
 from viz.course.shared.maths import word_vectors as words
 from viz.instruments import Point, moved, plane
 from viz.labels import percent, visible
@@ -63,9 +63,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     return Folds(
         lambda: pd.DataFrame(drawn, index=list(NAMES), columns=["x", "y"]),
         lambda: {"places": drawn},
-        f"import numpy as np\n\nat = {dict(zip(NAMES, drawn, strict=True))!r}\n"
-        'target = np.subtract(at["king"], at["man"]) + at["woman"]\n'
-        "print(min(at, key=lambda word: np.linalg.norm(at[word] - target)))",
+        {"at": dict(zip(NAMES, drawn, strict=True))},
         told,
         {"vectors.analogy": {}},
         (f"{king} - {man} + {woman} = ({x:g},\\, {y:g})",),
@@ -154,13 +152,11 @@ def _terms(found: words.Sum) -> str:
 
 
 def _folds(found: words.Sum, known: bool = True) -> Folds:
-    a, b, c = found.terms
     best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
     return Folds(
         lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines}),
         lambda: {"cosines": found.cosines, "map": found.map},
-        "import core\nfrom viz.course.shared.maths.word_vectors import add\n\n"
-        f'print(add(core.open_model("{MODEL}"), {a!r}, {b!r}, {c!r}))',
+        {},
         known,
         {"vectors.analogy": {}, "vectors.cosine": {}},
         (
