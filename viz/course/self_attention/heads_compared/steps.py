@@ -26,6 +26,13 @@ MEAN = "mean"
 ROWS = 8
 """Words whose bars have room above the control in Present."""
 MANY = ("1", "2 or 3", "4 or more")
+DEEPER = {
+    "look": "Look",
+    "compare": "Compare",
+    "what_if": "What if",
+    "importance": "What matters",
+    "find": "Find heads",
+}
 
 
 def one_word(params: Params, data: Layer) -> Folds:
@@ -68,7 +75,7 @@ def one_word(params: Params, data: Layer) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(row_of_heads, 4), index=heads(data), columns=names),
         lambda: {"weights": row_of_heads},
-        code(params, data, f"print(weights[:, {row}])  # from {names[row]!r}"),
+        {"target": _target(data), "name": names[row]},
         known,
         {"heads.query": {}, "self.weights": {}},
         tuple(
@@ -108,8 +115,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
         f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, where 0 is the "
         "same attention and 1 no word in common."
     )
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer}
-    links.to("look", "Open them full size", view="full", **here, head=a)
+    links.to("look", "Open them full size", view="full", **here(params, data, a))
 
     def figures() -> pd.DataFrame:
         w = data.weights[None].astype(float)
@@ -126,12 +132,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     return Folds(
         figures,
         lambda: {"weights": data.weights, "bits": bits},
-        code(
-            params,
-            data,
-            "from core.analysis.heads.likeness import likeness\n"
-            "print(likeness(weights[0], weights[1], a.allowed[0, 0]).bits)",
-        ),
+        {"target": _target(data)},
         equations={"self.weights": {}},
         latex=(
             r"\mathrm{JSD}(a, b) = H\!\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)",
@@ -195,7 +196,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(difference.astype(float), 4), index=names, columns=names),
         lambda: {"a": one, "b": other, "difference": difference},
-        code(params, data, f"print(weights[{a}] - {second})"),
+        {"target": _target(data), "one": a, "other": second},
         equations={"self.weights": {}},
         latex=(
             rf"\max_{{ij}} |A_{{ij}} - B_{{ij}}| = {float(np.abs(difference).max()):.4f}",
@@ -210,31 +211,21 @@ def heads(data: Layer) -> list[str]:
     return [f"H{head}" for head in range(len(data.weights))]
 
 
-def code(params: Params, data: Layer, more: str) -> str:
-    """The lines that make the weights of the layer, and `more`."""
-    target = ", target=''" if data.kind == "self" and data.model.startswith("translator") else ""
-    return (
-        f"import core\n\nmodel = core.open_model({data.model!r})\nrun = model.run({params.text!r}{target})\n"
-        f"a = run.attention({data.kind!r}, by='word')\nweights = a.weights[{data.layer}]  # (head, query, "
-        f"key)\n{more}"
-    )
+def _target(data: Layer) -> str:
+    """For the lines of Python: what the decoder of a translator is given."""
+    return ", target=''" if data.kind == "self" and data.model.startswith("translator") else ""
+
+
+def here(params: Params, data: Layer, head: int) -> dict[str, Any]:
+    """What a link to one head of this layer carries."""
+    return {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": head}
 
 
 def deeper(params: Params, data: Layer) -> None:
     """The pages for free work that go on from here."""
-    here = {
-        "model": data.model,
-        "text": params.text,
-        "kind": data.kind,
-        "layer": data.layer,
-        "head": data.pointing,
-    }
-    st.markdown(
-        f"**Go deeper** with {literal(head_name(data.layer, data.pointing))} of {literal(data.model)}:"
-    )
+    head = head_name(data.layer, data.pointing)
+    st.markdown(f"**Go deeper** with {literal(head)} of {literal(data.model)}:")
     with st.container(horizontal=True, gap="medium"):
-        links.to("look", "Look", view="full", **here)
-        links.to("compare", "Compare", **here)
-        links.to("what_if", "What if", **here)
-        links.to("importance", "What matters", **here)
-        links.to("find", "Find heads", **here)
+        for page, name in DEEPER.items():
+            view = {"view": "full"} if page == "look" else {}
+            links.to(page, name, **view, **here(params, data, data.pointing))

@@ -17,7 +17,7 @@ from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.heads_compared.maths.layer import Layer
 from viz.course.self_attention.heads_compared.maths.removal import Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
-from viz.course.self_attention.heads_compared.steps import deeper, heads
+from viz.course.self_attention.heads_compared.steps import deeper, heads, here
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, percent
 from viz.shell import links
@@ -97,8 +97,7 @@ def kinds(params: Params, data: Layer) -> Folds:
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not "
         "make a kind."
     )
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": layer, "head": head}
-    links.to("find", "Find heads of a kind in all models", **here)
+    links.to("find", "Find heads of a kind in all models", **here(params, data, head))
 
     def table() -> pd.DataFrame:
         rounded = np.round(values.astype(float), 4).astype(object)
@@ -109,11 +108,7 @@ def kinds(params: Params, data: Layer) -> Folds:
     return Folds(
         table,
         lambda: {"habits": values},
-        "from core.analysis.heads.head_file import read_heads\nfrom core.checkpoints.manifest import "
-        "shipped_folder\n\n"
-        f"heads = read_heads(shipped_folder() / {data.model!r}).trained[{data.kind!r}]\nfor head in "
-        f"range({n}):\n"
-        f"    print(head, heads.word({layer}, head), round(heads.score({layer}, head), 2))",
+        {"n": n},
         equations={"self.weights": {}},
         latex=(
             r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j"
@@ -170,8 +165,7 @@ def without(params: Params, data: Layer) -> Folds:
             else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off."
         )
     one = min(off, n - 1)
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": one}
-    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here)
+    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one))
     columns = [*heads(data), "all"]
 
     def table() -> pd.DataFrame:
@@ -183,9 +177,7 @@ def without(params: Params, data: Layer) -> Folds:
     return Folds(
         table,
         lambda: {"before": found.before, "without": found.without, "bare": found.bare},
-        "import core\nfrom viz.course.self_attention.heads_compared.maths.removal import removal\n\n"
-        f"model = core.open_model({data.model!r})\nfound = removal(model, {params.text!r}, {data.kind!r})\n"
-        f"print(found.factors({data.layer}))  # one number a head, then without all of the layer",
+        {},
         known,
         {"heads.merge": {}},
         (

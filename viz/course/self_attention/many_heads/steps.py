@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
 from viz.widgets import lesson, parts
+
+TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
+"""Those that one takes along."""
 
 
 def read(params: Params, data: Ways) -> Folds:
@@ -51,9 +54,8 @@ def read(params: Params, data: Ways) -> Folds:
     w, b = weight.weight[0].numpy(), float(weight.bias[0])
     d_p, p_n = rf"{size.d} \times {size.p}", rf"{size.p} \times {size.n}"
     return folds(
-        params,
         data,
-        {"heads.query": {}, "heads.key": {}, "heads.value": {}},
+        ("heads.query", "heads.key", "heads.value"),
         (
             r"x_1 = " + vector(way.x[0, 0]) + r",\quad w = " + vector(w),
             rf"q_{{1,1}} = \sum_{{c=1}}^{{{size.d}}} w_c\, x_{{1c}} + b = {float(way.x[0, 0] @ w):.3f} + "
@@ -61,8 +63,6 @@ def read(params: Params, data: Ways) -> Folds:
             rf"W_{{Q,i}} \in \mathbb{{R}}^{{{d_p}}},\quad Q_i, K_i \in \mathbb{{R}}^{{p \times n}} = "
             rf"\mathbb{{R}}^{{{p_n}}},\quad V_i \in \mathbb{{R}}^{{r \times n}},\ r = p = {size.p}",
         ),
-        "print(way.x.shape, way.project.shape)\nprint(way.project[0, 0])  # all heads of the first word "
-        "side by side",
         known,
     )
 
@@ -80,16 +80,14 @@ def split(params: Params, data: Ways) -> Folds:
     )
     shapes(found, names)
     return folds(
-        params,
         data,
-        {"heads.query": {}},
+        ("heads.query",),
         (
             rf"\text{{view}}[b, i, k, c] = \text{{project}}[b, i, k \cdot {size.p} + c]",
             r"\text{swap}[b, k, i, c] = \text{view}[b, i, k, c]",
             rf"\text{{view}}[0, 1, {size.h - 1}, 0] = \text{{project}}[0, 1, {size.p * (size.h - 1)}] = "
             rf"{way.view[0, 1, -1, 0]:.3f}",
         ),
-        "for stage in stages(way)[1:4]:\n    print(stage.name, stage.code, stage.shape)",
     )
 
 
@@ -109,16 +107,14 @@ def attend(params: Params, data: Ways) -> Folds:
     shapes(found, names)
     dot, p = float(way.q[0, 0, 0] @ way.k[0, 0, 0]), size.p
     return folds(
-        params,
         data,
-        {"self.scores": {}, "self.matrix": {}},
+        ("self.scores", "self.matrix"),
         (
             rf"s_{{11}} = q_1 \cdot k_1 / \sqrt{{{p}}} = {dot:.3f} / {p**0.5:.3f} = "
             rf"{way.scores[0, 0, 0, 0]:.3f}",
             r"a_1 = \mathrm{softmax}(s_1) = " + vector(way.pattern[0, 0, 0]),
             r"z_1 = \sum_j a_{1j} v_j = " + vector(way.heads[0, 0, 0]),
         ),
-        "print(way.pattern[0, 0])  # the weights of head 1\nprint(way.pattern.sum(-1))",
     )
 
 
@@ -169,9 +165,8 @@ def merge(params: Params, data: Ways) -> Folds:
             params.show(SLUG, "forgot")
     shapes(found, names)
     return folds(
-        params,
         data,
-        {"heads.merge": {}},
+        ("heads.merge",),
         (
             rf"\text{{with the transpose: row }} i, \text{{ column }} k \cdot {size.p} + c "
             r"\quad\leftarrow\quad Z_k[i, c]",
@@ -179,21 +174,12 @@ def merge(params: Params, data: Ways) -> Folds:
             rf"\text{{ the same for }} {right} \text{{ of }} {every} \text{{ numbers}}",
             rf"\max |Z_t - Z_t^{{\text{{forgot}}}}| = {data.way.off:.3f}",
         ),
-        "print(stages(way, swapped=False)[-1].value - way.out)\nprint(way.off)",
         known,
     )
 
 
-def folds(
-    params: Params,
-    data: Ways,
-    equations: Mapping[str, Mapping[str, str]],
-    latex: Sequence[str],
-    more: str,
-    known: bool = True,
-) -> Folds:
-    """Those of a step on the way: every stage as a row, and every tensor; `more` are its own lines of
-    Python."""
+def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], known: bool = True) -> Folds:
+    """Those of a step on the way: every stage as a row, and every tensor."""
 
     def table() -> pd.DataFrame:
         rows = [
@@ -208,34 +194,10 @@ def folds(
         ]
         return pd.DataFrame(rows)
 
-    tensors = (
-        "x",
-        "project",
-        "q",
-        "k",
-        "v",
-        "scores",
-        "pattern",
-        "heads",
-        "merged",
-        "out",
-        "out_unswapped",
-    )
-
     def arrays() -> dict[str, np.ndarray]:
-        return {name: getattr(data.way, name) for name in tensors}
+        return {name: getattr(data.way, name) for name in TENSORS}
 
-    return Folds(table, arrays, code(params, more), known, equations, latex)
-
-
-def code(params: Params, more: str) -> str:
-    """The lines that go the way, and `more`."""
-    return (
-        "from viz.course.self_attention.many_heads.maths import (\n"
-        "    Sizes, changed, followed, lost, measured_loss, stages\n)\n\n"
-        f"sizes = Sizes({params.b}, {params.n}, {params.d}, {params.h})\n"
-        f"way = followed(sizes, lot={params.draw})\n{more}"
-    )
+    return Folds(table, arrays, {}, known, {key: {} for key in equations}, latex)
 
 
 def vector(values: np.ndarray, places: int = 2) -> str:

@@ -17,7 +17,7 @@ from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, Params
-from viz.course.self_attention.many_heads.steps import code, folds
+from viz.course.self_attention.many_heads.steps import folds
 from viz.labels import percent
 from viz.widgets import lesson, parts
 
@@ -67,15 +67,12 @@ def redraw(params: Params, data: Ways) -> Folds:
         heads = f"{size.h} head{'s' * (size.h > 1)}"
         parts.numbers(f"{heads}, {size.n} words, {size.p} numbers each.")
     return folds(
-        params,
         data,
-        {"heads.query": {}, "heads.merge": {}},
+        ("heads.query", "heads.merge"),
         tuple(
             rf"\max |Z_{{{k + 1}}} - Z_{{{k + 1}}}'| = " + (f"{value:.3f}" if value else "0")
             for k, value in enumerate(moved)
         ),
-        f"anew = followed(sizes, lot={params.draw}, redrawn={params.redrawn})\n"
-        "print(changed(way, anew))  # exactly 0 for heads 2 to h",
         known,
     )
 
@@ -123,11 +120,7 @@ def several(params: Params, data: Ways) -> Folds:
             values, columns=["closed form", "measured"], index=[f"{m} heads" for m in heads]
         ).round(4),
         lambda: {"lost": values},
-        code(
-            params,
-            f"for heads in range(1, {k + 1}):\n"
-            f"    print(heads, lost({k}, heads), measured_loss({k}, heads, lot={params.draw}))",
-        ),
+        {},
         known,
         {"heads.merge": {}},
         (

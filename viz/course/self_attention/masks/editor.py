@@ -52,7 +52,10 @@ def editor(params: Params, data: read.Head) -> Folds:
         },
         f"{python}\nprint(pattern.round(3))",
         more=lambda: _row(found, query, key),
-        look=_look(found, chosen),
+        look={
+            "where": "every layer" if params.everywhere else f"layer {data.layer} (all its heads)",
+            "blind": int((~found.allowed.any(-1)).sum()),
+        },
         change=lambda: params.show("masks", *numbers, *past, "everywhere"),
         own=(
             ("A finite number instead of −∞", "finite", lambda: _finite(params, found)),
@@ -218,26 +221,6 @@ def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
     empty = dict.fromkeys(("score s", "M", "s + M"), "")
     total = {"exp(s + M)": number(row.total, 4), "weight": number(sum(row.weights), 4)}
     return pd.DataFrame([*lines, {"key": "sum"} | empty | total]).set_index("key")
-
-
-def _look(data: Matrices, chosen: Chosen) -> str:
-    """Axes, colours, where the mask went in, and rows with nothing."""
-    where = "every layer" if chosen.everywhere else f"layer {chosen.layer} (all its heads)"
-    blind = int((~data.allowed.any(-1)).sum())
-    return (
-        "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), "
-        "a column a word that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, "
-        "the future included; blue is positive, orange negative. **Middle**, the mask: allowed or, hatched, "
-        "masked. **Right**, what softmax makes of both, from 0 to 1; each row sums to 1.\n\n"
-        f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of "
-        "that run. gpt-mini was trained with the causal mask only: with another it does something that it "
-        "never learned, and that is what you see. Without the mask its task, the next word, would lie open "
-        "in the keys, and nothing would have to be learned. Under the causal mask the first word sees only "
-        "itself: e^s / e^s = 1, whatever the score.\n\n"
-        f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, "
-        "which then spreads to everything; some attend uniformly. Here the weights are zeros, the head's "
-        "output is a zero vector, and the sentence under the picture names the row."
-    )
 
 
 def _table(data: Matrices) -> pd.DataFrame:

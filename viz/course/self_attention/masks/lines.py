@@ -9,9 +9,9 @@ import streamlit as st
 
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, Params, minus
-from viz.course.self_attention.masks.steps import LOW, code, table, tell
+from viz.course.self_attention.masks.steps import LOW, table, tell
 from viz.course.shared.maths import masks
 from viz.instruments import heatmap, strip
 from viz.instruments.kit import origin
@@ -67,10 +67,7 @@ def lines(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
         lambda: {"weights": weights},
-        f"import core\n\nrun = core.open_model({read.MODEL!r}).run({text!r})\n"
-        "found = run.attention('causal', by='word')\n"
-        f"for word, row in zip(found.queries, found.weights[{layer}, {head}]):\n    print(word, "
-        "row.round(3))",
+        {},
         known,
         {"causal.prefix": {}},
     )
@@ -132,10 +129,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: table(loose.weights, names),
         lambda: {"loose": loose.weights, "leaks": loose.leaks},
-        f"{code(params.text, data)}\n\nimport numpy as np\nfrom viz.course.shared.maths.masks import "
-        "filled\n\n"
-        f"n = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n{nothing}leak = "
-        f"filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)",
+        steps.lines() | {"nothing": nothing, "k": -1 if kind == "strict" else 0, "d_head": p},
         known,
         {"masked.matrix": {"p": str(p)}, "masked.mask": {}},
         (rf"e^{{{fill}/\sqrt{{{p}}}}} = {left_over:.4g}, \qquad e^{{-\infty}} = 0",),

@@ -68,9 +68,7 @@ def leak(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"place": places, "right": np.round(found.right, 4)}),
         lambda: {"right": found.right, "pattern": found.pattern},
-        "from viz.course.self_attention.masks.maths.leaking import learned\n\n"
-        f"found = learned({sees!r}, {digits}, draw={draw})\nprint(found.right)  # the last place has to "
-        "write",
+        {},
         known,
         {"masked.mask": {}},
         (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",),
@@ -134,7 +132,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: table(form.weights, found.words),
         lambda: {"weights": form.weights, "y": form.outputs},
-        code(params.text, data),
+        lines(),
         equations={"causal.prefix": values, "causal.weights": {}},
     )
 
@@ -212,7 +210,7 @@ def mask(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: table(other.weights, words),
         lambda: {"scores": found.scores, "weights": other.weights, "y": other.outputs},
-        code(text, data, without),
+        lines(without),
         known,
         {"masked.matrix": {}, "masked.mask": {}},
         (r"e^{0} = 1 \text{ keeps}, \qquad e^{-\infty} = 0 \text{ removes}",),
@@ -235,20 +233,12 @@ def table(weights: np.ndarray, words: list[str]) -> pd.DataFrame:
     return pd.DataFrame(np.round(weights, 4), index=lines, columns=names)
 
 
-def code(text: str, at: read.Head, without: bool = False) -> str:
-    """The lines that make both forms of a head."""
+def lines(without: bool = False) -> dict[str, str]:
+    """For the lines that make both forms of a head: the edits of its run and the mask."""
+    if not without:
+        return {"free": "free = []", "allowed": "None"}
     free = (
         "from core import edits\nn = len(model.run(text, keep=[]).tokens)\n"
-        "free = [edits.SetAllowed('layer.*.self_attn.allowed', ((True,) * n,) * n)]\n"
-        if without
-        else "free = []\n"
+        "free = [edits.SetAllowed('layer.*.self_attn.allowed', ((True,) * n,) * n)]"
     )
-    allowed = "scores == scores" if without else "None"
-    return (
-        "import core\nfrom viz.course.self_attention.masks.maths.causal_forms import mask_form, "
-        "prefix_form\n\n"
-        f"model, text = core.open_model({read.MODEL!r}), {text!r}\n{free}run = model.run(text, edits=free)\n"
-        f"scores, values = (run.trace['{at.path}.' + leaf][{at.head}] for leaf in ('scores', 'v'))\n"
-        f"line_by_line, by_mask = prefix_form(scores, values), mask_form(scores, values, {allowed})\n"
-        "weights = by_mask.weights\nprint(weights.round(3))"
-    )
+    return {"free": free, "allowed": "scores == scores"}

@@ -59,7 +59,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
             f"{tiny(moved.in_place)}."
         )
     order.choose(data)
-    return _folds(params, data, moved, known)
+    return _folds(data, moved, known)
 
 
 def why(params: Params, data: maths.Measured) -> Folds:
@@ -92,7 +92,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
         f"up to {tiny(off)}.{'' if lesson.presenting() else through}"
     )
     order.choose(data)
-    return _folds(params, data, data.plain)
+    return _folds(data, data.plain)
 
 
 def positions(params: Params, data: maths.Measured) -> Folds:
@@ -109,7 +109,7 @@ def positions(params: Params, data: maths.Measured) -> Folds:
             f"of its length; the average is {share(float(moved.change.mean()))}."
         )
     order.choose(data)
-    return _folds(params, data, moved, more=lambda: lesson.equation("positions.add", SLUG))
+    return _folds(data, moved, more=lambda: lesson.equation("positions.add", SLUG))
 
 
 def mean(params: Params, data: maths.Measured) -> Folds:
@@ -125,7 +125,7 @@ def mean(params: Params, data: maths.Measured) -> Folds:
         f"{'' if invariant else 'not '}invariant."
     )
     order.choose(data)
-    return _folds(params, data, moved, more=lambda: proof.pooled(moved))
+    return _folds(data, moved, more=lambda: proof.pooled(moved))
 
 
 def as_set(params: Params, data: maths.Measured) -> Folds:
@@ -157,7 +157,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
             f"c·a / Σ c·a (difference to the layer: {tiny(data.counted)}). {told}"
         )
     order.say_twice(data)
-    return _folds(params, data, moved, known, more=lambda: proof.repeated(data))
+    return _folds(data, moved, known, more=lambda: proof.repeated(data))
 
 
 def mask(params: Params, data: maths.Measured) -> Folds:
@@ -182,7 +182,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
             "kept them."
         )
     order.choose(data)
-    return _folds(params, data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))
+    return _folds(data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))
 
 
 def _rows(
@@ -220,7 +220,6 @@ def _rows(
 
 
 def _folds(
-    params: Params,
     data: maths.Measured,
     moved: maths.Moved,
     known: bool = True,
@@ -260,19 +259,4 @@ def _folds(
             "homework", "Both questions, with two more, on the homework page", icon=":material/arrow_forward:"
         )
 
-    return Folds(table, arrays, code(params, data), known, more=below, aside=homework)
-
-
-def code(params: Params, data: maths.Measured) -> str:
-    """The lines that make the same numbers in a notebook."""
-    return (
-        "import core\nfrom viz.course.self_attention.permutation import maths\n\n"
-        f"model = core.open_model({maths.MODEL!r})\nids = model.tokenizer.encode({params.text!r}).ids\n"
-        f"order = {data.order}\nnew, places = [ids[i] for i in order], range(1, len(ids) + 1)\n"
-        "layer, rows = maths.in_double(model.network.layers[0].self_attn), maths.rows_of\n"
-        "plain = maths.reordered(layer, rows(model.network, ids), rows(model.network, new), order)\n"
-        "placed = maths.reordered(\n"
-        "    layer, rows(model.network, ids, places), rows(model.network, new, places), order\n)\n"
-        "print(plain.kind, plain.largest, plain.pooled_largest)\n"
-        "print(placed.kind, placed.largest, placed.change)"
-    )
+    return Folds(table, arrays, known=known, more=below, aside=homework)

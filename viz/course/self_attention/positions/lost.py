@@ -84,9 +84,7 @@ def lost(params: Params, _: object) -> Folds:
     return Folds(
         table,
         lambda: {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
-        "import core\nfrom viz.course.self_attention.positions.maths.unplaced import unplaced\n\n"
-        f"found = unplaced(core.open_model({model!r}), {text!r}, {lot})\n"
-        "surprise = {way: told.surprise for way, told in found.ways.items()}\nprint(surprise)",
+        {},
         known,
         {"positions.add": {}},
         (r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",),

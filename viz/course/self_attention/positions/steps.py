@@ -70,10 +70,7 @@ def guess(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame(found.lines).rename_axis("after layer"),
         lambda: found.lines,
-        "import core\nfrom viz.course.self_attention.positions.maths.unplaced import twins\n\n"
-        f"model = core.open_model({read.READER!r})\n"
-        f"bare = model.run({text!r}, edits=[core.edits.NoPositions('embed.position')])\n"
-        f"far = twins(bare, {first + 1}, {second + 1})\nprint(far)",
+        {"text": text, "first": first, "second": second},
         known,
         {"permutation.equivariant": {}, "positions.add": {}},
         aside=formulas,
@@ -110,8 +107,7 @@ def two_ideas(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"t": range(long), "t/(n−1)": fractions, "count": range(long)}),
         lambda: {"fraction": fractions},
-        "from viz.course.self_attention.maths.position_criteria import fraction, integer\n\n"
-        f"steps = [table({long})[1] - table({long})[0] for table in (fraction, integer)]\nprint(steps)",
+        {},
         known,
         {"positions.add": {}},
         (rf"\frac{{1}}{{{short} - 1}} = {first:.4f}, \qquad \frac{{1}}{{{long} - 1}} = {step:.4f}",),
@@ -148,11 +144,6 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     return Folds(
         table,
         lambda: {"kept": kept.astype(float)},
-        "from viz.course.self_attention.maths.position_criteria import judge\n"
-        "from viz.course.self_attention.positions.maths.ideas import candidates\n\n"
-        f"verdicts = [judge(name, code, {params.short}, {params.long}) for name, code in "
-        "candidates(None).items()]\n"
-        "print(*verdicts, sep='\\n')",
         equations={"positions.sinusoid": {}},
         aside=in_full,
     )
@@ -189,10 +180,6 @@ def wave(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns),
         lambda: {"vector": vector, "angles": angles},
-        "from viz.course.self_attention.positions.maths.ideas import hands\n"
-        "from viz.course.shared.maths.positions import Formula\n\n"
-        f"vector = Formula({2 * PAIRS}).table({at + 1})[-1]\nangles = hands(Formula({2 * PAIRS}), {at})\n"
-        "print(vector, angles)",
         equations={"positions.sinusoid": {"i": str(at), "d": str(2 * PAIRS)}, "positions.add": {}},
         aside=formulas,
     )
@@ -234,10 +221,6 @@ def table(params: Params, _: object) -> Folds:
     return Folds(
         places,
         lambda: dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
-        "import core\nfrom viz.course.self_attention.positions.maths.ideas import neighbours, thread\n"
-        "from viz.course.shared.maths.positions import learned_table\n\n"
-        f"table = learned_table(core.open_model({model!r}).network)[:{SEEN}]\nplaces, share = thread(table)\n"
-        "near = neighbours(table)\nprint(share, near)",
         equations={"positions.add": {}},
         latex=tuple(
             rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace(
