@@ -66,16 +66,12 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     n_target, n_source = data.weights.shape
     diagonal = luong.windows([luong.monotonic(t, n_source) for t in range(n_target)], WINDOW, n_source)
     share = luong.kept(data.weights, diagonal)
-    told = lesson.predict_number(
+    told = lesson.predict_share(
         f"{SLUG}kept",
         f"Monotonic windows stand at p_t = t and reach D = {WINDOW} to each side. "
         "How many percent of the global weight lies inside them?",
-        0.0,
-        1.0,
         round(share, 2),
         f"{percent(share, 2)}. {_lost(share)}",
-        0.05,
-        "%",
     )
     where = middles(params, data)
     inside = luong.windows(where, params.window, n_source)

@@ -26,15 +26,11 @@ def reading(params: Params, _: object) -> Folds:
         f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = "
         f"{largest / plain.weights.min():.2f} between them, and never more than e² = {memory_read.BOUND:.3f}."
     )
-    told = lesson.predict_number(
+    told = lesson.predict_share(
         f"{SLUG}.share",
         f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?",
-        0,
-        1,
         round(largest, 3),
         why.replace("-", "−"),
-        0.05,
-        "%",
     )
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)

@@ -17,7 +17,7 @@ from viz.course.self_attention.heads_compared.charts import looks, maps
 from viz.course.self_attention.heads_compared.maths import looking
 from viz.course.self_attention.heads_compared.maths.layer import Layer
 from viz.course.self_attention.heads_compared.params import SLUG, Params
-from viz.instruments import heatmap
+from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
 from viz.shell import links
 from viz.widgets import controls, lesson, parts
@@ -161,29 +161,19 @@ def two_heads(params: Params, data: Layer) -> Folds:
     one, other = data.weights[a], data.weights.mean(0) if b == MEAN else data.weights[int(b)]
     called = "the mean" if b == MEAN else f"H{b}"
     difference, alike = one - other, likeness(one, other, data.allowed[a])
-    panes: tuple[tuple[np.ndarray, str, str, dict[str, Any]], ...] = (
-        (one, f"A: H{a}", "pattern", {}),
-        (other, f"B: {called}", "pattern", {}),
-        (difference, "A − B", "difference", {"limit": 1.0}),
-    )
+    panes = {
+        f"{SLUG}pane.Apattern": (one, {"title": f"A: H{a}", "scale": "pattern"}),
+        f"{SLUG}pane.Bpattern": (other, {"title": f"B: {called}", "scale": "pattern"}),
+        f"{SLUG}pane.Adifference": (difference, {"title": "A − B", "scale": "difference", "limit": 1.0}),
+    }
     at = np.unravel_index(int(np.abs(difference).argmax()), one.shape)
     gap = float(difference[at])
     with top:
-        for column, (values, title, scale, more) in zip(st.columns(3, gap="small"), panes, strict=True):
-            with column:
-                heatmap(
-                    values,
-                    names,
-                    names,
-                    key=f"{SLUG}pane.{title[0]}{scale}",
-                    title=title,
-                    scale=scale,
-                    allowed=data.allowed[a],
-                    axis=query_and_key(),
-                    height=250 if lesson.presenting() else 300,
-                    group="heads_compared",
-                    **more,
-                )
+        height, of_all = (
+            250 if lesson.presenting() else 300,
+            {"axis": query_and_key(), "group": "heads_compared"},
+        )
+        side_by_side(names, panes, allowed=data.allowed[a], height=height, **of_all)
         parts.numbers(
             f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives "
             f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "

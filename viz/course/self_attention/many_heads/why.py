@@ -83,17 +83,13 @@ def several(params: Params, data: Ways) -> Folds:
     one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
     heads = range(1, k + 1)
     values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         f"{SLUG}.several",
         f"A word needs {k} things, each from another word, and one head looks at one of them only. "
         "What share of what is needed does it miss?",
-        0.0,
-        1.0,
         float(values[0, 0]),
         f"Wherever it looks, it keeps at most the worth of one part in {k}. "
         f"Measured on 4,000 random words: {percent(values[0, 1], 2)}.",
-        0.05,
-        "%",
     )
     figure = bar_pairs(
         values,

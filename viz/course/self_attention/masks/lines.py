@@ -12,8 +12,9 @@ from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, Params, minus
 from viz.course.self_attention.masks.steps import LOW, table, tell
+from viz.course.shared.maps import side_by_side
 from viz.course.shared.maths import masks
-from viz.instruments import heatmap, strip
+from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
 from viz.widgets import compute, lesson
@@ -77,49 +78,30 @@ def edges(params: Params, data: read.Head) -> Folds:
     """A number instead of minus infinity, the strict mask, and a row that may see nothing."""
     tell(params.text, data)
     found, p = read.reading(params.text, data), int(read.config().d_head)
-    fill, kind, names, room = params.m, params.edge, found.words, lesson.presenting()
+    fill, kind, names = params.m, params.edge, found.words
     may = allowed(kind, len(names))
     loose = masks.filled(found.scores, may, fill, p=p, inside=True)
     exact = masks.filled(found.scores, may, -np.inf, p=p, inside=True)
     beside = masks.filled(found.scores, may, fill, p=p, inside=False).worst[1]
     worst, most = loose.worst
     left_over = np.exp(fill / np.sqrt(p))
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         SLUG + "leaks",
         f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
         "Ghodsi 2020 prints it. How much of its weight does the leakiest line put on masked words?",
-        0.0,
-        1.0,
         round(most, 2),
         f"“{names[worst]}” puts {share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = "
         f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
         f"then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {share(beside)} there.",
-        0.05,
-        "%",
     )
-    height = LOW if room else 300
-    left, right = st.columns(2, gap="small" if room else "medium")
-    with left:
-        heatmap(
-            loose.weights if known else np.zeros_like(loose.weights),
-            names,
-            names,
-            key=f"{SLUG}edge.loose.{known}",
-            title=f"M = {minus(fill)}" if known else "Guess first",
-            numbers=known,
-            height=height,
-        )
-    with right:
-        heatmap(
-            np.where(may, np.nan_to_num(exact.weights), 0.0),
-            names,
-            names,
-            key=SLUG + "edge.exact",
-            allowed=may,
-            title="M = −∞",
-            numbers=True,
-            height=height,
-        )
+    weights = loose.weights if known else np.zeros_like(loose.weights)
+    title = f"M = {minus(fill)}" if known else "Guess first"
+    closed = np.where(may, np.nan_to_num(exact.weights), 0.0)
+    shown = {
+        f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
+        SLUG + "edge.exact": (closed, {"title": "M = −∞", "numbers": True, "allowed": may}),
+    }
+    side_by_side(names, shown, height=LOW if lesson.presenting() else 300)
     st.text(
         _leaks(names, may, loose, exact, fill, beside)
         if known

@@ -13,7 +13,7 @@ from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.charts import causal
 from viz.course.self_attention.masks.maths import causal_forms, leaking
 from viz.course.self_attention.masks.params import SEES, SLUG, Params
-from viz.instruments import heatmap
+from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
 from viz.widgets import compute, controls, lesson, parts
@@ -21,7 +21,6 @@ from viz.widgets import compute, controls, lesson, parts
 BACK = "only back, by a mask"
 LOW = 260
 """Pixels of a map before a room, above its numbers and its control."""
-LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def leak(params: Params, _: object) -> Folds:
@@ -34,28 +33,23 @@ def leak(params: Params, _: object) -> Folds:
         else "It looks at the next digit itself and copies it. "
         f"Where it has to write, it is right {percent(found.writing, 2)} of the time."
     )
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         SLUG + "leak",
         f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
         "at random. How often is it right, at all positions but the last?",
-        0.0,
-        1.0,
         round(found.inside, 2),
         f"By chance (baseline): {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: "
         f"{percent(found.inside, 2)}. {told}",
-        0.05,
-        "%",
     )
     shares = {seen if sees != "past" else BACK: found.right} if known else {}
     if known and sees != "past":
         shares[BACK] = _learned("past", digits, draw).right
     height = 290 if lesson.presenting() else 340
+    drawn = "Accuracy of the next digit, position by position."
     parts.show(
         causal.rightness(shares, 1 / digits, places=leaking.LENGTH, height=height),
         SLUG + "leak.picture",
-        "Accuracy of the next digit, position by position."
-        if known
-        else "Nothing but chance is drawn before the guess.",
+        drawn if known else "Nothing but chance is drawn before the guess.",
     )
     st.text(
         f"With {seen} in sight: {percent(found.inside)} right where the answer stands in the list, "
@@ -108,11 +102,11 @@ def prefix(params: Params, data: read.Head) -> Folds:
     picture = st.container()
     # there are as many lines as words
     shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
-    weights = form.weights[shown - 1]
+    weights, y = form.weights[shown - 1], form.outputs[shown - 1]
     with picture:
-        tall = {"height": min(330, 60 + 34 * n)} if lesson.presenting() else {}
+        height = min(330, 60 + 34 * n) if lesson.presenting() else None
         parts.show(
-            causal.sums(form.weights, found.words, shown, **tall),
+            causal.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
             f"The first {shown} sums: each word weighs the words up to itself.",
         )
@@ -120,15 +114,12 @@ def prefix(params: Params, data: read.Head) -> Folds:
             f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
         )
         parts.numbers(
-            f"y{str(shown).translate(LOWERED)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
+            f"y{str(shown).translate(causal.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
             f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
             f"be {n * n}."
         )
-    y = [number(float(x)) for x in form.outputs[shown - 1][:3]]
-    values = {
-        "y_i": [*y, *["…"] * (len(form.outputs[shown - 1]) > 3)],
-        "alpha_ij": number(float(weights[0]), 4),
-    }
+    first = [*(number(float(x)) for x in y[:3]), *["…"] * (len(y) > 3)]
+    values = {"y_i": first, "alpha_ij": number(float(weights[0]), 4)}
     return Folds(
         lambda: table(form.weights, found.words),
         lambda: {"weights": form.weights, "y": form.outputs},
@@ -161,45 +152,17 @@ def mask(params: Params, data: read.Head) -> Folds:
         answers[0] if moved == n else answers[1] if moved == 1 else answers[-1],
         f"Measured: {moved} of {n} change, the others by exactly 0. {told}",
     )
-    height = LOW if lesson.presenting() else 300
-    limit = float(np.abs(found.scores).max()) or 1.0
-    places = iter(st.columns(2 if lesson.presenting() else 3, gap="small"))
-    with next(places):
-        heatmap(
-            found.scores,
-            words,
-            words,
-            key=SLUG + "form.scores",
-            scale="score",
-            limit=limit,
-            title="Scores S",
-            numbers=True,
-            height=height,
-        )
-    if not lesson.presenting():  # there the hatching of the result is the mask
-        with next(places):
-            heatmap(
-                may.astype(float),
-                words,
-                words,
-                key=SLUG + "form.mask",
-                allowed=may,
-                title="Mask M",
-                unit="looks, M = 0",
-                shut="M = −∞",
-                height=height,
-            )
-    with next(places):
-        heatmap(
-            other.weights,
-            words,
-            words,
-            key=SLUG + "form.pattern",
-            allowed=may,
-            title="softmax(S + M)",
-            numbers=True,
-            height=height,
-        )
+    of_scores = {"scale": "score", "limit": float(np.abs(found.scores).max()) or 1.0, "numbers": True}
+    of_mask = {"allowed": may, "title": "Mask M", "unit": "looks, M = 0", "shut": "M = −∞"}
+    of_pattern = {"allowed": may, "title": "softmax(S + M)", "numbers": True}
+    shown = {
+        SLUG + "form.scores": (found.scores, of_scores | {"title": "Scores S"}),
+        SLUG + "form.mask": (may.astype(float), of_mask),
+        SLUG + "form.pattern": (other.weights, of_pattern),
+    }
+    if lesson.presenting():  # there the hatching of the result is the mask
+        shown.pop(SLUG + "form.mask")
+    side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
     weights, outputs = causal_forms.gaps(one, other)
     own = float(np.abs(other.weights - found.pattern).max())
     st.text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,21 +67,11 @@ def why(params: Params, data: maths.Measured) -> Folds:
     """One head's weights before and after: rows and columns in the new order."""
     names, tall = list(data.names), 150 if lesson.presenting() else 330
     new, (a, b), at = [names[i] for i in data.order], data.patterns, list(data.order)
-    left, right = st.columns(2, gap="medium")
-    for column, key, pattern, words, title in (
-        (left, "before", a, names, "A, as written"),
-        (right, "after", b, new, "A′, in the new order"),
-    ):
+    shown = (("before", a, names, "A, as written"), ("after", b, new, "A′, in the new order"))
+    options: dict[str, Any] = {"numbers": len(names) <= 8, "height": tall}
+    for column, (key, pattern, words, title) in zip(st.columns(2, gap="medium"), shown, strict=True):
         with column:
-            heatmap(
-                pattern[data.head],
-                words,
-                words,
-                key=SLUG + key,
-                title=title,
-                numbers=len(names) <= 8,
-                height=tall,
-            )
+            heatmap(pattern[data.head], words, words, key=SLUG + key, title=title, **options)
     row, key = (int(i) for i in np.unravel_index(int(a[data.head].argmax()), a[data.head].shape))
     off = float(np.abs(b - a[:, at][:, :, at]).max())
     through = (
@@ -243,16 +234,13 @@ def _folds(
         }
         return pd.DataFrame(columns)
 
-    def arrays() -> dict[str, np.ndarray]:
-        found = {
-            "order": np.array(data.order),
-            "weights": data.patterns[0],
-            "weights_after": data.patterns[1],
+    def arrays() -> dict[str, Any]:
+        found = {"order": data.order, "weights": data.patterns[0], "weights_after": data.patterns[1]}
+        return found | {
+            f"{name}_{when}": getattr(getattr(data, name), when)
+            for name in ("plain", "placed", "causal", "said")
+            for when in ("before", "after")
         }
-        for name in ("plain", "placed", "causal", "said"):
-            each: maths.Moved = getattr(data, name)
-            found |= {f"{name}_before": each.before, f"{name}_after": each.after}
-        return found
 
     def homework() -> None:
         links.to(
