@@ -82,10 +82,9 @@ def many(params: Params, data: maths.Data) -> Folds:
     with _harbour(params, data):
         mean = data.patches[data.drawn].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
+        size = {"height": 200 if low else 230}
         parts.show(
-            charts.nearing(
-                near.n, near.distance, near.expect, at=n, unit="colour", height=200 if low else 230
-            ),
+            charts.nearing(near.n, near.distance, near.expect, at=n, unit="colour", **size),
             f"{SLUG}near",
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
@@ -101,10 +100,9 @@ def learning(params: Params, data: maths.Data) -> Folds:
     learned, n = data.learning, len(data.drawn)
     names, exact, rows = gradients(data)
     with _harbour(params, data):
+        size = {"columns": 1, "height": 340} if lesson.presenting() else {}
         parts.show(
-            charts.guesses(names, exact, rows, columns=1, height=340)
-            if lesson.presenting()
-            else charts.guesses(names, exact, rows),
+            charts.guesses(names, exact, rows, **size),
             f"{SLUG}gradient",
             f"The gradient of {len(names)} scores: exact, and two estimates with error bars.",
         )
@@ -163,17 +161,9 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
     left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
     with left:
+        marks = {"framed": framed, "asked": params.asks}
         parts.show(
-            lit(
-                HARBOUR.shapes,
-                size,
-                GRID,
-                data.weights,
-                framed=framed,
-                asked=params.asks,
-                told=0.03,
-                height=350,
-            ),
+            lit(HARBOUR.shapes, size, GRID, data.weights, told=0.03, height=350, **marks),
             key,
             f"{HARBOUR.say} Patch {thing(params.asks)} asks; "
             f"the largest weight is {percent(data.weights.max())}, on {thing(top)}.",
@@ -212,16 +202,13 @@ def _s(n: int) -> str:
 def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool = False) -> Folds:
     """Both reads, of the step on learning both gradients too; every patch in the table."""
     learned = data.learning
+    read = {"values": data.values, "scores": data.scores, "weights": data.weights, "drawn": data.drawn}
+    grown = {"gradient": learned.exact, "reinforce": learned.plain, "with_baseline": learned.based}
 
     def table() -> pd.DataFrame:
-        columns = {
-            "score": data.scores,
-            "weight": data.weights,
-            "share of the draws": np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn),
-            "gradient": learned.exact,
-            "REINFORCE": learned.plain,
-            "with a baseline": learned.based,
-        }
+        drawn = np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn)
+        columns = {"score": data.scores, "weight": data.weights, "share of the draws": drawn}
+        columns |= dict(zip(("gradient", "REINFORCE", "with a baseline"), grown.values(), strict=True))
         return pd.DataFrame(columns, index=list(NAMES)).round(5).rename_axis("patch")
 
     def explained() -> None:
@@ -229,16 +216,7 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
         if learns:
             _both_gradients(data)
 
-    arrays = {
-        "values": data.values,
-        "scores": data.scores,
-        "weights": data.weights,
-        "drawn": data.drawn,
-        "gradient": learned.exact,
-        "reinforce": learned.plain,
-        "with_baseline": learned.based,
-    }
-    return Folds(table, lambda: arrays, known=known, more=explained)
+    return Folds(table, lambda: read | grown, known=known, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:

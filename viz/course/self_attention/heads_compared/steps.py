@@ -54,13 +54,9 @@ def one_word(params: Params, data: Layer) -> Folds:
     head, total = data.pointing, rows.sum(0)
     key = int(rows[head].argmax())
     seen = _most(total if known else rows[head], row) if lesson.presenting() else list(range(len(names)))
-    parts.show(
-        looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head),
-        f"{SLUG}looks",
-        f"What each head gives to each word, reading {names[row]}."
-        if known
-        else f"What H{head} gives to each word, reading {names[row]}; the other heads when you have guessed.",
-    )
+    figure = looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head)
+    whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads when you have guessed")
+    parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
     at_key = f"H{head} looks {percent(rows[head, key])} at “{names[key]}”."
     parts.numbers(
         f"Reading “{names[row]}”, {at_key} All {n_heads} heads together give "
@@ -100,10 +96,9 @@ def _and(names: Sequence[str]) -> str:
 def all_heads(params: Params, data: Layer) -> Folds:
     """Every head of the layer as a map on one scale."""
     names, n, room = data.names, len(data.weights), lesson.presenting()
+    height = 370 if room else 470
     parts.show(
-        maps(
-            data.weights, names, data.row, allowed=data.allowed, height=370 if room else 470, named=not room
-        ),
+        maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
         "from 0 to 100 %.",

@@ -3,6 +3,8 @@ loses without it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -37,16 +39,10 @@ SHORT = {
 }
 """Names of habits that are too long beside a picture."""
 HABITS = (
-    "previous",
-    "itself",
-    "next",
-    "first",
-    "coreference",
-    "agreement",
-    "separator",
-    "punctuation",
-    "spread",
+    *("previous", "itself", "next", "first"),
+    *("coreference", "agreement", "separator", "punctuation", "spread"),
 )
+"""In the order of the picture: of place, of meaning."""
 
 
 def kinds(params: Params, data: Layer) -> Folds:
@@ -65,16 +61,9 @@ def kinds(params: Params, data: Layer) -> Folds:
     habit = measured.scores["coreference"][layer] if "coreference" in measured.scores else np.zeros(n)
     left, right = st.columns(2, gap="medium")
     with left:
-        heatmap(
-            values,
-            [SHORT.get(name, WORDS[name]) for name in rows],
-            heads(data),
-            key=f"{SLUG}kinds",
-            numbers=True,
-            axis=("habit", "head"),
-            height=210 if room else 330,
-            title=f"Over {measured.n} sentences",
-        )
+        called, title = [SHORT.get(name, WORDS[name]) for name in rows], f"Over {measured.n} sentences"
+        options: dict[str, Any] = {"numbers": True, "axis": ("habit", "head"), "height": 210 if room else 330}
+        heatmap(values, called, heads(data), key=f"{SLUG}kinds", title=title, **options)
     with right:
         figure = bar_pairs(
             np.stack([data.weights[:, data.row, key], habit], 1),
@@ -84,12 +73,8 @@ def kinds(params: Params, data: Layer) -> Folds:
             height=450 if room else 460,
             least=0.1 if room else 0.0,  # numbers of two short bars would overlap
         )
-        parts.show(
-            figure,
-            f"{SLUG}kinds.bars",
-            "For each head the weight on one word of this sentence, and the mean weight of pronouns on what "
-            "they mean.",
-        )
+        told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
+        parts.show(figure, f"{SLUG}kinds.bars", told)
     words = [measured.word(layer, h) for h in range(n)]
     parts.numbers(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
@@ -152,13 +137,8 @@ def without(params: Params, data: Layer) -> Folds:
             title="" if lesson.presenting() else "doublings (+) and halvings (−) of its probability",
             marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )
-        parts.show(
-            figure,
-            f"{SLUG}off.picture",
-            "A bar a head: by how many doublings or halvings the probability changes without it."
-            if known
-            else "Covered until you guess.",
-        )
+        told = "A bar a head: by how many doublings or halvings the probability changes without it."
+        parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
         parts.numbers(
             _lost(params, data, found, off)
             if known
@@ -169,10 +149,8 @@ def without(params: Params, data: Layer) -> Folds:
     columns = [*heads(data), "all"]
 
     def table() -> pd.DataFrame:
-        after = np.concatenate([found.without[data.layer], found.bare[data.layer][None]])
-        frame = pd.DataFrame(np.round(np.exp(after.T), 4), index=distinct(found.tokens), columns=columns)
-        frame.insert(0, "as it is", np.round(np.exp(found.before), 4))
-        return frame
+        every = np.vstack([found.before, found.without[data.layer], found.bare[data.layer]])
+        return pd.DataFrame(np.exp(every.T).round(4), distinct(found.tokens), ["as it is", *columns])
 
     return Folds(
         table,

@@ -36,19 +36,15 @@ def read(params: Params, data: Ways) -> Folds:
         f"would be off by up to {number(data.chunk)}.",
     )
     grids("read", named(found, "x", "project"), values=True, covered=() if known else ("project",))
-    x = found[0]
-    if known:
-        parts.numbers(
-            f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × "
-            f"{size.d}, makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
-        )
-    else:
-        sentences = (
-            f"{size.batch} sentences of {size.n} words; the first is drawn."
-            if size.batch > 1
-            else f"One sentence of {size.n} words."
-        )
-        parts.numbers(f"{sentences} Guess first, then its queries are shown.")
+    x, sentences = found[0], f"One sentence of {size.n} words."
+    if size.batch > 1:
+        sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
+    parts.numbers(
+        f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × {size.d}, "
+        f"makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
+        if known
+        else f"{sentences} Guess first, then its queries are shown."
+    )
     shapes(found, ("x", "project"), None if known else 1)
     weight = maths.layer(size, params.draw).to_q
     w, b = weight.weight[0].numpy(), float(weight.bias[0])
@@ -144,22 +140,15 @@ def merge(params: Params, data: Ways) -> Folds:
         st.columns([4, 1], vertical_alignment="center") if room else (st.container(), st.container())
     )
     with said:
-        if forgot and room:
-            parts.numbers(
-                f"Without the transpose {right} of {every} are at the right index; the output is off by up "
-                f"to {off}."
-            )
-        elif forgot:
-            parts.numbers(
-                f"Without the transpose {right} of {every} numbers are at the right index; "
-                f"after W_O the output is off by up to {off}."
-            )
-        else:
-            rest = "." if room else ": from here on no number belongs to one head."
-            parts.numbers(
-                f"Each row is one word again, {size.h} pieces of {size.p} side by side. "
-                f"W_O, {size.d} × {size.d}, mixes them{rest}"
-            )
+        rest = "." if room else ": from here on no number belongs to one head."
+        numbers, after = ("", "") if room else (" numbers", "after W_O ")
+        parts.numbers(
+            f"Without the transpose {right} of {every}{numbers} are at the right index; {after}the output is "
+            f"off by up to {off}."
+            if forgot
+            else f"Each row is one word again, {size.h} pieces of {size.p} side by side. "
+            f"W_O, {size.d} × {size.d}, mixes them{rest}"
+        )
     if known:
         with switch:
             params.show(SLUG, "forgot")

@@ -22,6 +22,7 @@ from viz.labels import percent
 from viz.widgets import lesson, parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"
+COVERED = "Covered until you guess."
 
 
 def redraw(params: Params, data: Ways) -> Folds:
@@ -51,21 +52,18 @@ def redraw(params: Params, data: Ways) -> Folds:
             title="largest change of an output",
             number="{:.2f}" if known else "?",
         )
-        told = (
-            "How much the output of each head changes, a bar a head." if known else "Covered until you guess."
-        )
-        parts.show(figure, f"{SLUG}.redraw.bars", told)
-    if known:
-        others = "" if room else "; the others are the same to the last bit"
-        changed = number(float(np.abs(data.way.out - data.anew.out).max()))
-        mixes = "." if room else ": W_O mixes all heads."
-        parts.numbers(
-            f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
-            f"After W_O every word has changed, by up to {changed}{mixes}"
-        )
-    else:
-        heads = f"{size.h} head{'s' * (size.h > 1)}"
-        parts.numbers(f"{heads}, {size.n} words, {size.p} numbers each.")
+        told = "How much the output of each head changes, a bar a head."
+        parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)
+    others, mixes = (
+        ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
+    )
+    changed = number(float(np.abs(data.way.out - data.anew.out).max()))
+    parts.numbers(
+        f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
+        f"After W_O every word has changed, by up to {changed}{mixes}"
+        if known
+        else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
+    )
     return folds(
         data,
         ("heads.query", "heads.merge"),
@@ -100,8 +98,8 @@ def several(params: Params, data: Ways) -> Folds:
         covered=not known,
         height=min(94 + 52 * k, 302) if room else 0,
     )
-    told = "The share that is lost with 1 head, 2 heads and so on." if known else "Covered until you guess."
-    parts.show(figure, f"{SLUG}.several.picture", told)
+    told = "The share that is lost with 1 head, 2 heads and so on."
+    parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)
     lost = f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " * (
         known and not room
     )
@@ -112,9 +110,7 @@ def several(params: Params, data: Ways) -> Folds:
     )
     d = size.d
     return Folds(
-        lambda: pd.DataFrame(
-            values, columns=["closed form", "measured"], index=[f"{m} heads" for m in heads]
-        ).round(4),
+        lambda: pd.DataFrame(values.round(4), [f"{m} heads" for m in heads], ["closed form", "measured"]),
         lambda: {"lost": values},
         {},
         known,
