@@ -91,8 +91,7 @@ def _query(name: str, opening: str, params: Params, names: Callable[[str], str])
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose. `points`: the query, the keys, their values. `memory`: its rows and, last,
-    the key.
+    """`points`: the query, the keys, their values. `memory`: its rows and, last, the key.
 
     `row`: the row that is read alone, from 1; 0: read by content.
     """

@@ -1,5 +1,4 @@
-"""A query among keys in the plane: drag it, and the page's weights and mix follow; Python computes them
-again."""
+"""A query among keys in the plane: drag it, and the weights and the mix follow."""
 
 from __future__ import annotations
 

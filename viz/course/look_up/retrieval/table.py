@@ -1,5 +1,4 @@
-"""Hard look-up in the table PERSONS by SQL, and the same keys softened: weights in place of ones and
-zeros."""
+"""Hard look-up in the table PERSONS by SQL, and the same keys with weights in place of ones and zeros."""
 
 from __future__ import annotations
 

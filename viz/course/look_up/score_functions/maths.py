@@ -1,5 +1,4 @@
-"""All score functions of the documents on the same few vectors of the plane, and which of them do not see
-the query or the keys.
+"""All score functions of the documents on the same few vectors, and which do not see query or keys.
 
 The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn
 them.

@@ -142,8 +142,7 @@ def thing(place: int) -> str:
 def gradients(
     data: maths.Data, most: int = 6
 ) -> tuple[list[str], maths.Array, list[tuple[str, maths.Array, maths.Array]]]:
-    """The scores with the largest derivatives: names, exact values, both estimates and their standard
-    errors."""
+    """The scores with the largest derivatives: names, exact values, both estimates and their errors."""
     learned, root = data.learning, np.sqrt(len(data.drawn))
     order = np.argsort(-np.abs(learned.exact), kind="stable")[:most]
     rows = [

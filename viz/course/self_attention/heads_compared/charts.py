@@ -1,5 +1,4 @@
-"""The heads of a layer over the words of a sentence: from one word as bars in the heads' colours, and all of
-them as small maps on one scale."""
+"""The heads of a layer over the words of a sentence: bars from one word, and all of them as small maps."""
 
 from __future__ import annotations
 
@@ -127,8 +126,7 @@ def maps(
     across: int = 4,
     named: bool = False,
 ) -> alt.TopLevelMixin:
-    """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word
-    that asks is framed.
+    """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed.
 
     `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
 

@@ -1,5 +1,4 @@
-"""Heads compared: the heads of one layer of a trained model on the visitor's sentence; where each looks,
-what it is, its worth."""
+"""The heads of one layer of a trained model: where each looks, what it is, its worth."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ def _layer(name: str, _opening: int, params: Params, _names: Callable[[str], str
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: model, sentence, layer (-1: the model's own), the word that looks ("": the
-    telling one)."""
+    """`layer` -1: the model's own; `word` "": the telling one."""
 
     model: str = knob(next(iter(MODELS)), models("Model", tuple(MODELS), width=1))
     text: str = knob(

@@ -84,8 +84,7 @@ def one_word(params: Params, data: Layer) -> Folds:
 
 
 def _most(total: np.ndarray, row: int) -> list[int]:
-    """Before a room: the words that are looked at most, in the order of the sentence, and the word that
-    looks."""
+    """Before a room: the words that are looked at most, and the one that looks, in their order."""
     return sorted({row, *np.argsort(-total, kind="stable")[:ROWS].tolist()})
 
 

@@ -1,5 +1,4 @@
-"""The last steps of the exhibit on the heads of a trained model: what kind a head is, and what the model
-loses without it."""
+"""The last steps on the heads of a trained model: of what kind each is, and what is lost without it."""
 
 from __future__ import annotations
 

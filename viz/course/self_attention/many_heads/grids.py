@@ -34,8 +34,7 @@ def grids(
     note: str = "",
     asked: bool = True,
 ) -> None:
-    """The first sentence at these steps, side by side (below each other on a phone); low before a room where
-    one was `asked`."""
+    """The first sentence at these steps, side by side; low before a room where one was `asked`."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
     pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
     with room.wide(), st.container(key=f"many-heads-{key}"):

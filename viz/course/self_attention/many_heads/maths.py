@@ -1,5 +1,4 @@
-"""Several heads in one layer, followed number by number: project, view, swap, attend, swap back, flatten,
-W_O.
+"""Several heads in one layer, followed number by number.
 
 Rows are words. x (batch, n, d); in each of h heads queries, keys and values of size p = d / h; scores (batch, h, n, n);
 outputs of the heads (batch, h, n, p), merged (batch, n, d). Ghojogh and Ghodsi 2020, Eqs. (19)-(22); Vaswani et al. 2017,
@@ -56,8 +55,7 @@ class Sizes:
 
 
 def layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> MultiHeadAttention:
-    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 (its rows of W_Q, W_K, W_V) has
-    other ones.
+    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 has other ones.
 
     >>> one, other = layer(Sizes()), layer(Sizes(), redrawn=1)
     >>> [bool((one.to_q.weight[rows] == other.to_q.weight[rows]).all()) for rows in (slice(0, 4), slice(4, 8))]
@@ -88,8 +86,7 @@ def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Followed:
-    """Every tensor on the way, batch axis first; `head_of` and `word_of` are labels that went the same way
-    as the queries.
+    """Every tensor on the way, batch axis first.
 
     x, project, merged, unswapped, out, out_unswapped (batch, n, d); view, back (batch, n, h, p); q, k, v, heads
     (batch, h, n, p); scores, pattern (batch, h, n, n). `unswapped`: the outputs of the heads flattened without the swap.
@@ -119,8 +116,7 @@ class Followed:
 
 
 def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
-    """Sentences of random words through the layer; every step of the way. Raises InputError for sizes that
-    do not fit."""
+    """Sentences of random words through the layer. Raises InputError for sizes that do not fit."""
     with torch.inference_mode():
         attend, tap = layer(sizes, lot, redrawn), Recorder()
         x = torch.from_numpy(np.random.default_rng([lot, 1]).standard_normal((sizes.batch, sizes.n, sizes.d)))
@@ -153,8 +149,7 @@ def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
 
 @dataclass(frozen=True)
 class Ways:
-    """The way of every number, the same with head 1 drawn anew, and how far its query is off when made from
-    its piece alone."""
+    """The way, the same with head 1 drawn anew, and `chunk`."""
 
     way: Followed
     anew: Followed
@@ -167,8 +162,7 @@ def ways(sizes: Sizes, lot: int, redrawn: int) -> Ways:
 
 
 def forgotten(heads: Tensor) -> Tensor:
-    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, for the sizes fit, and mixes words and
-    heads.
+    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, and mixes words and heads.
 
     >>> forgotten(torch.arange(4).view(1, 2, 2, 1)).tolist(), torch.arange(4).view(1, 2, 2, 1).transpose(1, 2).flatten(-2).tolist()
     ([[[0, 1], [2, 3]]], [[[0, 2], [1, 3]]])
@@ -277,8 +271,7 @@ def changed(before: Followed, after: Followed) -> Array:
 
 
 def chunk(sizes: Sizes, lot: int = 0) -> float:
-    """How far head 1's query is off if it is made from its own piece of each word alone, as in "split, then
-    project"."""
+    """How far head 1's query is off if made from its own piece of each word alone: "split, then project"."""
     way = followed(sizes, lot)
     with torch.inference_mode():
         attend, part = layer(sizes, lot), slice(0, sizes.p)
@@ -290,8 +283,7 @@ def chunk(sizes: Sizes, lot: int = 0) -> float:
 
 
 def lost(wanted: int, heads: int) -> float:
-    """The share that is lost at best, if each of `wanted` parts of a word's output should come from another
-    word.
+    """The share that is lost at best, if each of `wanted` parts of an output should come from another word.
 
     A head has one set of weights for all its numbers. With weights a over the wanted words, independent of each other,
     least squares leaves 1 - a_r^2 / |a|^2 of part r, in sum wanted - 1, wherever the one head looks. Each head more saves
@@ -304,8 +296,7 @@ def lost(wanted: int, heads: int) -> float:
 
 
 def measured_loss(wanted: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
-    """The same by least squares on random words: head r looks at the word r + 1 places back, the last one at
-    all the rest evenly.
+    """The same by least squares: head r looks r + 1 words back, the last one at all the rest evenly.
 
     The output of word i is made of `wanted` parts, part r being the word r + 1 places back.
     """

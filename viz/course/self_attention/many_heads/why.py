@@ -1,5 +1,4 @@
-"""The last steps of the exhibit on many heads: a head does not notice the others, and one cannot do the work
-of several."""
+"""The last steps on many heads: one does not notice the others, and one cannot do the work of several."""
 
 from __future__ import annotations
 

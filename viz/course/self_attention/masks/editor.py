@@ -66,8 +66,7 @@ def editor(params: Params, data: read.Head) -> Folds:
 
 
 def _chosen(params: Params, at: read.Head) -> Chosen:
-    """The run that is asked for: the mask by name with its numbers; for a drawn one the mask it started
-    from."""
+    """The run that is asked for; a drawn mask comes with the one by name that it started from."""
     numbers = ("radius", "n_global", "block", "count", "length", "padded", "past_only")
     of_mask = {name: getattr(params, name) for name in numbers}
     recipe = masks.Recipe(masks_panels.named(params.kind), seed=params.draw, **of_mask)
@@ -77,8 +76,7 @@ def _chosen(params: Params, at: read.Head) -> Chosen:
 
 
 def sentence(data: Matrices, query: int, key: int) -> str:
-    """What the chosen row may see, what it looks at, what the mask took away; and rows that may see
-    nothing."""
+    """What the chosen row may see, what it looks at, what the mask took away; rows that see nothing."""
     names, row = masks_panels.labels(data.tokens), masks.row(data.scores[query], data.allowed[query])
     n, open_ = len(names), int(data.allowed[query].sum())
     blind = np.flatnonzero(~data.allowed.any(1)).tolist()

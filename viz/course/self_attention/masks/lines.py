@@ -1,5 +1,4 @@
-"""The next steps of the exhibit on masks: a sentence as lines, one a word; and what is not quite minus
-infinity."""
+"""The next steps on masks: a sentence as lines, one a word; what is not quite minus infinity."""
 
 from __future__ import annotations
 
@@ -163,8 +162,7 @@ def _leaks(
 
 
 def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
-    """What softmax makes of a row with nothing allowed, and what this house does; "" where every row may see
-    something."""
+    """What becomes of a row with nothing allowed; "" where every row may see something."""
     nothing = np.flatnonzero(~may.any(1))
     if not len(nothing):
         return ""

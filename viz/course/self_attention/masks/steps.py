@@ -1,5 +1,4 @@
-"""The first steps of the exhibit on masks: what leaks, the sum over the words so far, the mask that does the
-same."""
+"""The first steps on masks: what leaks, the sum over the words so far, the mask that does the same."""
 
 from __future__ import annotations
 

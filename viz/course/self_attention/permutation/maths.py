@@ -1,5 +1,4 @@
-"""What self-attention makes of another order of the words, of a word that is said twice, and of a mask:
-measured.
+"""Self-attention of another order of the words, of a word said twice, and under a mask: measured.
 
 Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All
 numbers are taken in float64, so that what is left of a difference that should be 0 is rounding, about 1e-15.
@@ -59,8 +58,7 @@ def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
 
 
 def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[Array, Array]:
-    """One layer on any rows: outputs (n, d) and patterns (head, n, n); `causal`: a row may look at itself
-    and before.
+    """Outputs (n, d) and patterns (head, n, n) of any rows; `causal`: each looks at itself and before.
 
     >>> with torch.random.fork_rng():
     ...     f = in_double(MultiHeadAttention(6, 2))
@@ -76,8 +74,7 @@ def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[A
 
 
 def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = None) -> Array:
-    """What enters BERT's first layer for these tokens: words (n, d), with the position vectors of `places`
-    or with none.
+    """What enters BERT's first layer, (n, d), with the position vectors of `places` or with none.
 
     BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
     """
@@ -106,8 +103,7 @@ def through(network: Any, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """The same words before and after: rows (n, d) and (m, d). Row i after belongs to the word that was row
-    origin[i] before."""
+    """Rows before (n, d) and after (m, d): row i after is the word that was row origin[i]."""
 
     before: Array
     after: Array
@@ -130,8 +126,7 @@ class Moved:
 
     @property
     def in_place(self) -> float:
-        """The largest difference of any number between f(P X) and f(X), row by row where they stand; of
-        equally many rows."""
+        """The largest difference between f(P X) and f(X), row by row where they stand."""
         return float(np.abs(self.after - self.before).max())
 
     @property
@@ -161,14 +156,12 @@ class Moved:
 def reordered(
     layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False
 ) -> Moved:
-    """The layer on `before` and on `after`, which holds the words of `before` in another order (or some of
-    them more often)."""
+    """The layer on `before` and on `after`: the same words in another order, or some more often."""
     return Moved(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
 
 
 def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
-    """Under a causal mask, which rows must stay as they are: the word and, as a multiset, all words up to it
-    are the same.
+    """Rows that a causal mask keeps: the word and, as a multiset, all words up to it are the same.
 
     For each place of the new order; two copies of a word at unlike places are told apart by what stands before them.
 
@@ -223,8 +216,7 @@ def forward(order: Sequence[int], place: int) -> Order:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One layer on the pieces, on another order of them, with positions, under a mask, and with a piece said
-    twice.
+    """One layer on the pieces: in another order, with positions, under a mask, and with a piece said twice.
 
     names are the pieces told apart; patterns (head, n, n) before and after; `whole` is the largest difference
     after all layers of the model; `counted` how far the weights of the repeated pieces are from the closed form.

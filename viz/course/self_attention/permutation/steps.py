@@ -216,8 +216,7 @@ def _folds(
     known: bool = True,
     more: Callable[[], object] = lambda: None,
 ) -> Folds:
-    """Those of a step: the claim, `more` of its own and the proof; where each word went, and everything
-    measured."""
+    """The claim, `more` and the proof; where each word went, and everything measured."""
 
     def below() -> None:
         proof.equivariant()

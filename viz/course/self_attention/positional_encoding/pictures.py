@@ -1,5 +1,4 @@
-"""The pictures of the exhibit on positional encoding, and one sentence of numbers made from what they
-show."""
+"""The pictures of the exhibit on positional encoding, and the sentence below them."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ LOW = 340
 
 
 def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
-    """The picture of the view (two side by side for dot products), each with what a screen reader says
-    instead.
+    """The picture of the view, or two, each with what a screen reader says instead.
 
     In a `room` as low as leaves its sentence on the screen.
     """
@@ -100,8 +98,7 @@ def _size(room: bool) -> dict[str, Any]:
 
 
 def _limit(values: np.ndarray, data: Data) -> float:
-    """The end of the colours: the largest number of a formula; of a trained table all but its 2 % of
-    outliers."""
+    """The end of the colours: the largest number; of a trained table all but its 2 % of outliers."""
     size = np.abs(values)
     return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
 

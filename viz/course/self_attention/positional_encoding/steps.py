@@ -113,8 +113,7 @@ def _question(length: int, data: Data) -> None:
 
 
 def _change(params: Params) -> None:
-    """Formula, d, length, base, dimensions shown, position read off; what a table that was learned has not,
-    is left out."""
+    """What a table that was learned has not, is left out."""
     computed = params.formula != LEARNED
     params.show(SLUG, "formula")
     left, right = st.columns(2, gap="large")

@@ -1,5 +1,4 @@
-"""The last step of the exhibit on positions: a trained model with its positions as they are, shuffled, and
-removed."""
+"""The last step on positions: a trained model with them as they are, shuffled, and removed."""
 
 from __future__ import annotations
 

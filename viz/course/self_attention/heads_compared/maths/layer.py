@@ -1,5 +1,4 @@
-"""One layer of a trained model on one sentence, by words: the patterns of its heads, and what they were
-measured to be."""
+"""One layer of a trained model on one sentence, by words."""
 
 from __future__ import annotations
 
@@ -23,9 +22,7 @@ LONGEST = 16
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer on one sentence: words, weights and allowed (head, query, key), its kind and number, the
-    word that looks, the
-    measured habits."""
+    """Weights and allowed (head, query, key) of one layer; `row`: the word that looks; `heads`: their measured habits."""
 
     model: str
     kind: str
