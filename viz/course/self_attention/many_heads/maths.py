@@ -122,29 +122,16 @@ def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
         x = torch.from_numpy(np.random.default_rng([lot, 1]).standard_normal((sizes.batch, sizes.n, sizes.d)))
         out = attend(x, x, masks.full(sizes.n), tap)
         trace = tap.close()
-        q, heads = trace["q"], trace["heads"]
-        view, back, wrong = q.transpose(1, 2), heads.transpose(1, 2), forgotten(heads)
-        found = {
-            "x": x,
-            "project": view.flatten(-2),
-            "view": view,
-            "q": q,
-            "k": trace["k"],
-            "v": trace["v"],
-            "scores": trace["scores"],
-            "pattern": trace["pattern"],
-            "heads": heads,
-            "back": back,
-            "merged": back.flatten(-2),
-            "out": out,
-            "unswapped": wrong,
-            "out_unswapped": attend.to_out(wrong),
-        }
-        return Followed(
-            sizes,
-            **{name: value.numpy().copy() for name, value in found.items()},
-            parameters=parameters(sizes.d),
+        found = {name: trace[name] for name in ("q", "k", "v", "scores", "pattern", "heads")}
+        view, back, wrong = (
+            found["q"].transpose(1, 2),
+            found["heads"].transpose(1, 2),
+            forgotten(found["heads"]),
         )
+        found |= {"x": x, "project": view.flatten(-2), "view": view, "back": back, "merged": back.flatten(-2)}
+        found |= {"out": out, "unswapped": wrong, "out_unswapped": attend.to_out(wrong)}
+        arrays = {name: value.numpy().copy() for name, value in found.items()}
+        return Followed(sizes, **arrays, parameters=parameters(sizes.d))
 
 
 @dataclass(frozen=True)
@@ -209,49 +196,39 @@ def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
     """
     sizes = way.sizes
     head, word = _labels(sizes)
-    by_head = [
-        np.moveaxis(each.reshape(sizes.batch, sizes.n, sizes.h, sizes.p), 2, 1) for each in (head, word)
-    ]
+    cut = [each.reshape(way.view.shape) for each in (head, word)]
+    by_head = [np.moveaxis(each, 2, 1) for each in cut]
     pairs = [each[..., :1].repeat(sizes.n, -1) for each in by_head]
     nobody = np.full_like(head, NOBODY)
     back = [np.moveaxis(each, 1, 2) for each in by_head] if swapped else by_head
     flat = [each.reshape(head.shape) for each in back]
+    if swapped:
+        code, values = (".transpose(1, 2)", ".flatten(-2)"), (way.back, way.merged, way.out)
+    else:
+        code = ("forgotten", f".reshape(B, n, {sizes.d})")
+        values = (way.heads, way.unswapped, way.out_unswapped)
+    last = (
+        Stage("transpose back", code[0], values[0], *back),
+        Stage("flatten", code[1], values[1], *flat),
+        Stage("W_O", "to_out(..)", values[2], nobody, word),
+    )
     return (
         Stage("x", "x", way.x, nobody, word),
         Stage("project", "to_q(x)", way.project, head, word),
-        Stage(
-            "view",
-            f".view(B, n, {sizes.h}, {sizes.p})",
-            way.view,
-            head.reshape(way.view.shape),
-            word.reshape(way.view.shape),
-        ),
+        Stage("view", f".view(B, n, {sizes.h}, {sizes.p})", way.view, *cut),
         Stage("swap", ".transpose(1, 2)", way.q, *by_head),
         Stage("scores", "q @ k.mT / p ** 0.5", way.scores, *pairs),
         Stage("softmax", ".softmax(-1)", way.pattern, *pairs),
         Stage("out", "weights @ v", way.heads, *by_head),
-        Stage(
-            "transpose back",
-            ".transpose(1, 2)" if swapped else "forgotten",
-            way.back if swapped else way.heads,
-            *back,
-        ),
-        Stage(
-            "flatten",
-            ".flatten(-2)" if swapped else f".reshape(B, n, {sizes.d})",
-            way.merged if swapped else way.unswapped,
-            *flat,
-        ),
-        Stage("W_O", "to_out(..)", way.out if swapped else way.out_unswapped, nobody, word),
+        *last,
     )
 
 
 def _labels(sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Head and word of every number of the projected queries, (batch, n, d)."""
-    shape = (sizes.batch, sizes.n, sizes.d)
-    return np.broadcast_to(np.arange(sizes.d) // sizes.p, shape).copy(), np.broadcast_to(
-        np.arange(sizes.n)[:, None], shape
-    ).copy()
+    head, word = np.arange(sizes.d) // sizes.p, np.arange(sizes.n)[:, None]
+    first, second = (np.broadcast_to(each, (sizes.batch, sizes.n, sizes.d)).copy() for each in (head, word))
+    return first, second
 
 
 def in_place(sizes: Sizes) -> int:

@@ -33,13 +33,9 @@ def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
         titles = ("How far apart two position vectors are", "What distance does to a score")
         told = "Distance of two position vectors, and change of the score, by the distance of the positions."
         return [(profiles(*bands, titles=titles, **_size(room)), told)]
+    height, limit = LOW if room else 430, _limit(data.table, data)
     matrix = signed_matrix(
-        data.table,
-        rows="position",
-        columns="dimension",
-        limit=_limit(data.table, data),
-        marked=at,
-        height=LOW if room else 430,
+        data.table, rows="position", columns="dimension", limit=limit, marked=at, height=height
     )
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
 
@@ -56,10 +52,8 @@ def _curves(at: int, data: Data, drawn: positions.Curves, room: bool) -> tuple[A
         hues=[i % 2 if data.formula else 0 for i in drawn.dimensions],
         **_size(room),
     )
-    return (
-        lines,
-        f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked.",
-    )
+    told = f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked."
+    return lines, told
 
 
 def _products(

@@ -58,20 +58,13 @@ def lost(params: Params, _: object) -> Folds:
         columns = st.columns(3, gap="small")
     for column, way in zip(columns, unplaced.WAYS, strict=True):
         with column:
-            origin.tell(
-                model=model,
-                text=text,
-                layer=found.head[0],
-                head=found.head[1],
-                changed=f"positions {way}",
-            )
+            layer, head = found.head
+            origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
     if not lesson.presenting():  # there the answer says it all
+        looks = f"As trained, head {head_name(*found.head)} looks at the word before"
         parts.numbers(
-            _told(found, loss)
-            if known
-            else f"As trained, head {head_name(*found.head)} looks at the word before; its loss "
-            f"{OF.get(family, '')} is {trained} nats."
+            _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
 
     def table() -> pd.DataFrame:
@@ -136,11 +129,6 @@ def _deeper(model: str, text: str) -> None:
     found = compute.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
     means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
     st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")
-    links.to(
-        "what_if",
-        "Change positions and more on the page What if",
-        icon=":material/arrow_forward:",
-        model=model,
-        text=text,
-    )
+    here = {"icon": ":material/arrow_forward:", "model": model, "text": text}
+    links.to("what_if", "Change positions and more on the page What if", **here)
     formulas()

@@ -53,20 +53,15 @@ def guess(params: Params, _: object) -> Folds:
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
-    if known:
-        written = found.lines.get(read.WRITTEN)
-        gpt = ""
-        if written is not None:
-            gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
-        parts.numbers(
-            f"“{word}” at positions {first + 1} and {second + 1}: {share(float(with_[-1]))} apart with "
-            f"positions, {share(far)} without.{gpt}"
-        )
-    else:
-        parts.numbers(
-            f"With positions the two vectors of “{word}” are {share(float(with_[0]))} apart at the input and "
-            f"{share(float(with_[-1]))} at the end."
-        )
+    written, gpt = found.lines.get(read.WRITTEN), ""
+    if written is not None:
+        gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
+    begin, end = (share(float(with_[at])) for at in (0, -1))
+    parts.numbers(
+        f"“{word}” at positions {first + 1} and {second + 1}: {end} apart with positions, {share(far)} without.{gpt}"
+        if known
+        else f"With positions the two vectors of “{word}” are {begin} apart at the input and {end} at the end."
+    )
     return Folds(
         lambda: pd.DataFrame(found.lines).rename_axis("after layer"),
         lambda: found.lines,
