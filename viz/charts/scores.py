@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
@@ -57,18 +56,15 @@ def bars(
         "condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"},
         "value": "normal",
     }
+    most = end or max([value for _, value, _ in rows] + [1e-9])
     base = alt.Chart().encode(
-        x=alt.X(
-            "value:Q",
-            axis=None,
-            scale=alt.Scale(domain=[0, end or max([value for _, value, _ in rows] + [1e-9])], nice=False),
-        ),
+        x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
         y=alt.Y(
             "place:O",
             title=None,
             scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19),
             axis=alt.Axis(
-                labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]",
+                labelExpr=panels.named([lines if len(lines) > 1 else lines[0] for lines in names]),
                 labelFontWeight=weight,
                 labelFontSize=14,
                 labelColor=theme.TEXT,

@@ -114,8 +114,8 @@ def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
     ]
 
 
-def named(names: Sequence[str] | Mapping[float, str]) -> str:
-    """An expression for the name of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
+def named(names: Sequence[Any] | Mapping[float, str]) -> str:
+    """An expression for the name, or its lines, of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
 
     >>> named(["a", "b"]), named({0.5: "a"})
     ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
