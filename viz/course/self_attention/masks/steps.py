@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.maths import apart
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read
@@ -163,7 +164,7 @@ def mask(params: Params, data: read.Head) -> Folds:
         shown.pop(SLUG + "form.mask")
     side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
     weights, outputs = causal_forms.gaps(one, other)
-    own = float(np.abs(other.weights - found.pattern).max())
+    own = apart(other.weights, found.pattern)
     st.text(
         f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by "
         f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."

@@ -21,6 +21,7 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.linear import lasting
+from core.maths import apart
 from core.serving.engine import default
 from core.trace import record
 from viz.labels import distinct
@@ -122,12 +123,12 @@ class Moved:
     @property
     def largest(self) -> float:
         """The largest difference of any number between f(P X) and P f(X)."""
-        return float(np.abs(self.after - self.along).max())
+        return apart(self.after, self.along)
 
     @property
     def in_place(self) -> float:
         """The largest difference between f(P X) and f(X), row by row where they stand."""
-        return float(np.abs(self.after - self.before).max())
+        return apart(self.after, self.before)
 
     @property
     def pooled(self) -> tuple[Array, Array]:
@@ -138,7 +139,7 @@ class Moved:
     def pooled_largest(self) -> float:
         """The largest difference of any number between the two means."""
         before, after = self.pooled
-        return float(np.abs(after - before).max())
+        return apart(after, before)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -291,7 +292,7 @@ def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Mea
         said=reordered(layer, x, x[list(again)], again),
         patterns=(before, after),
         head=int(before.max(-1).mean(-1).argmax()),
-        whole=float(np.abs(whole_new - whole[list(order)]).max()),
-        counted=float(np.abs(np.stack(copies, axis=-1) - closed).max()),
+        whole=apart(whole_new, whole[list(order)]),
+        counted=apart(np.stack(copies, axis=-1), closed),
         n_layers=len(network.layers),
     )

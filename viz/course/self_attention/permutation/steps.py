@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.maths import apart
 from viz.charts.curves import tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered, share
@@ -73,7 +74,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
         with column:
             heatmap(pattern[data.head], words, words, key=SLUG + key, title=title, **options)
     row, key = (int(i) for i in np.unravel_index(int(a[data.head].argmax()), a[data.head].shape))
-    off = float(np.abs(b - a[:, at][:, :, at]).max())
+    off = apart(b, a[:, at][:, :, at])
     through = (
         f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
     )
