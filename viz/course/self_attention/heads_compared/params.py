@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
-from viz.course.self_attention.heads_compared.maths.layer import LONGEST, MODELS, here
+from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, models, sentence, touched

@@ -14,8 +14,7 @@ from core.analysis.heads.likeness import likeness
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps
-from viz.course.self_attention.heads_compared.maths import looking
-from viz.course.self_attention.heads_compared.maths.layer import Layer
+from viz.course.self_attention.heads_compared.maths import Layer, favourites
 from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
@@ -38,9 +37,9 @@ DEEPER = {
 def one_word(params: Params, data: Layer) -> Folds:
     """From one word, every head in its colour on the words it looks at."""
     names, row, rows = data.names, data.row, data.weights[:, data.row]
-    best = looking.favourites(data.weights, row)
+    best = favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
-    favourites = [
+    liked = [
         f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}"
         for j in dict.fromkeys(best.tolist())
     ]
@@ -49,7 +48,7 @@ def one_word(params: Params, data: Layer) -> Folds:
         f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones?",
         MANY,
         MANY[0 if count == 1 else 1 if count < 4 else 2],
-        f"{count}: {', '.join(favourites)}.",
+        f"{count}: {', '.join(liked)}.",
     )
     head, total = data.pointing, rows.sum(0)
     key = int(rows[head].argmax())

@@ -15,8 +15,7 @@ from core.serving.engine import RunRequest, default
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head
-from viz.course.self_attention.heads_compared.maths.layer import Layer
-from viz.course.self_attention.heads_compared.maths.removal import Removal, removal
+from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.self_attention.heads_compared.steps import deeper, heads, here
 from viz.instruments import heatmap

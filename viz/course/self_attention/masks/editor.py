@@ -12,7 +12,7 @@ import streamlit as st
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read
-from viz.course.self_attention.masks.charts.masks import leak
+from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
 from viz.course.self_attention.masks.read import Chosen, Matrices
 from viz.course.self_attention.masks.steps import tell

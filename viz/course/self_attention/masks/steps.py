@@ -9,9 +9,7 @@ import streamlit as st
 from core.maths import apart
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
-from viz.course.self_attention.masks import read
-from viz.course.self_attention.masks.charts import causal
-from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.self_attention.masks import charts, maths, read
 from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
@@ -38,7 +36,7 @@ def leak(params: Params, _: object) -> Folds:
         f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
         "at random. How often is it right, at all positions but the last?",
         round(found.inside, 2),
-        f"By chance (baseline): {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: "
+        f"By chance (baseline): {percent(1 / digits)}; measured on {maths.FRESH:,} fresh lists: "
         f"{percent(found.inside, 2)}. {told}",
     )
     shares = {seen if sees != "past" else BACK: found.right} if known else {}
@@ -47,7 +45,7 @@ def leak(params: Params, _: object) -> Folds:
     height = 290 if lesson.presenting() else 340
     drawn = "Accuracy of the next digit, position by position."
     parts.show(
-        causal.rightness(shares, 1 / digits, places=leaking.LENGTH, height=height),
+        charts.rightness(shares, 1 / digits, places=maths.LENGTH, height=height),
         SLUG + "leak.picture",
         drawn if known else "Nothing but chance is drawn before the guess.",
     )
@@ -58,7 +56,7 @@ def leak(params: Params, _: object) -> Folds:
         else "The digits are random. "
         f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
     )
-    places = range(1, leaking.LENGTH + 1)
+    places = range(1, maths.LENGTH + 1)
     return Folds(
         lambda: pd.DataFrame({"place": places, "right": np.round(found.right, 4)}),
         lambda: {"right": found.right, "pattern": found.pattern},
@@ -70,17 +68,15 @@ def leak(params: Params, _: object) -> Folds:
     )
 
 
-def _copied(sees: str, found: leaking.Learned) -> str:
+def _copied(sees: str, found: maths.Learned) -> str:
     if sees == "past":
         return "It cannot cheat, and in random lists there is nothing else to learn."
     ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
     return f"Its heads look {percent(ahead)} at the next digit: it learned to copy, not to predict."
 
 
-def _learned(sees: str, digits: int, draw: int) -> leaking.Learned:
-    return compute.submit(
-        ("masks.leak", sees, digits, draw), lambda: leaking.learned(sees, digits, draw), 800
-    )
+def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
+    return compute.submit(("masks.leak", sees, digits, draw), lambda: maths.learned(sees, digits, draw), 800)
 
 
 def _lifted_now(text: str) -> None:
@@ -98,7 +94,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     """The sums over the words so far, line by line."""
     found = read.reading(params.text, data)
     tell(params.text, data)
-    form, n = causal_forms.prefix_form(found.scores, found.values), len(found.words)
+    form, n = maths.prefix_form(found.scores, found.values), len(found.words)
     picture = st.container()
     # there are as many lines as words
     shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
@@ -106,7 +102,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     with picture:
         height = min(330, 60 + 34 * n) if lesson.presenting() else None
         parts.show(
-            causal.sums(form.weights, found.words, shown, height=height),
+            charts.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
             f"The first {shown} sums: each word weighs the words up to itself.",
         )
@@ -114,7 +110,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
             f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
         )
         parts.numbers(
-            f"y{str(shown).translate(causal.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
+            f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
             f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
             f"be {n * n}."
         )
@@ -135,8 +131,8 @@ def mask(params: Params, data: read.Head) -> Folds:
     tell(text, data, "without the causal mask" if without else "")
     n, words = len(found.words), found.words
     may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
-    one = causal_forms.prefix_form(found.scores, found.values)
-    other = causal_forms.mask_form(found.scores, found.values, may)
+    one = maths.prefix_form(found.scores, found.values)
+    other = maths.mask_form(found.scores, found.values, may)
     moved = int((found.moved > 0).sum())
     answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
     told = (
@@ -163,7 +159,7 @@ def mask(params: Params, data: read.Head) -> Folds:
     if lesson.presenting():  # there the hatching of the result is the mask
         shown.pop(SLUG + "form.mask")
     side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
-    weights, outputs = causal_forms.gaps(one, other)
+    weights, outputs = maths.gaps(one, other)
     own = apart(other.weights, found.pattern)
     st.text(
         f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by "
