@@ -36,20 +36,7 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
     base = alt.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
-            axis=alt.Axis(
-                labelExpr=panels.named(names),
-                labelFontSize=15,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=220,
-                ticks=False,
-                domain=False,
-            ),
-        ),
+        y=panels.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
         tooltip=panels.told(("name:N", " "), ("said:N", "probability")),
     )
     bar = base.mark_bar().encode(

@@ -59,21 +59,12 @@ def bars(
     most = end or max([value for _, value, _ in rows] + [1e-9])
     base = alt.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19),
-            axis=alt.Axis(
-                labelExpr=panels.named([lines if len(lines) > 1 else lines[0] for lines in names]),
-                labelFontWeight=weight,
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=220,
-                labelOverlap=False,
-                ticks=False,
-                domain=False,
-            ),
+        y=panels.places(
+            [lines if len(lines) > 1 else lines[0] for lines in names],
+            apart=(0.38, 0.19),
+            labelFontWeight=weight,
+            labelLimit=220,
+            labelOverlap=False,
         ),
     )
     bar = base.mark_bar().encode(

@@ -125,6 +125,19 @@ def named(names: Sequence[Any] | Mapping[float, str]) -> str:
     return f"{json.dumps(list(names))}[datum.value]"
 
 
+def places(names: Sequence[Any], *, apart: tuple[float, float] | None = None, **more: Any) -> alt.Y:
+    """Rows by their `place`, each named at the left; `apart` is the room between them and around, `more` the axis's."""
+    plain = {
+        "labelColor": theme.TEXT,
+        "labelPadding": 8,
+        "labelFontSize": 14,
+        "domain": False,
+        "ticks": False,
+    }
+    scale = {"scale": alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])} if apart else {}
+    return alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **plain | more), **scale)
+
+
 def own(field: str = "colour") -> alt.Color:
     """The colour that each row names."""
     return alt.Color(f"{field}:N", scale=None)

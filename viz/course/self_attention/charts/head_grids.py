@@ -197,26 +197,13 @@ def per_head(
         }
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
     ]
-    bare: dict[str, Any] = {"domain": False, "ticks": False}
-    axis = marks and alt.Axis(
-        values=list(marks), labelExpr=panels.named(marks), orient="top", labelOverlap=False, **bare
-    )
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
+    axis = marks and alt.Axis(values=list(marks), labelExpr=panels.named(marks), orient="top", **bare)
     scale = panels.span(low - (room if low < 0 else 0), high + room)
     across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
     base = alt.Chart().encode(
         x=alt.X("value:Q", **across),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=panels.named([row["name"] for row in rows]),
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=200,
-                **bare,
-            ),
-        ),
+        y=panels.places([row["name"] for row in rows], labelLimit=200),
         tooltip=panels.told(("name:N", "head"), ("said:N", title or "change")),
     )
     bars = base.mark_bar(height={"band": 0.66}).encode(color=panels.own())

@@ -57,22 +57,14 @@ def looks(
     names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
     sides: dict[str, Any] = {"axis": None, "scale": panels.span(0, most * 1.01)}
-    y = alt.Y(
-        "place:O",
-        title=None,
-        scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
-        axis=alt.Axis(
-            labelExpr=panels.named(names),
-            labelFontSize=15,
-            labelColor=theme.TEXT,
-            labelPadding=6,
-            labelLimit=150,
-            labelOverlap=False,
-            domain=False,
-            ticks=False,
-            labelFontWeight=alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal")),
-        ),
-    )
+    weight = alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal"))
+    of_words: dict[str, Any] = {
+        "labelFontSize": 15,
+        "labelPadding": 6,
+        "labelLimit": 150,
+        "labelOverlap": False,
+    }
+    y = panels.places(names, apart=(0.2, 0.1), labelFontWeight=weight, **of_words)
     chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
     key = panels.legend(
         symbolType="square",
