@@ -29,6 +29,15 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
     return f"{100 * p:.{places if p < 0.0995 or p > 0.9949 else places - 1}f} %"
 
 
+def apart(one: Array, other: Array) -> float:
+    """The largest difference of any number.
+
+    >>> apart(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
+    1.5
+    """
+    return float(np.abs(one - other).max())
+
+
 def log_softmax(logits: Array) -> Array:
     """z - log sum exp z over the last axis; -inf stays -inf."""
     shifted = logits - logits.max(-1, keepdims=True)

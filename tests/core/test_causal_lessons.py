@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from viz.course.self_attention.masks.maths import causal_forms as forms
-from viz.course.self_attention.masks.maths import leaking
+from viz.course.self_attention.masks import maths as forms
+from viz.course.self_attention.masks import maths as leaking
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import torch
 
 import core
 from core import edits
-from viz.course.self_attention.heads_compared.maths import looking
-from viz.course.self_attention.heads_compared.maths.removal import removal, said
+from viz.course.self_attention.heads_compared import maths as looking
+from viz.course.self_attention.heads_compared.maths import removal, said
 
 TEXT = "She has a white car."
 

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from viz.course.self_attention.masks import lines, read
-from viz.course.self_attention.masks.charts.causal import rightness, sums
-from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.self_attention.masks import maths as causal_forms
+from viz.course.self_attention.masks import maths as leaking
+from viz.course.self_attention.masks.charts import rightness, sums
 from viz.course.self_attention.masks.params import FBI
 from viz.course.shared.maths import masks as lesson
 from viz.labels import percent

@@ -14,10 +14,9 @@ import core
 from core.analysis.heads.likeness import likeness
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, steps, worth
+from viz.course.self_attention.heads_compared import maths as looking
 from viz.course.self_attention.heads_compared.charts import looks, maps
-from viz.course.self_attention.heads_compared.maths import looking
-from viz.course.self_attention.heads_compared.maths.layer import named
-from viz.course.self_attention.heads_compared.maths.removal import removal
+from viz.course.self_attention.heads_compared.maths import named, removal
 from viz.course.self_attention.heads_compared.params import SENTENCES, Params
 from viz.labels import percent
 

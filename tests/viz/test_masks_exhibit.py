@@ -24,7 +24,7 @@ from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from viz.course.self_attention.masks import editor, exhibit, read
-from viz.course.self_attention.masks.charts.masks import leak
+from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
 from viz.course.shared import masks_batch as batch
 from viz.course.shared import masks_panels as panels

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
 from viz.charts.curves import number, tiny
+from viz.course.lesson import filled
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
 from viz.course.self_attention.permutation import exhibit, order, steps
 from viz.course.self_attention.permutation import maths as lesson
@@ -189,7 +190,7 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
     assert not test.exception and any("P S P" in each.value for each in test.latex)
     params = Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
     data, names = exhibit.compute(params), {}
-    exec(steps.code(params, data), names)
+    exec(filled(exhibit.LESSON.text.steps[0].code, {}, params, data), names)
     np.testing.assert_allclose(names["plain"].after, data.plain.after)
     np.testing.assert_allclose(names["placed"].change, data.placed.change)
     assert data.plain.kept.all()

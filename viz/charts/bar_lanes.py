@@ -76,9 +76,9 @@ def bar_lanes(
         "x:Q",
         title=phrase(x_title) if x_title else None,
         axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2),
-        scale=alt.Scale(domain=[-0.6, last - 0.4], nice=False),
+        scale=panels.span(-0.6, last - 0.4),
     )
-    at_y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[panels.WHOLE, 0], nice=False))
+    at_y = alt.Y("y:Q", axis=None, scale=panels.span(panels.WHOLE, 0))
     around, lines, bars, covers, names, widest = [], [], [], [], [], 1
     for lane, strip, begin, ends in zip(lanes, strips, begins, ranges, strict=True):
         edges = {"x": begin - 0.6, "x2": begin + n - 0.4}
@@ -88,25 +88,19 @@ def bar_lanes(
             text = f"{value:,g}".replace("-", "−")
             widest = max(widest, len(text)) if begin == 0 else widest
             lines.append(edges | {"y": strip.at(value), "text": text, "zero": value == 0})
-        names.append(
-            {
-                "x": begin - 0.6,
-                "y": strip.top,
-                "text": phrase(lane.name),
-                "colour": theme.CATEGORICAL[lane.hue],
-            }
-        )
+        of_lane = {"colour": theme.CATEGORICAL[lane.hue]}
+        names.append({"x": begin - 0.6, "y": strip.top, "text": phrase(lane.name)} | of_lane)
         if lane.values is None:
             covers.append({"x": begin + n / 2 - 0.5, "y": (strip.top + strip.bottom) / 2, "text": "?"})
             continue
         for place, value in enumerate(lane.values.astype(np.float64)):
             bars.append(
-                {
+                of_lane
+                | {
                     "x": begin + place - 0.38,
                     "x2": begin + place + 0.38,
                     "y": strip.at(min(max(0.0, ends[0]), ends[1])),
                     "y2": strip.at(value),
-                    "colour": theme.CATEGORICAL[lane.hue],
                     "shade": 1.0 if lane.marked is None or place in lane.marked else 0.5,
                     "value": f"{value:,.{lane.places}f}",
                     "name": visible(labels[place]) if place < len(labels) else f"number {place + 1}",
@@ -114,14 +108,11 @@ def bar_lanes(
             )
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows)).encode(x=at_x, y=at_y)
+        return panels.rows(rows).encode(x=at_x, y=at_y)
 
     shade = drawn(around).mark_rect(color=theme.SURFACE).encode(x2="x2:Q", y2="y2:Q")
-    rules = (
-        drawn(lines)
-        .mark_rule()
-        .encode(x2="x2:Q", color=alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE)))
-    )
+    zero = alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE))
+    rules = drawn(lines).mark_rule().encode(x2="x2:Q", color=zero)
     ticks = drawn(lines).mark_text(align="right", dx=-5, fontSize=12, color=theme.MUTED).encode(text="text:N")
     bar = (
         drawn(bars)
@@ -129,16 +120,16 @@ def bar_lanes(
         .encode(
             x2="x2:Q",
             y2="y2:Q",
-            color=alt.Color("colour:N", scale=None),
+            color=panels.own(),
             fillOpacity=alt.FillOpacity("shade:Q", scale=None),
-            tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")],
+            tooltip=panels.told(("name:N", " "), "value:N"),
         )
     )
     cover = drawn(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
     above = (
         drawn(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, dy=-4)
-        .encode(text="text:N", color=alt.Color("colour:N", scale=None))
+        .encode(text="text:N", color=panels.own())
     )
     return alt.layer(shade, rules, ticks, bar, cover, above).properties(
         width="container", height=inner, padding=panels.AROUND | {"left": 10 + 7 * widest}, view=panels.BARE
@@ -154,12 +145,9 @@ def _places(begins: Sequence[float], n: int, words: Sequence[str], slanted: bool
         for place in range(0 if words else step - 1, n, step)
     }
     told = {f"{x:.2f}": text for x, text in said.items()}
-    return alt.Axis(
+    return panels.quiet(
         values=list(said),
         labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]",
-        grid=False,
-        domain=False,
-        ticks=False,
         labelPadding=5,
         labelFontSize=13,
         labelColor=theme.MUTED,

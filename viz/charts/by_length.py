@@ -41,7 +41,7 @@ def quality(
     longest: float | None = None,
     titles: tuple[str, str] = ("letters in the word", "letters right"),
     height: int = 370,
-) -> panels.Layers:
+) -> alt.LayerChart:
     """Share of letters right over length; a dotted line at the longest text in training, diamonds for the visitor's own.
 
     `longest` is where the lengths end, `titles` name the axes.
@@ -57,48 +57,30 @@ def quality(
     across = alt.X(
         "x:Q",
         title=titles[0],
-        scale=alt.Scale(domain=[0, end], nice=False),
-        axis=alt.Axis(
-            values=panels.steps(0, end, 9),
-            grid=False,
-            domain=False,
-            ticks=False,
-            format="d",
-            labelFlush=False,
-            labelPadding=6,
-        ),
+        scale=panels.span(0, end),
+        axis=panels.quiet(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
     )
     up = alt.Y(
         "y:Q",
         title=titles[1],
-        scale=alt.Scale(domain=[-0.02, 1.04], nice=False),
+        scale=panels.span(-0.02, 1.04),
         axis=alt.Axis(
             values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6
         ),
     )
     hue, shape = _key(curves)
-    told = [
-        alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("x:Q", title=titles[0]),
-        alt.Tooltip("y:Q", title=titles[1], format=".1%"),
-    ]
-    key = _chart([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, dot = _lines(_chart(rows).encode(x=across, y=up, color=hue), told)
+    told = panels.told(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
+    key = panels.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
+    line, dot = _lines(panels.rows(rows).encode(x=across, y=up, color=hue), told)
     diamond = (
-        _chart(mine)
+        panels.rows(mine)
         .mark_point(shape="diamond", filled=True, opacity=1, size=290, stroke=theme.BACKGROUND, strokeWidth=2)
         .encode(x=across, y=up, color=hue, tooltip=told)
     )
-    most = _chart([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
-    rule, note = (
-        most.mark_rule(strokeDash=[2, 3], color=theme.MUTED),
-        most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED).encode(
-            y=up, text="text:N"
-        ),
-    )
-    return alt.layer(rule, line, dot, diamond, note, key).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+    most = panels.rows([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
+    rule = most.mark_rule(strokeDash=[2, 3], color=theme.MUTED)
+    note = most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED)
+    return panels.laid(height, rule, line, dot, diamond, note.encode(y=up, text="text:N"), key)
 
 
 @kept
@@ -109,7 +91,7 @@ def slopes(
     *,
     titles: tuple[str, str],
     height: int = 460,
-) -> panels.Layers:
+) -> alt.LayerChart:
     """Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
 
     >>> drawn = slopes([Curve("a", [(1, 10.0), (5, 0.01)], 0)], [Curve("a", [(0, 0.8), (1, 0.2)], 0)], "hi", titles=("p", "q")).to_dict()["layer"]
@@ -133,13 +115,8 @@ def slopes(
         ]
         dots += [
             _told(curve)
-            | {
-                "x": x / longest,
-                "y": upper.at(power),
-                "at": f"{x:g} letters",
-                "value": value,
-                "said": f"{value:.2g}",
-            }
+            | {"x": x / longest, "y": upper.at(power), "at": f"{x:g} letters"}
+            | {"value": value, "said": f"{value:.2g}"}
             for (x, value), (_, power) in zip(curve.points, powers, strict=True)
             if power >= LEAST
         ]
@@ -175,34 +152,26 @@ def slopes(
         upper.at(power): power_of_ten(power) if power else "1"
         for power in range(-8, math.floor(upper.high) + 1, 2)
     }
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    across = alt.X("x:Q", axis=None, scale=panels.span(0, 1))
     up = panels.up(ticks | {lower.at(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
     hue, shape = _key(over)
-    key = _chart([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, _ = _lines(_chart(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
-    _, dot = _lines(
-        _chart(dots).encode(x=across, y=up, color=hue),
-        [
-            alt.Tooltip("name:N", title=" "),
-            alt.Tooltip("at:N", title=" "),
-            alt.Tooltip("said:N", title="slope"),
-        ],
-    )
+    key = panels.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
+    line, _ = _lines(panels.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
+    told = panels.told(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
+    _, dot = _lines(panels.rows(dots).encode(x=across, y=up, color=hue), told)
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
     below = (
-        _chart(marks)
+        panels.rows(marks)
         .mark_text(baseline="top", dy=6, fontSize=fitted, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )
     title = (
-        _chart([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
+        panels.rows([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
         .mark_text(baseline="top", fontSize=13, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )
     heads = panels.notes([(upper.top, phrase(titles[0])), (lower.top, phrase(titles[1]))], size=14)
-    return alt.layer(line, dot, below, title, heads, key).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+    return panels.laid(height, line, dot, below, title, heads, key)
 
 
 def _above(points: Points, low: float) -> list[list[tuple[float, float]]]:
@@ -240,20 +209,16 @@ def _key(curves: Sequence[Curve]) -> tuple[alt.Color, alt.Shape]:
 
 def _lines(base: alt.Chart, told: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Chart]:
     """A line a name and its dots: strong or pale, dashed or not."""
-    pale = alt.condition("datum.strong", alt.value(1.0), alt.value(0.4))
-    dash = alt.StrokeDash(
-        "dashed:O", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]])
-    )
-    wide = alt.StrokeWidth("strong:O", legend=None, scale=alt.Scale(domain=[False, True], range=[1.4, 3]))
-    shade = alt.Opacity("strong:O", legend=None, scale=alt.Scale(domain=[False, True], range=[0.4, 1.0]))
-    return base.mark_line().encode(
-        strokeDash=dash, strokeWidth=wide, opacity=shade
-    ), base.mark_circle().encode(
-        opacity=pale,
-        size=alt.condition("datum.strong", alt.value(44), alt.value(20)),
-        tooltip=told,
-    )
 
+    def either(no: Any, yes: Any) -> dict[str, Any]:
+        return {"legend": None, "scale": alt.Scale(domain=[False, True], range=[no, yes])}
 
-def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)))
+    line = base.mark_line().encode(
+        strokeDash=alt.StrokeDash("dashed:O", **either([1, 0], [3, 4])),
+        strokeWidth=alt.StrokeWidth("strong:O", **either(1.4, 3)),
+        opacity=alt.Opacity("strong:O", **either(0.4, 1.0)),
+    )
+    pale, small = (
+        alt.condition("datum.strong", alt.value(yes), alt.value(no)) for yes, no in ((1.0, 0.4), (44, 20))
+    )
+    return line, base.mark_circle().encode(opacity=pale, size=small, tooltip=told)

@@ -70,18 +70,15 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
         if wrong
     ]
     names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
-    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.55, longest - 0.45], nice=False))
-    down = alt.Y(
-        "top:Q", axis=None, scale=alt.Scale(domain=[(len(rows) - 1) * STRIDE + 0.55, -1.2], nice=False)
-    )
-    told = [alt.Tooltip("place:Q"), alt.Tooltip("text:N", title="letter"), alt.Tooltip("sure:N", title=" ")]
+    across = alt.X("left:Q", axis=None, scale=panels.span(-0.55, longest - 0.45))
+    down = alt.Y("top:Q", axis=None, scale=panels.span((len(rows) - 1) * STRIDE + 0.55, -1.2))
+    told = panels.told("place:Q", ("text:N", "letter"), ("sure:N", " "))
     shades = alt.Color(
         "shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
     )
-    ink = alt.Color("ink:N", scale=None)
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=list(rows))).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+        return panels.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
     read = (
         placed([tile for tile in tiles if "shade" not in tile])
@@ -91,7 +88,7 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     wrote = placed([tile for tile in tiles if "shade" in tile]).mark_rect().encode(color=shades, tooltip=told)
     frame = placed(frames).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
     text = (
-        alt.Chart(alt.Data(values=tiles))
+        panels.rows(tiles)
         .mark_text(
             font=theme.MONO,
             fontSize=alt.ExprRef(f"min(datum.fontSize, 1.6 * width / {longest})"),
@@ -101,12 +98,12 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
             x=panels.on(across, "x:Q"),
             y=panels.on(down, "y:Q"),
             text="text:N",
-            color=ink,
+            color=panels.own("ink"),
             tooltip=told,
         )
     )
     above = (
-        alt.Chart(alt.Data(values=names))
+        panels.rows(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
         .encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
     )

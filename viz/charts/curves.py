@@ -62,12 +62,10 @@ def lanes(
     low = -limit if low is None else low
     free, room = line / (height - BELOW), 0.09 * (limit - low)
     strips = panels.stacked([(low - room, limit + room)] * n_lanes, title=free)
+    pairs = {str(lane): pair for lane, pair in enumerate(zip(strips, along, strict=True))}
     curve = [
         {"x": round(float(across), 3)}
-        | {
-            str(lane): strip.at(values[place])
-            for lane, (strip, values) in enumerate(zip(strips, along, strict=True))
-        }
+        | {lane: strip.at(values[place]) for lane, (strip, values) in pairs.items()}
         for place, across in enumerate(points)
     ]
     dots = [
@@ -84,82 +82,42 @@ def lanes(
     ]
     tall = (1 / n_lanes - free) * (height - BELOW)
     places = 0 if float(limit).is_integer() and float(low).is_integer() else 2
-    ticks = (
-        panels.steps(low, limit, 6)
-        if n_lanes == 1
-        else sorted({low, 0.0, limit})
-        if tall > 44
-        else [low, limit]
-    )
+    ticks = sorted({low, 0.0, limit}) if tall > 44 else [low, limit]
+    if n_lanes == 1:
+        ticks = panels.steps(low, limit, 6)
     up = panels.up(
         {strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks}
     )
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=alt.Scale(domain=[-0.6, n_positions - 0.4], nice=False),
-        axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"),
+        scale=panels.span(-0.6, n_positions - 0.4),
+        axis=_whole(),
     )
-    hue = alt.Color(
-        "lane:N",
-        legend=None,
-        scale=alt.Scale(
-            domain=[str(lane) for lane in range(n_lanes)],
-            range=[
-                theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)]
-                for lane in range(n_lanes)
-            ],
-        ),
-    )
-    lines = (
-        alt.Chart(alt.Data(values=curve))
-        .transform_fold([str(lane) for lane in range(n_lanes)], as_=["lane", "y"])
-        .mark_line(strokeWidth=0.8 if whole else 1.6)
-        .encode(x=across, y=up, color=hue)
-    )
-    base = alt.Chart(alt.Data(values=dots)).encode(
-        x=across,
-        y=up,
-        color=hue,
-        tooltip=[
-            alt.Tooltip("name:N", title="curve"),
-            alt.Tooltip("x:Q", title=x_title),
-            alt.Tooltip("value:N"),
-        ],
-    )
+    ours = [theme.CATEGORICAL[of % len(theme.CATEGORICAL)] for of in hues or [0] * n_lanes]
+    hue = panels.hue("lane:N", dict(zip(pairs, ours, strict=False)))
+    lines = panels.rows(curve).transform_fold(list(pairs), as_=["lane", "y"])
+    told = panels.told(("name:N", "curve"), ("x:Q", x_title), "value:N")
+    base = panels.rows(dots).encode(x=across, y=up, color=hue, tooltip=told)
     layers: list[alt.Chart] = [
-        lines,
+        lines.mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue),
         base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2),
     ]
     if marked is not None:
-        layers.insert(
-            0,
-            alt.Chart(alt.Data(values=[{"x": marked}]))
-            .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-            .encode(x=across),
+        dot = base.transform_filter("datum.marked").mark_circle(
+            opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5
         )
-        layers.append(
-            base.transform_filter("datum.marked").mark_circle(
-                opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5
-            )
-        )
-        layers.append(
-            panels.notes(
-                [
-                    (
-                        strip.top,
-                        (f"{x_title} {marked}: " if not lane else "")
-                        + number(float(samples[lane][marked]), 4),
-                    )
-                    for lane, strip in enumerate(strips)
-                ],
-                right=True,
-            )
-        )
-    layers.append(panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)]))
-    return alt.LayerChart(layer=layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+        said = [number(float(values[marked]), 4) for values in samples]
+        said[0] = f"{x_title} {marked}: {said[0]}"
+        notes = [(strip.top, text) for strip, text in zip(strips, said, strict=True)]
+        layers = [panels.here(across, marked), *layers, dot, panels.notes(notes, right=True)]
+    titles = panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)])
+    return panels.laid(height, *layers, titles)
+
+
+def _whole() -> alt.Axis:
+    """An axis of whole numbers."""
+    return alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d")
 
 
 @kept
@@ -237,45 +195,22 @@ def profiles(
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=alt.Scale(domain=[-0.01 * farthest - 0.3, farthest + 0.3], nice=False),
-        axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"),
+        scale=panels.span(-0.01 * farthest - 0.3, farthest + 0.3),
+        axis=_whole(),
     )
-    hue = alt.Color(
-        "line:N", legend=None, scale=alt.Scale(domain=list(colours), range=list(colours.values()))
-    )
-    up = panels.up(ticks)
-    ribbon = (
-        alt.Chart(alt.Data(values=ribbons))
-        .mark_area(opacity=0.22)
-        .encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
-    )
-    base = alt.Chart(alt.Data(values=means)).encode(x=across, y=up, color=hue, detail="key:N")
-    told = [
-        alt.Tooltip("line:N"),
-        alt.Tooltip("x:Q", title="distance"),
-        alt.Tooltip("mean:N"),
-        alt.Tooltip("range:N", title="over all positions"),
-    ]
+    hue = panels.hue("line:N", colours)
+    of = {"x": across, "y": panels.up(ticks), "color": hue, "detail": "key:N"}
+    ribbon = panels.rows(ribbons).mark_area(opacity=0.22).encode(**of, y2="y2:Q")
+    base = panels.rows(means).encode(**of)
+    told = panels.told("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
     names = (
-        alt.Chart(alt.Data(values=named))
+        panels.rows(named)
         .mark_text(align="left", baseline="middle", dx=7, fontSize=13)
         .encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
     )
-    return alt.LayerChart(
-        layer=[
-            ribbon,
-            base.mark_line(strokeWidth=1.8),
-            dots,
-            names,
-            panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14),
-        ]
-    ).properties(
-        width="container",
-        height=height,
-        padding=panels.AROUND,
-        view=panels.BARE,
-    )
+    above = panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)
+    return panels.laid(height, ribbon, base.mark_line(strokeWidth=1.8), dots, names, above)
 
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

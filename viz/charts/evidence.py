@@ -57,12 +57,12 @@ def weights(
 
 def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str]) -> None:
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    figure.update_xaxes(
-        tickvals=list(range(len(columns))), ticktext=[_name(c) for c in columns], side="bottom", **quiet
-    )
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed", **quiet
-    )
+    figure.update_xaxes(**_places(columns), side="bottom", **quiet)
+    figure.update_yaxes(**_places(rows), autorange="reversed", **quiet)
+
+
+def _places(names: Sequence[str]) -> dict[str, Any]:
+    return {"tickvals": list(range(len(names))), "ticktext": [_name(name) for name in names]}
 
 
 @kept
@@ -106,8 +106,7 @@ def bars(
         fixedrange=True,
     )
     figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=[_name(r) for r in rows],
+        **_places(rows),
         autorange="reversed",
         showgrid=False,
         fixedrange=True,

@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import percent, shorten, visible
 
@@ -40,16 +41,11 @@ def lens_table(
     'rect'
     """
     cells = [
-        {
-            "row": i,
-            "column": j,
-            "word": shorten(visible(words[i][j]), LETTERS),
-            "exact": visible(words[i][j]),
-            "chance": round(float(chances[i, j]), 4),
-            "chosen": (i, j) == chosen,
-        }
+        {"row": i, "column": j, "word": shorten(exact, LETTERS), "exact": exact, "chosen": (i, j) == chosen}
+        | {"chance": round(float(chances[i, j]), 4)}
         for i in range(len(rows))
         for j in range(len(columns))
+        for exact in [visible(words[i][j])]
     ]
     base = _cells(cells, rows, columns)
     colour = alt.Color(
@@ -57,14 +53,14 @@ def lens_table(
         scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
         legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]),
     )
-    tips = [alt.Tooltip("exact:N", title="word"), alt.Tooltip("chance:Q", title="probability", format=".1%")]
+    tips = panels.told(("exact:N", "word"), ("chance:Q", "probability", ".1%"))
     rect = (
         base.mark_rect(cursor="pointer")
         .encode(
             color=colour,
             tooltip=tips,
-            stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(theme.BACKGROUND)),
-            strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
+            stroke=_chosen(theme.TEXT, theme.BACKGROUND),
+            strokeWidth=_chosen(2.5, 1),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))
     )
@@ -99,7 +95,7 @@ def ripple_map(
     ]
     base = _cells(cells, rows, columns, marked=changed)
     zero = base.transform_filter("datum.value === 0")
-    tips = [alt.Tooltip("value:Q", title="relative change", format=".4~g")]
+    tips = panels.told(("value:Q", "relative change", ".4~g"))
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(
@@ -144,11 +140,11 @@ def parts_of_logit(
     ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.16 * ((most - least) or 1.0)
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=alt.X(
             "value:Q",
             title="added to the logit",
-            scale=alt.Scale(domain=[least - room * (least < 0), most + room], nice=False),
+            scale=panels.span(least - room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -156,7 +152,7 @@ def parts_of_logit(
             title=None,
             axis=alt.Axis(labelExpr=_looked_up(names), labelLimit=220, domain=False, ticks=False),
         ),
-        tooltip=[alt.Tooltip("name:N", title="part"), alt.Tooltip("value:Q", title="added", format="+.4f")],
+        tooltip=panels.told(("name:N", "part"), ("value:Q", "added", "+.4f")),
     )
     bars = (
         base.mark_bar(height=15, cornerRadius=2, cursor="pointer")
@@ -166,7 +162,7 @@ def parts_of_logit(
                 scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[: len(HUES)]),
                 legend=_legend(None, present=hues),
             ),
-            stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(None)),
+            stroke=_chosen(theme.TEXT, None),
             strokeWidth=alt.value(2),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
@@ -194,11 +190,10 @@ def agreement_plot(
         float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))
     ]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    across, up = (
-        alt.Scale(domain=[ends[0] - room, ends[1] + end], nice=False) for end in (3 * room, room)
-    )  # names stand at the right
+    across, up = (panels.span(ends[0] - room, ends[1] + end) for end in (3 * room, room))
+    # names stand at the right
     line = (
-        alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends]))
+        panels.rows([{"a": end, "b": end} for end in ends])
         .mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1)
         .encode(x="a:Q", y="b:Q")
     )
@@ -206,23 +201,14 @@ def agreement_plot(
         {"name": name, "a": float(a), "b": float(b), "chosen": name == chosen}
         for name, a, b in zip(names, estimates, effects, strict=True)
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=alt.X("a:Q", title=f"gradient attribution{unit}", scale=across, axis=alt.Axis(tickCount=5)),
         y=alt.Y("b:Q", title=f"effect of ablation{unit}", scale=up, axis=alt.Axis(tickCount=5)),
-        tooltip=[
-            alt.Tooltip("name:N", title="head"),
-            alt.Tooltip("a:Q", title="guess", format="+.3f"),
-            alt.Tooltip("b:Q", title="ablated", format="+.3f"),
-        ],
+        tooltip=panels.told(("name:N", "head"), ("a:Q", "guess", "+.3f"), ("b:Q", "ablated", "+.3f")),
     )
     dots = (
         base.mark_circle(opacity=0.75, cursor="pointer")
-        .encode(
-            color=alt.condition(
-                "datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])
-            ),
-            size=alt.condition("datum.chosen", alt.value(140), alt.value(60)),
-        )
+        .encode(color=_chosen(theme.CATEGORICAL[1], theme.CATEGORICAL[0]), size=_chosen(140, 60))
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
     )
     told = base.transform_filter(
@@ -245,6 +231,11 @@ def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, w
     return [names[i] for i in kept]
 
 
+def _chosen(value: Any, other: Any) -> Any:
+    """A value for the chosen mark, another for the rest."""
+    return alt.condition("datum.chosen", alt.value(value), alt.value(other))
+
+
 def _cells(
     cells: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[str], marked: Sequence[int] = ()
 ) -> alt.Chart:
@@ -261,7 +252,7 @@ def _cells(
         labelFontWeight=alt.condition(_among(marked), alt.value("bold"), alt.value("normal")),
         labelColor=alt.condition(_among(marked), alt.value(theme.TEXT), alt.value(theme.MUTED)),
     )
-    return alt.Chart(alt.Data(values=cells)).encode(
+    return panels.rows(cells).encode(
         x=alt.X("column:O", title=None, axis=across),
         y=alt.Y(
             "row:O",
@@ -288,17 +279,10 @@ def _looked_up(names: Sequence[str]) -> str:
 
 
 def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -> alt.Legend:
-    shown = {"values": [hue for hue in HUES if hue in present]} if present else {}
-    return alt.Legend(
-        title=title,
-        orient="bottom",
-        direction="horizontal",
-        gradientLength=220,
-        gradientThickness=9,
-        titleLimit=400,
-        **shown,
-        **options,
-    )
+    if present:
+        options["values"] = [hue for hue in HUES if hue in present]
+    size = {"gradientLength": 220, "gradientThickness": 9, "titleLimit": 400}
+    return panels.legend(title=title, orient="bottom", **size, **options)
 
 
 def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
@@ -322,7 +306,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
         }
         for i, (name, chance) in enumerate(zip(words, chances, strict=True))
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
         y=alt.Y(
             "place:O",
@@ -335,14 +319,8 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
                 ticks=False,
             ),
         ),
-        tooltip=[alt.Tooltip("word:N"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
+        tooltip=panels.told("word:N", ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
-    return _sized(
-        alt.layer(
-            bars, base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")
-        ),
-        len(rows),
-        24,
-        10,
-    )
+    said = base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")
+    return _sized(alt.layer(bars, said), len(rows), 24, 10)

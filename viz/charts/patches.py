@@ -58,7 +58,7 @@ def lit(
     asked: int | None = None,
     told: float | None = None,
     height: int = 420,
-) -> panels.Layers:
+) -> alt.LayerChart:
     """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
     The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
@@ -87,44 +87,24 @@ def lit(
         | ({} if weights is None else {"weight": percent(weights[place], 2)})
         for place, (row, column) in enumerate(np.ndindex(rows, columns))
     ]
-    said = (
-        []
-        if told is None or weights is None
-        else [
-            {
-                "x": (cells[place]["left"] + cells[place]["right"]) / 2,
-                "y": (cells[place]["top"] + cells[place]["bottom"]) / 2,
-                "text": percent(weights[place]),
-            }
-            for place in np.flatnonzero(weights >= told)
-        ]
-    )
+    said = [
+        {
+            "x": (cell["left"] + cell["right"]) / 2,
+            "y": (cell["top"] + cell["bottom"]) / 2,
+            "text": percent(weight),
+        }
+        for cell, weight in zip(cells, () if told is None or weights is None else weights, strict=False)
+        if told is not None and weight >= told
+    ]
     unit = f"floor(min((width - {EDGE}) / {columns}, (height - {EDGE}) / {tall / dx:g})) / {dx:g}"  # whole pixels a patch: no seams
     begin = f"{EDGE} + floor((width - {EDGE} - {width} * {unit}) / 2)"
-    across = alt.X(
-        "left:Q",
-        axis=None,
-        scale=alt.Scale(
-            domain=[0, width],
-            range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {width} * {unit}")],
-            nice=False,
-            zero=False,
-        ),
+    sides, ups = (
+        [alt.ExprRef(start), alt.ExprRef(f"{start} + {length} * {unit}")]
+        for start, length in ((begin, width), (str(EDGE), tall))
     )
-    down = alt.Y(
-        "top:Q",
-        axis=None,
-        scale=alt.Scale(
-            domain=[0, tall],
-            range=[alt.ExprRef(str(EDGE)), alt.ExprRef(f"{EDGE} + {tall} * {unit}")],
-            nice=False,
-            zero=False,
-        ),
-    )
+    across, down = _axes((width, sides), (tall, ups))
     at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
-
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows))
+    drawn = panels.rows
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return drawn(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
@@ -138,12 +118,12 @@ def lit(
         {"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)
     ]
     counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
-    tips = [alt.Tooltip("patch:N"), *([] if weights is None else [alt.Tooltip("weight:N")])]
+    tips = panels.told("patch:N", *([] if weights is None else ["weight:N"]))
     number = drawn(said).encode(**at, text="text:N")
     layers = [
         drawn(painted)
         .mark_line(filled=True, interpolate="linear-closed", strokeWidth=0)
-        .encode(**at, order="corner:Q", detail="shape:N", color=alt.Color("colour:N", scale=None)),
+        .encode(**at, order="corner:Q", detail="shape:N", color=panels.own()),
         boxes(cells)
         .mark_rect(color=theme.BACKGROUND)
         .encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
@@ -168,9 +148,13 @@ def lit(
         .encode(tooltip=tips)
         .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
     ]
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+    return panels.laid(height, *layers)
+
+
+def _axes(x: tuple[float, list[Any]], y: tuple[float, list[Any]]) -> tuple[alt.X, alt.Y]:
+    """Bare axes from 0, each to where and between which ends."""
+    across, down = (panels.span(0, end, range=ends, zero=False) for end, ends in (x, y))
+    return alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
 
 
 def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, float]]:
@@ -183,7 +167,7 @@ def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, flo
 
 
 @kept
-def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> panels.Layers:
+def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.LayerChart:
     """Small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
 
     >>> chart = reads([("soft", np.zeros((2, 2, 3))), ("one", None)]).to_dict()["layer"]
@@ -192,37 +176,18 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> pane
     """
     titles, gap, above = [phrase(title) for title, _ in images], 0.08, 26
     squares = [
-        {
-            "left": (1 + gap) * place,
-            "right": (1 + gap) * place + 1,
-            "top": 0,
-            "bottom": 1,
-            "title": title,
-            "x": (1 + gap) * place + 0.5,
-            "y": 0.5,
-            "last": place == len(titles) - 1,
-        }
+        {"left": left, "right": left + 1, "top": 0, "bottom": 1, "x": left + 0.5, "y": 0.5}
+        | {"title": title, "last": place == len(titles) - 1}
         for place, title in enumerate(titles)
+        for left in [(1 + gap) * place]
     ]
     wide = len(images) * (1 + gap) - gap
     unit = f"min(width / {wide:.4f}, height - {above})"
-    across = alt.X(
-        "left:Q",
-        axis=None,
-        scale=alt.Scale(
-            domain=[0, wide], range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")], nice=False, zero=False
-        ),
-    )
-    down = alt.Y(
-        "top:Q",
-        axis=None,
-        scale=alt.Scale(
-            domain=[0, 1], range=[above, alt.ExprRef(f"{above} + {unit}")], nice=False, zero=False
-        ),
-    )
+    ends = [0, alt.ExprRef(f"{wide:.4f} * {unit}")], [above, alt.ExprRef(f"{above} + {unit}")]
+    across, down = _axes((wide, ends[0]), (1, ends[1]))
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
+        return panels.rows(rows).encode(x=across, y=down)
 
     seen = [
         square | {"image": _png(image)}
@@ -247,9 +212,7 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> pane
         )
         .encode(text="title:N"),
     ]
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+    return panels.laid(height, *layers)
 
 
 def _png(image: Array) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import altair as alt
@@ -36,22 +35,9 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     ]
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
-            axis=alt.Axis(
-                labelExpr=f"{json.dumps(names)}[datum.value]",
-                labelFontSize=15,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=220,
-                ticks=False,
-                domain=False,
-            ),
-        ),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("said:N", title="probability")],
+        x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
+        y=panels.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
+        tooltip=panels.told(("name:N", " "), ("said:N", "probability")),
     )
     bar = base.mark_bar().encode(
         color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 import altair as alt
@@ -16,6 +15,17 @@ from viz.labels import phrase
 ROW = 30
 WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
+
+
+def lit(names: Sequence[str], values: Iterable[float], chosen: int = 0) -> list[tuple[str, float, bool]]:
+    """The rows of `bars` with the chosen one lit.
+
+    >>> lit(["a", "b"], [0.5, 0.25], 1)
+    [('a', 0.5, False), ('b', 0.25, True)]
+    """
+    return [
+        (name, float(value), i == chosen) for i, (name, value) in enumerate(zip(names, values, strict=True))
+    ]
 
 
 @kept
@@ -46,27 +56,15 @@ def bars(
         "condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"},
         "value": "normal",
     }
+    most = end or max([value for _, value, _ in rows] + [1e-9])
     base = alt.Chart().encode(
-        x=alt.X(
-            "value:Q",
-            axis=None,
-            scale=alt.Scale(domain=[0, end or max([value for _, value, _ in rows] + [1e-9])], nice=False),
-        ),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19),
-            axis=alt.Axis(
-                labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]",
-                labelFontWeight=weight,
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=220,
-                labelOverlap=False,
-                ticks=False,
-                domain=False,
-            ),
+        x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
+        y=panels.places(
+            [lines if len(lines) > 1 else lines[0] for lines in names],
+            apart=(0.38, 0.19),
+            labelFontWeight=weight,
+            labelLimit=220,
+            labelOverlap=False,
         ),
     )
     bar = base.mark_bar().encode(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import percent
 
@@ -37,46 +38,37 @@ def curve(
         for name, points in lines.items()
         for step, value in points
     ]
-    names = list(lines)
-    colours = [
-        theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)]
+    colours = {
+        name: theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)]
         for place, name in enumerate(lines)
-    ]
-    legend = (
-        alt.Legend(title=None, orient="top", direction="horizontal", offset=2) if len(names) > 1 else None
-    )
+    }
+    legend = panels.legend(offset=2) if len(lines) > 1 else None
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    shares = ends == (0, 1)
+    base = panels.rows(rows).encode(
         x=alt.X("step:Q", title="steps", axis=alt.Axis(grid=False, tickCount=5, format=",d")),
         y=alt.Y(
             "value:Q",
             title=None,
             scale=scale,
-            axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g"),
+            axis=alt.Axis(tickCount=4, format="%" if shares else "~g"),
         ),
-        color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-        tooltip=[
-            alt.Tooltip("run:N"),
-            alt.Tooltip("step:Q", format=","),
-            alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f"),
-        ],
+        color=panels.hue("run:N", colours, legend),
+        tooltip=panels.told("run:N", ("step:Q", "", ","), ("value:Q", title, ".1%" if shares else ".3f")),
     )
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=2),
         base.mark_point(filled=True, size=42, opacity=1),
     ]
     if level is not None:
-        layers.insert(
-            0,
-            alt.Chart(alt.Data(values=[{"value": level}]))
-            .mark_rule(strokeDash=[4, 4], color=theme.MUTED)
-            .encode(y="value:Q"),
-        )
-    return (
-        alt.layer(*layers)
-        .properties(width="container", height=height, title=title, padding=AROUND)
-        .configure_view(stroke="transparent")
-    )
+        rule = panels.rows([{"value": level}]).mark_rule(strokeDash=[4, 4], color=theme.MUTED)
+        layers.insert(0, rule.encode(y="value:Q"))
+    return _framed(layers, height, title=title)
+
+
+def _framed(layers: Sequence[alt.Chart], height: int, **more: str) -> alt.TopLevelMixin:
+    drawn = alt.layer(*layers).properties(width="container", height=height, padding=AROUND, **more)
+    return drawn.configure_view(stroke="transparent")
 
 
 @kept
@@ -92,12 +84,12 @@ def shares(
         {"label": label, "chance": float(chance), "said": percent(chance)}
         for label, chance in zip(labels, chances, strict=True)
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=alt.X(
             "chance:Q",
             title=None,
             axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False),
-            scale=alt.Scale(domain=[0, 1.35], nice=False),
+            scale=panels.span(0, 1.35),
         ),
         y=alt.Y(
             "label:N",
@@ -112,18 +104,11 @@ def shares(
                 ticks=False,
             ),
         ),
-        tooltip=[
-            alt.Tooltip("label:N", title="class"),
-            alt.Tooltip("chance:Q", title="probability", format=".2%"),
-        ],
+        tooltip=panels.told(("label:N", "class"), ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
-    return (
-        alt.layer(bars, said)
-        .properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND)
-        .configure_view(stroke="transparent")
-    )
+    return _framed([bars, said], height or 60 * len(labels) + 30, title=title)
 
 
 @kept
@@ -145,11 +130,11 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
     ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.25 * ((most - least) or 1.0)
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = panels.rows(rows).encode(
         x=alt.X(
             "value:Q",
             title=title,
-            scale=alt.Scale(domain=[least - 0.2 * room * (least < 0), most + room], nice=False),
+            scale=panels.span(least - 0.2 * room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -158,7 +143,7 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
             sort=None,
             axis=alt.Axis(labelFontSize=14, labelLimit=170, domain=False, ticks=False),
         ),
-        tooltip=[alt.Tooltip("name:N", title="term"), alt.Tooltip("value:Q", title="added", format="+.4f")],
+        tooltip=panels.told(("name:N", "term"), ("value:Q", "added", "+.4f")),
     )
     bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(
         color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1]))
@@ -168,8 +153,4 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
         .mark_text(fontSize=13, align="left", dx=6, color=theme.TEXT)
         .encode(text="said:N", x="end:Q")
     )
-    return (
-        alt.layer(bars, told)
-        .properties(width="container", height=height or 30 * len(names), padding=AROUND)
-        .configure_view(stroke="transparent")
-    )
+    return _framed([bars, told], height or 30 * len(names))

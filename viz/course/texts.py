@@ -86,13 +86,15 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Said:
-    """The words of one step: its name, what is said at it, what one looks at, what to try; and the errata that it shows."""
+    """The words of one step: its name, what is said at it, what one looks at, what to try, the lines of Python that make its numbers
+    again; and the errata that it shows. In `look` and `code` may stand {p.FIELD} of the Params, {data} and what the step gives."""
 
     name: str
     says: str
     look: str = ""
     tries: str = ""
     errata: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def read(file: Path) -> Text:
     """The words of an exhibit.
 
     Raises:
-        PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look and ### Try, or a step without a sentence.
+        PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look, ### Try and ### Code, or a step without a sentence.
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
@@ -128,7 +130,7 @@ def read(file: Path) -> Text:
     shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
     said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
     if not steps:
-        said = (Said("", "", shared.get("Look", ""), shared.get("Try", ""), tuple(id for id, *_ in errata)),)
+        said = (_words("", "", shared, tuple(id for id, *_ in errata)),)
     return Text(
         Exhibit(chapter=chapter, cites=cites, **about),
         tuple(dict.fromkeys(id for id, *_ in errata)),
@@ -149,14 +151,21 @@ def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]
     says, own = _sections(file, rest)
     if not says:
         raise PageError(f"{file}: the step {name!r} has no sentence")
-    found = shared | own
-    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""), errata)
+    if "Code" in own:
+        own["Code"] = own["Code"].replace("{lines}\n", shared.get("Code", "") + "\n")
+    return _words(name.strip(), says, shared | own, errata)
+
+
+def _words(name: str, says: str, found: dict[str, str], errata: tuple[str, ...]) -> Said:
+    return Said(name, says, found.get("Look", ""), found.get("Try", ""), errata, found.get("Code", ""))
 
 
 def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
     """What stands before the first ###, and what below each."""
     says, *more = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
     found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
-    if not found.keys() <= {"Look", "Try"}:
-        raise PageError(f"{file}: a step has at most ### Look and ### Try, not {', '.join(found)}")
+    if not found.keys() <= {"Look", "Try", "Code"}:
+        raise PageError(f"{file}: a step has at most ### Look, ### Try and ### Code, not {', '.join(found)}")
+    if "Code" in found:
+        found["Code"] = found["Code"].removeprefix("```python\n").removesuffix("\n```")
     return says.strip(), found

@@ -120,6 +120,11 @@ def predict_number(
     return guess is not None
 
 
+def predict_share(key: str, question: str, answer: float, why: Why, near: float = 0.05) -> bool:
+    """The same of a share, from 0 to 1, in percent."""
+    return predict_number(key, question, 0.0, 1.0, answer, why, near, "%")
+
+
 def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -> bool:
     """A question that is answered by touching the picture; True once revealed.
 

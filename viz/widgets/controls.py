@@ -259,13 +259,15 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
         )
 
 
-def ready(examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any]) -> None:
+def ready(
+    examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = "Examples"
+) -> None:
     """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
     lit = state.held(
         key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
     )
     st.pills(
-        "Examples",
+        label,
         list(examples),
         format_func=literal,
         key=key,

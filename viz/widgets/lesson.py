@@ -20,7 +20,7 @@ from viz.labels import formulas
 from viz.shell import room
 from viz.shell.state import presenting
 from viz.widgets import controls
-from viz.widgets.asking import predict, predict_number, predict_touched
+from viz.widgets.asking import predict, predict_number, predict_share, predict_touched
 
 __all__ = [
     "Step",
@@ -28,6 +28,7 @@ __all__ = [
     "errata",
     "predict",
     "predict_number",
+    "predict_share",
     "predict_touched",
     "presenting",
     "steps",

@@ -114,6 +114,57 @@ def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
     ]
 
 
+def named(names: Sequence[Any] | Mapping[float, str]) -> str:
+    """An expression for the name, or its lines, of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
+
+    >>> named(["a", "b"]), named({0.5: "a"})
+    ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
+    """
+    if isinstance(names, Mapping):
+        return f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]"
+    return f"{json.dumps(list(names))}[datum.value]"
+
+
+def places(names: Sequence[Any], *, apart: tuple[float, float] | None = None, **more: Any) -> alt.Y:
+    """Rows by their `place`, each named at the left; `apart` is the room between them and around, `more` the axis's."""
+    plain = {
+        "labelColor": theme.TEXT,
+        "labelPadding": 8,
+        "labelFontSize": 14,
+        "domain": False,
+        "ticks": False,
+    }
+    scale = {"scale": alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])} if apart else {}
+    return alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **plain | more), **scale)
+
+
+def own(field: str = "colour") -> alt.Color:
+    """The colour that each row names."""
+    return alt.Color(f"{field}:N", scale=None)
+
+
+def hue(field: str, colours: Mapping[str, str], legend: alt.Legend | None = None, **more: Any) -> alt.Color:
+    """Each name in its colour."""
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(field, scale=scale, legend=legend, **more)
+
+
+def hues(names: Sequence[str]) -> dict[str, str]:
+    """Names in the categorical colours, one after the other."""
+    return {name: theme.CATEGORICAL[i % len(theme.CATEGORICAL)] for i, name in enumerate(names)}
+
+
+def legend(**more: Any) -> alt.Legend:
+    """A legend without a title, above the view unless said."""
+    return alt.Legend(**{"title": None, "orient": "top", "direction": "horizontal"} | more)
+
+
+def here(axis: alt.X, place: float) -> alt.Chart:
+    """A dotted upright line at a place of the axis."""
+    field = str(axis.shorthand).split(":")[0]
+    return rows([{field: place}]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=axis)
+
+
 def laid(height: int, *layers: alt.Chart, right: int = 6) -> alt.LayerChart:
     """The layers over one another as one view, as wide as its place."""
     return alt.LayerChart(layer=layers).properties(
@@ -137,11 +188,7 @@ def notes(
     chart = alt.Chart(alt.Data(values=[{"y": height, "text": text} for height, text in rows]))
     return chart.mark_text(
         align=edge, baseline="bottom", fontSize=size, fontWeight=weight, color=theme.TEXT, dy=-3
-    ).encode(
-        x=alt.value("width" if right else 0),
-        y="y:Q",
-        text="text:N",
-    )
+    ).encode(x=alt.value("width" if right else 0), y="y:Q", text="text:N")
 
 
 def on(axis: Axis, field: str) -> Axis:

@@ -42,26 +42,15 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         ("Causal", masks.causal, targets),
         ("Target: both", masks.union, targets),
     )
-    places = [
-        place
-        for _ in range(4 // across)
-        for place in st.columns(across, gap="large" if across == 2 else "small")
-    ]
+    gap = "large" if across == 2 else "small"
+    places = [place for _ in range(4 // across) for place in st.columns(across, gap=gap)]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
-            heatmap(
-                mask,
-                targets,
-                keys,
-                key=f"{key}.{title}",
-                allowed=mask,
-                title=title,
-                height=height,
-                axis=query_and_key("token", across=keys is sources),
-            )
+            options = {"height": height, "axis": query_and_key("token", across=keys is sources)}
+            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, **options)
     return (
-        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
-        "decoder's self-attention the last.\n"
+        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, "
+        "its decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
         f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding counts as words."
     )

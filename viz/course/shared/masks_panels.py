@@ -78,35 +78,17 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     names, chosen, height = labels(data.tokens), _cell(data), 190 if state.presenting() else None
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
+    both: dict[str, Any] = {"selected": chosen, "numbers": True, "height": height}
     with left:
-        a = heatmap(
-            data.scores,
-            names,
-            names,
-            key="masks.scores",
-            scale="score",
-            limit=limit,
-            selected=chosen,
-            title="Scores, before the mask",
-            numbers=True,
-            height=height,
-            python=script("heatmap", "scores", "scale='score'"),
-        )
+        both["python"] = script("heatmap", "scores", "scale='score'")
+        scores: dict[str, Any] = {"scale": "score", "limit": limit, "title": "Scores, before the mask"}
+        a = heatmap(data.scores, names, names, key="masks.scores", **scores, **both)
     with middle:
         _editor(data, params.drawn is not None, names, height, script("mask_editor", "mask"))
     with right:
-        b = heatmap(
-            data.pattern,
-            names,
-            names,
-            key="masks.pattern",
-            allowed=data.allowed,
-            selected=chosen,
-            title="Pattern, after softmax",
-            numbers=True,
-            height=height,
-            python=script("heatmap", "pattern", "allowed=mask"),
-        )
+        both["python"] = script("heatmap", "pattern", "allowed=mask")
+        pattern: dict[str, Any] = {"allowed": data.allowed, "title": "Pattern, after softmax"}
+        b = heatmap(data.pattern, names, names, key="masks.pattern", **pattern, **both)
     for touched in (a.cell, b.cell):
         if touched and touched != chosen:
             state.write(**{"masks.cell": "{}.{}".format(*touched)})

@@ -26,6 +26,7 @@ MIDDLE = {"encoder": 27.0, "decoder": 73.0}
 FRAME = {"encoder": (5.0, 42.0), "decoder": (53.0, 42.0)}
 BESIDE = {"encoder": 7.0, "decoder": 93.0}
 DISC = 2.4
+DISCS = ("add", "position")
 
 
 def label(box: Box) -> str:
@@ -60,7 +61,7 @@ def places(boxes: Sequence[Box]) -> tuple[dict[str, tuple[float, float]], float]
 
 def picture(run: Any, box: Box, upto: int | None) -> tuple[Any, bool]:
     """What is drawn small in a box: the mean weights of attention, else the tensor that leaves it; and whether it is centred on 0."""
-    if box.what in ("add", "position"):
+    if box.what in DISCS:
         return None, True
     if box.what in ("self", "cross"):
         weights = run.trace[box.gives.removesuffix("out") + "pattern"].mean(0)
@@ -86,47 +87,26 @@ def plan(
     nodes = []
     for box in here:
         small, centred = picture(run, box, upto) if pictures and counts is None else (None, True)
-        name = (
-            label(box)
-            if counts is None or not counts[box.name]
-            else f"{label(box).replace('Masked self-attention', 'Masked self-att.')} {short(counts[box.name])}"
-        )
+        name = label(box)
+        if counts is not None and counts[box.name]:
+            name = f"{name.replace('self-attention', 'self-att.')} {short(counts[box.name])}"
         _, hue, tall = SAID[box.what]
-        nodes.append(
-            Node(
-                role(box),
-                name,
-                at[box.name],
-                (WIDE, tall),
-                hue,
-                told(box),
-                box.what in ("add", "position"),
-                small,
-                centred,
-            )
-        )
+        disc = box.what in DISCS
+        nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), disc, small, centred))
     n = times or run.model.config.n_layers
-    words, read = [plain(token) for token in run.source.tokens], [plain(token) for token in run.tokens][:upto]
+    words, read = map(plain, run.source.tokens), [plain(token) for token in run.tokens][:upto]
     written = [plain(token) for token in run.side.written().tokens][: len(read)]
+    marked = None
     if upto is not None:
-        written[-1] = "?"
+        marked = len(written) - 1
+        written[marked] = "?"
     texts = [
         Text(tuple(words), (MIDDLE["encoder"], rows - 0.5), 47),
         Text(tuple(read), (MIDDLE["decoder"], rows - 0.5), 47),
-        Text(
-            tuple(written),
-            (MIDDLE["decoder"], 0.5),
-            47,
-            marked=len(written) - 1 if upto is not None else None,
-        ),
+        Text(tuple(written), (MIDDLE["decoder"], 0.5), 47, marked=marked),
     ]
-    return {
-        "nodes": nodes,
-        "rows": rows,
-        "edges": edges(here, at, rows),
-        "frames": frames(here, at, n),
-        "texts": texts,
-    }
+    drawn = {"nodes": nodes, "rows": rows, "texts": texts}
+    return drawn | {"edges": edges(here, at, rows), "frames": frames(here, at, n)}
 
 
 def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) -> list[Frame]:
@@ -134,10 +114,9 @@ def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) 
     found = []
     for side, (left, wide) in FRAME.items():
         inside = [box for box in boxes if box.side == side and box.layer is not None]
-        bottom, top = (
-            at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.95,
-            at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4,
-        )
+        first, last = inside[0], inside[-1]
+        bottom = at[first.name][1] + SAID[first.what][2] / 2 + GAP * 0.95
+        top = at[last.name][1] - SAID[last.what][2] / 2 - GAP * 0.4
         found.append(Frame((left, top), (wide, bottom - top), f"{side.title()} × {n}", side == "encoder"))
     return found
 
@@ -152,37 +131,22 @@ def edges(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], rows: flo
             y, tall = at[box.name][1], SAID[box.what][2]
             found.append(Edge(((x, low), (x, y + tall / 2))))
             if box.what == "norm":
-                to = chain[number + 2]
-                inward = DISC if side == "decoder" else -DISC
-                found.append(
-                    Edge(
-                        (
-                            (x, low - GAP * 0.4),
-                            (BESIDE[side], low - GAP * 0.4),
-                            (BESIDE[side], at[to.name][1]),
-                            (x + inward, at[to.name][1]),
-                        ),
-                        strong=True,
-                    )
-                )
+                begin, end, beside = low - GAP * 0.4, at[chain[number + 2].name][1], BESIDE[side]
+                disc = x + (DISC if side == "decoder" else -DISC)
+                found.append(Edge(((x, begin), (beside, begin), (beside, end), (disc, end)), strong=True))
             low = y - tall / 2
         if side == "decoder":
             found.append(Edge(((x, low), (x, low - GAP))))
-    memory, cross = at["encoder.final"], next(box for box in boxes if box.what == "cross")
-    top = memory[1] - SAID["final"][2] / 2
-    found.append(
-        Edge(
-            (
-                (memory[0], top),
-                (memory[0], top - GAP),
-                (50.0, top - GAP),
-                (50.0, at[cross.name][1]),
-                (MIDDLE["decoder"] - WIDE / 2, at[cross.name][1]),
-            ),
-            strong=True,
-        )
+    x, memory = at["encoder.final"]
+    top, cross = memory - SAID["final"][2] / 2, at[next(box.name for box in boxes if box.what == "cross")][1]
+    across = (
+        (x, top),
+        (x, top - GAP),
+        (50.0, top - GAP),
+        (50.0, cross),
+        (MIDDLE["decoder"] - WIDE / 2, cross),
     )
-    return found
+    return [*found, Edge(across, strong=True)]
 
 
 def told(box: Box) -> str:
@@ -215,14 +179,9 @@ def short(count: int) -> str:
 
 def counted(boxes: Sequence[Box], chosen: sizes.Sizes) -> dict[str, int]:
     """The parameters of each box for other sizes, by the closed forms; the word table is counted once."""
-    each = {
-        "self": sizes.attention(chosen.d_model),
-        "cross": sizes.attention(chosen.d_model),
-        "ffn": sizes.feed_forward(chosen.d_model, chosen.d_ff),
-        "norm": sizes.norm(chosen.d_model),
-        "final": sizes.norm(chosen.d_model),
-    }
-    return {
-        box.name: chosen.n_vocab * chosen.d_model if box.name == "encoder.embed" else each.get(box.what, 0)
-        for box in boxes
-    }
+    d = chosen.d_model
+    each = dict.fromkeys(("self", "cross"), sizes.attention(d)) | dict.fromkeys(
+        ("norm", "final"), sizes.norm(d)
+    )
+    each["ffn"] = sizes.feed_forward(d, chosen.d_ff)
+    return {box.name: each.get(box.what, 0) for box in boxes} | {"encoder.embed": chosen.n_vocab * d}

@@ -13,6 +13,7 @@ from viz.charts.parts.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
+STILL: dict[str, Any] = {"zeroline": False, "fixedrange": True}
 SOFTMAX, GAUSSIAN, PRODUCT = theme.CATEGORICAL[1], theme.CATEGORICAL[2], theme.CATEGORICAL[0]
 
 
@@ -30,14 +31,10 @@ def local_row(
 
     The window is the shaded part (None: no window), the centre its dotted line.
     Shapes: words, align, product (key,); the curve x and y (point,).
-    Errors: ValueError when words and weights differ in number.
-
     >>> one = np.ones(1)
     >>> [t.name for t in local_row(["a"], one, one, (one, one), centre=0.0, window=None).data]
     ['softmax', 'product', 'Gaussian']
     """
-    if not len(words) == len(align) == len(product):
-        raise ValueError(f"{len(words)} words, {len(align)} softmax weights, {len(product)} products")
     places = np.arange(len(words))
     figure = go.Figure()
     for name, values, colour, shift in (
@@ -58,14 +55,8 @@ def local_row(
         x=x, y=y, mode="lines", name="Gaussian", line={"color": GAUSSIAN, "width": 2.6}, hoverinfo="skip"
     )
     if window is not None:
-        figure.add_vrect(
-            x0=window[0],
-            x1=window[1],
-            fillcolor=theme.SEQUENTIAL[1],
-            opacity=0.6,
-            line_width=0,
-            layer="below",
-        )
+        shade: dict[str, Any] = {"fillcolor": theme.SEQUENTIAL[1], "opacity": 0.6, "line_width": 0}
+        figure.add_vrect(*window, **shade, layer="below")
     figure.add_vline(x=centre, line={"color": GAUSSIAN, "width": 1.6, "dash": "dot"})
     figure.add_annotation(
         text=f"p<sub>t</sub> = {centre:.2f}",
@@ -83,10 +74,9 @@ def local_row(
         tickfont={"size": 15, "color": theme.TEXT},
         tickangle=0 if len(words) <= 9 else -45,
         showgrid=False,
-        zeroline=False,
-        fixedrange=True,
+        **STILL,
     )
-    figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], zeroline=False, fixedrange=True)
+    figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], **STILL)
     return _dressed(figure, 360)
 
 
@@ -101,13 +91,9 @@ def costs(
 ) -> go.Figure:
     """What a window saves and what it costs a trained model: surprise by D as a line, cells at each point; dotted: no window.
 
-    Errors: ValueError when the three differ in number.
-
     >>> costs([1], [0.5], [9], whole=(0.3, 20), marked=1).data[0].text
     ('9',)
     """
-    if not len(windows) == len(surprise) == len(touched):
-        raise ValueError(f"{len(windows)} windows, {len(surprise)} surprises, {len(touched)} counts")
     figure = go.Figure()
     figure.add_scatter(
         x=list(windows),
@@ -133,17 +119,10 @@ def costs(
         showarrow=False,
         font={"size": 14, "color": SOFTMAX},
     )
-    figure.update_xaxes(
-        title_text="D, the words to each side of the window",
-        tickvals=list(windows),
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
-    )
+    title = "D, the words to each side of the window"
+    figure.update_xaxes(title_text=title, tickvals=list(windows), showgrid=False, **STILL)
     top = max([*surprise, whole[0]])
-    figure.update_yaxes(
-        title_text="nats per token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True
-    )
+    figure.update_yaxes(title_text="nats per token", range=[0, 1.2 * top + 0.05], **STILL)
     return _dressed(figure, 330, top=24)
 
 

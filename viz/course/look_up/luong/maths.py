@@ -22,8 +22,7 @@ SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "
 
 @dataclass(frozen=True)
 class Data:
-    """One sentence: the words written and read, scores and weights (query key), the model, its
-    translation."""
+    """One sentence: words written and read, scores and weights (query key), the model, its translation."""
 
     model: str
     written: tuple[str, ...]
@@ -51,9 +50,8 @@ def missing() -> str:
     if here(GENERAL):
         return ""
     return (
-        f"The model trained with Luong's general score, {GENERAL}, is not among the models here. "
-        f"The page shows {CONCAT} instead: the same encoder, its score is concat, and it asks with the state "
-        "before."
+        f"The model trained with Luong's general score, {GENERAL}, is not among the models here. The page "
+        f"shows {CONCAT} instead: the same encoder, its score is concat, and it asks with the state before."
     )
 
 
@@ -80,8 +78,7 @@ def read(text: str, score: str) -> Data:
 
 
 def predicted(text: str, data: Data) -> tuple[float, ...]:
-    """The centres that the predictive model finds for the same words; () where it is not here or cuts them
-    otherwise."""
+    """The centres that the predictive model finds; () where it is not here or cuts the words otherwise."""
     if not here(PREDICTIVE):
         return ()
     run = core.serving.engine.default().run(

@@ -27,8 +27,7 @@ def centres() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: sentence and score, where the windows stand, how wide they are, whether they
-    cut."""
+    """`centre`: where the windows stand; `windowed`: whether they cut."""
 
     text: str = knob(
         SENTENCES[0],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,22 +38,13 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
         f"{weights.sum():.2f}.",
     )
     rows = [i for i in range(len(written)) if told or i != row]
-    heatmap(
-        data.weights[rows],
-        [written[i] for i in rows],
-        keys,
-        key=f"{SLUG}global.picture",
-        selected=(row, top) if told else None,
-        numbers=True,
-        axis=query_and_key("token", across=True),
-        height=_tall(),
-        title=f"{data.model}, {maths.SCORES[params.score]}",
-    )
+    title = f"{data.model}, {maths.SCORES[params.score]}"
+    marked = {"selected": (row, top) if told else None}
+    _matrix("global", data.weights[rows], [written[i] for i in rows], keys, title=title, **marked)
     n_target, n_source = data.weights.shape
+    said = f". The row of {written[row]} is left out until you guess."
     if told:
         said = f"; {written[row]} looks at {keys[top]} with {percent(weights[top])}."
-    else:
-        said = f". The row of {written[row]} is left out until you guess."
     parts.numbers(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
@@ -66,40 +58,27 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     n_target, n_source = data.weights.shape
     diagonal = luong.windows([luong.monotonic(t, n_source) for t in range(n_target)], WINDOW, n_source)
     share = luong.kept(data.weights, diagonal)
-    told = lesson.predict_number(
+    told = lesson.predict_share(
         f"{SLUG}kept",
         f"Monotonic windows stand at p_t = t and reach D = {WINDOW} to each side. "
         "How many percent of the global weight lies inside them?",
-        0.0,
-        1.0,
         round(share, 2),
         f"{percent(share, 2)}. {_lost(share)}",
-        0.05,
-        "%",
     )
     where = middles(params, data)
     inside = luong.windows(where, params.window, n_source)
     allowed = inside if told else np.ones_like(inside)
-    heatmap(
-        np.where(allowed, data.weights, 0.0),
-        distinct(data.written),
-        distinct(data.source),
-        key=f"{SLUG}centre.picture",
-        allowed=allowed,
-        numbers=True,
-        axis=query_and_key("token", across=True),
-        height=_tall(),
-        title=f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights",
+    title = f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights"
+    words = distinct(data.written), distinct(data.source)
+    _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
+    row = written_row(data)
+    parts.numbers(
+        f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
+        f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
+        f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
+        if told
+        else f"Every cell is there: {inside.size} of {inside.size}."
     )
-    if told:
-        row = written_row(data)
-        parts.numbers(
-            f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
-            f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
-            f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
-        )
-    else:
-        parts.numbers(f"Every cell is there: {inside.size} of {inside.size}.")
     return _folds(params, data, told)
 
 
@@ -109,10 +88,9 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     row, opening = one_row(params, data), luong.local(data.scores[t], middle(params, data, t), WINDOW)
     told = lesson.predict_number(
         f"{SLUG}total",
-        f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, "
-        f"σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied "
-        "by the "
-        "Gaussian, at most 1. What do the products sum to?",
+        f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
+        f"{number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied by "
+        "the Gaussian, at most 1. What do the products sum to?",
         0.0,
         1.0,
         round(opening.total, 2),
@@ -130,15 +108,13 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         window=(row.centre - params.window, row.centre + params.window) if params.windowed else None,
     )
     _picture(picture, "local", f"Softmax, Gaussian and product over {n} source words.")
+    said = "The blue bars, the products, come after your guess."
     if told:
         best = int(row.align.argmax())
         said = (
             f"{distinct(data.source)[best]}: softmax {row.align[best]:.3f} × Gaussian "
-            f"{row.gaussian[best]:.3f} = "
-            f"{row.product[best]:.3f}. The products sum to {row.total:.3f}."
+            f"{row.gaussian[best]:.3f} = {row.product[best]:.3f}. The products sum to {row.total:.3f}."
         )
-    else:
-        said = "The blue bars, the products, come after your guess."
     parts.numbers(
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
         f"{row.touched} of {n} words are touched. {said}"
@@ -173,31 +149,20 @@ def savings(params: Params, data: maths.Data) -> Folds:
         "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
         f"{whole} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
     )
-    shown = range(len(found.windows)) if told else range(len(found.windows) - 1, len(found.windows))
+    shown = slice(None) if told else slice(-1, None)
     marked = min(params.window, found.windows[-1])
-    picture = charts.costs(
-        [found.windows[i] for i in shown],
-        [found.surprise[i] for i in shown],
-        [found.touched[i] for i in shown],
-        whole=(data.surprise, n_target * n_source),
-        marked=marked,
+    curves = (each[shown] for each in (found.windows, found.surprise, found.touched))
+    picture = charts.costs(*curves, whole=(data.surprise, n_target * n_source), marked=marked)
+    alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
+    _picture(picture, "cost", alt)
+    i = found.windows.index(marked)
+    parts.numbers(
+        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
+        f"{number(found.surprise[i])} nats per token instead of {whole}. With 60 source words "
+        f"it would be {luong.cells(n_target, 60, marked)} instead of {luong.cells(n_target, 60)}."
+        if told
+        else f"The numbers at the dots are scores computed. With the whole source: {whole} nats per token."
     )
-    _picture(
-        picture,
-        "cost",
-        "Cross-entropy loss of the model by the size of its window, with the number of scores.",
-    )
-    if told:
-        i = found.windows.index(marked)
-        parts.numbers(
-            f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
-            f"{number(found.surprise[i])} nats per token instead of {whole}. With 60 source words "
-            f"it would be {luong.cells(n_target, 60, marked)} instead of {luong.cells(n_target, 60)}."
-        )
-    else:
-        parts.numbers(
-            f"The numbers at the dots are scores computed. With the whole source: {whole} nats per token."
-        )
     return _folds(params, data, told)
 
 
@@ -234,14 +199,10 @@ def one_row(params: Params, data: maths.Data) -> luong.Local:
 def _lost(share: float) -> str:
     """What windows in a straight line cost this sentence."""
     if share > 0.98:
-        return (
-            "The two languages keep nearly one order here, and each word looks at few others: "
-            "nothing to speak of is lost."
-        )
+        return "The two languages keep nearly one order here, and each word looks at few others: nothing to speak of is lost."
     return (
         f"{percent(1 - share, 2)} lies outside: of words that change places, and of rows that spread their "
-        "weight. "
-        "For these the window must be wide or elsewhere."
+        "weight. For these the window must be wide or elsewhere."
     )
 
 
@@ -259,9 +220,11 @@ def _picture(figure: go.Figure, key: str, told: str) -> None:
     parts.show(fitted(figure, lesson.presenting()), f"{SLUG}{key}.picture", told)
 
 
-def _tall() -> int:
-    """Most pixels of a matrix; before a room less: its sentence and its control are on the same screen."""
-    return 250 if lesson.presenting() else 380
+def _matrix(key: str, weights: np.ndarray, rows: list[str], columns: list[str], **more: Any) -> None:
+    """Weights of all rows; lower before a room: its sentence and its control are on the same screen."""
+    height, axis = 250 if lesson.presenting() else 380, query_and_key("token", across=True)
+    key = f"{SLUG}{key}.picture"
+    heatmap(weights, rows, columns, key=key, numbers=True, axis=axis, height=height, **more)
 
 
 def _written(data: maths.Data) -> None:
@@ -276,29 +239,21 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
     if line := maths.missing():
         parts.numbers(line)
     row, t = one_row(params, data), written_row(data)
+    scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
+
+    local = {"align": row.align, "gaussian": row.gaussian, "product": row.product}
 
     def table() -> pd.DataFrame:
         columns = {
-            "source word": distinct(data.source),
             "position": range(len(data.source)),
-            "score": data.scores[t].round(4),
-            "global weight": data.weights[t].round(4),
-            "in the window": row.inside,
-            "softmax": row.align.round(4),
-            "Gaussian": row.gaussian.round(4),
-            "product": row.product.round(4),
+            "score": data.scores[t],
+            "global weight": data.weights[t],
         }
-        return pd.DataFrame(columns).set_index("source word")
+        columns |= {"in the window": row.inside, "softmax": row.align, "Gaussian": row.gaussian}
+        columns["product"] = row.product
+        return pd.DataFrame(columns, distinct(data.source)).round(4).rename_axis("source word")
 
-    arrays = {
-        "queries": np.array(data.written),
-        "keys": np.array(data.source),
-        "scores": data.scores,
-        "weights": data.weights,
-        "align": row.align,
-        "gaussian": row.gaussian,
-        "product": row.product,
-    }
+    run = {"queries": data.written, "keys": data.source, "scores": data.scores, "weights": data.weights}
 
     def change() -> None:
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
@@ -306,8 +261,8 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
 
     return Folds(
         table,
-        lambda: arrays,
-        code(params, data),
+        lambda: run | local,
+        {"scores": scores, "t": t, "row": row},
         known,
         more=lambda: _equations(params, data, row, t),
         change=change,
@@ -332,19 +287,4 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
         f"“{distinct(data.written)[t]}”; positions count from 0."
-    )
-
-
-def code(params: Params, data: maths.Data) -> str:
-    """The lines that make the same numbers in a notebook."""
-    row = one_row(params, data)
-    scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
-    more = "" if params.windowed else ", windowed=False"
-    return (
-        "import core\nfrom viz.course.shared.maths import luong\n\n"
-        f"run = core.open_model({data.model!r}).run({params.text!r}, target={data.target!r})\n"
-        "asked = luong.asked(run)\n"
-        f"row = luong.local({scores}[{written_row(data)}], centre={row.centre:g}, window={row.window}, "
-        f"sigma={row.sigma:g}{more})\n"
-        "print(row.align, row.gaussian, row.product, row.total)"
     )

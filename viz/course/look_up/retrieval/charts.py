@@ -26,7 +26,7 @@ def look_up_table(
     rows: Sequence[Sequence[str]],
     shades: Mapping[str, Sequence[float] | Array | None],
     number: str = "{:.2f}",
-) -> panels.Layers:
+) -> alt.LayerChart:
     """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
 
     Rows are strong by their number in the last of the shades.
@@ -41,26 +41,11 @@ def look_up_table(
     for name, values in shades.items():
         words.append(_word(x + SHADE / 2, -0.95, name, theme.MUTED, "center", 13))
         for r in range(len(rows)):
-            value = 0.0 if values is None else float(values[r])
-            colour, ink = theme.shade(value)
-            told = (
-                "?"
-                if values is None
-                else str(values[r])
-                if isinstance(values[r], int)
-                else number.format(value)
-            )
-            cells.append(
-                _word(x + SHADE / 2, r, told, ink, "center", 15)
-                | {
-                    "left": x + 4,
-                    "right": x + SHADE - 4,
-                    "top": r - 0.42,
-                    "bottom": r + 0.42,
-                    "colour": colour,
-                    "shade": name,
-                }
-            )
+            value = 0 if values is None else values[r]
+            told = "?" if values is None else str(value) if isinstance(value, int) else number.format(value)
+            colour, ink = theme.shade(float(value))
+            box = _box(x + SHADE / 2, r, SHADE / 2 - 4, 0.42, colour)
+            cells.append(_word(x + SHADE / 2, r, told, ink, "center", 15) | box | {"shade": name})
         x += SHADE + 4
     for c, name in enumerate(columns):
         texts = [shorten(str(row[c]), MOST) for row in rows]
@@ -76,16 +61,19 @@ def look_up_table(
         _rects(cells, along, down, stroke=theme.LINE),
         *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
     ]
-    return alt.layer(*layers).properties(
-        width="container", height=ROW * (len(rows) + 1) + 12, padding=panels.AROUND, view=panels.BARE
-    )
+    return panels.laid(ROW * (len(rows) + 1) + 12, *layers)
 
 
 def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[alt.X, alt.Y]:
     return (
-        alt.X("left:Q", axis=None, scale=alt.Scale(domain=list(across), nice=False)),
-        alt.Y("top:Q", axis=None, scale=alt.Scale(domain=list(downwards), nice=False)),
+        alt.X("left:Q", axis=None, scale=panels.span(*across)),
+        alt.Y("top:Q", axis=None, scale=panels.span(*downwards)),
     )
+
+
+def _box(x: float, y: float, wide: float, high: float, colour: str) -> dict[str, Any]:
+    """So far to each side of a middle."""
+    return {"left": x - wide, "right": x + wide, "top": y - high, "bottom": y + high, "colour": colour}
 
 
 def _word(
@@ -103,11 +91,8 @@ def _word(
 
 
 def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
-    return (
-        alt.Chart(alt.Data(values=list(cells)))
-        .mark_rect(**mark)
-        .encode(x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None))
-    )
+    box = {"x": along, "x2": "right:Q", "y": down, "y2": "bottom:Q"}
+    return panels.rows(cells).mark_rect(**mark).encode(**box, color=panels.own())
 
 
 def _written(
@@ -115,15 +100,11 @@ def _written(
 ) -> list[alt.Chart]:
     """One layer for each way of setting: alignment and weight belong to a mark. `size`: a rule for the size of type, as Vega reads it."""
     ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
+    at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
     return [
-        alt.Chart(alt.Data(values=[word for word in words if (word["align"], word["weight"]) == way]))
+        panels.rows([word for word in words if (word["align"], word["weight"]) == way])
         .mark_text(align=way[0], baseline="middle", fontSize=alt.ExprRef(size), fontWeight=way[1])
-        .encode(
-            x=panels.on(along, "x:Q"),
-            y=panels.on(down, "y:Q"),
-            text="text:N",
-            color=alt.Color("ink:N", scale=None),
-        )
+        .encode(**at, text="text:N", color=panels.own("ink"))
         for way in ways
     ]
 
@@ -131,7 +112,7 @@ def _written(
 @kept
 def sharpening(
     names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260
-) -> panels.Layers:
+) -> alt.LayerChart:
     """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
 
     >>> chart = sharpening(["a", "b"], np.array([0.0, 1.0]), np.array([[0.5, 0.7], [0.5, 0.3]]), 1).to_dict()
@@ -157,27 +138,20 @@ def sharpening(
     across = alt.X(
         "place:Q",
         title="sharpness",
-        scale=alt.Scale(domain=[0, float(np.log10(1 + x.max()))], nice=False),
-        axis=alt.Axis(
+        scale=panels.span(0, float(np.log10(1 + x.max()))),
+        axis=panels.quiet(
             values=[float(np.log10(1 + tick)) for tick in ticks],
             labelExpr="format(pow(10, datum.value) - 1, '.0f')",
-            grid=False,
-            ticks=False,
-            domain=False,
             labelPadding=6,
         ),
     )
     up = alt.Y(
         "weight:Q",
         title="weight",
-        scale=alt.Scale(domain=[-0.03, 1.05], nice=False),
+        scale=panels.span(-0.03, 1.05),
         axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6),
     )
-    hues = [theme.CATEGORICAL[turn % len(theme.CATEGORICAL)] for turn in range(len(names))]
-    key = alt.Legend(
-        title=None,
-        orient="top",
-        direction="horizontal",
+    key = panels.legend(
         symbolType="stroke",
         symbolStrokeWidth=2.5,
         symbolSize=300,
@@ -185,41 +159,28 @@ def sharpening(
         columns=alt.ExprRef(f"width < {130 * len(names)} ? 2 : {max(1, len(names))}"),
         offset=4,
     )
-    hue = alt.Color(
-        "name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=hues), legend=key if legend else None
-    )
-    dash = alt.StrokeDash(
-        "name:N",
-        sort=numbered,
-        scale=alt.Scale(
-            domain=numbered, range=[([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]
-        ),
-        legend=key if legend else None,
-    )
-    base = alt.Chart(alt.Data(values=points)).encode(
+    of: dict[str, Any] = {"sort": numbered, "legend": key if legend else None}
+    dashes = [([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]
+    dash = alt.StrokeDash("name:N", scale=alt.Scale(domain=numbered, range=dashes), **of)
+    base = panels.rows(points).encode(
         x=across,
         y=up,
-        color=hue,
-        tooltip=[
-            alt.Tooltip("name:N", title="row"),
-            alt.Tooltip("sharpness:N"),
-            alt.Tooltip("exact:N", title="weight"),
-        ],
+        color=panels.hue("name:N", panels.hues(numbered), **of),
+        tooltip=panels.told(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
     )
-    here = (
-        alt.Chart(alt.Data(values=[{"place": float(np.log10(1 + marked))}]))
-        .mark_rule(color=theme.TEXT, strokeWidth=1.5)
-        .encode(x=across)
+    here = panels.rows([{"place": float(np.log10(1 + marked))}]).mark_rule(color=theme.TEXT, strokeWidth=1.5)
+    return panels.laid(
+        height,
+        base.mark_line(strokeWidth=2.5).encode(strokeDash=dash),
+        base.mark_circle(size=90, opacity=0),
+        here.encode(x=across),
     )
-    return alt.layer(
-        base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here
-    ).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
 @kept
 def memory(
     table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False
-) -> panels.Layers:
+) -> alt.LayerChart:
     """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
 
     `blind`: weights and what is read are question marks.
@@ -239,19 +200,13 @@ def memory(
     ]
     cells = [
         _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), ink, "center", size)
-        | {"left": c - 0.49, "right": c + 0.49, "top": y - 0.47, "bottom": y + 0.47, "colour": colour}
+        | _box(c, y, 0.49, 0.47, colour)
         for y, values in lines
         for c, value in enumerate(values)
         for colour, ink in [theme.shade((float(value) / limit + 1) / 2, theme.DIVERGING)]
     ]
     bars = [
-        {
-            "left": -0.75 - float(weight),
-            "right": -0.75,
-            "top": r - 0.32,
-            "bottom": r + 0.32,
-            "colour": theme.PRIMARY,
-        }
+        _box(-0.75, r, 0, 0.32, theme.PRIMARY) | {"left": -0.75 - float(weight)}
         for r, weight in enumerate(weights)
     ]
     words = [
@@ -263,9 +218,4 @@ def memory(
         words.append(_word(-0.75, asks, "k, the key that asks", theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
     layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
-    return alt.layer(*layers).properties(
-        width="container",
-        height=(34 if rows <= 6 else 26) * (rows + 4),
-        padding=panels.AROUND,
-        view=panels.BARE,
-    )
+    return panels.laid((34 if rows <= 6 else 26) * (rows + 4), *layers)

@@ -20,22 +20,17 @@ def reading(params: Params, _: object) -> Folds:
     table, key = np.array(params.stored[:-1]), np.array(params.stored[-1])
     rows, beta = len(table), params.beta
     plain = memory_read.read(table, key, 1.0)
-    best, most, least = int(plain.weights.argmax()), plain.cosines.max(), plain.cosines.min()
-    ratio = float(plain.weights.max() / plain.weights.min())
+    most, least = plain.cosines.max(), plain.cosines.min()
+    largest = float(plain.weights.max())
     why = (
-        f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = {ratio:.2f} "
-        "between them, "
-        f"and never more than e² = {memory_read.BOUND:.3f}."
+        f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = "
+        f"{largest / plain.weights.min():.2f} between them, and never more than e² = {memory_read.BOUND:.3f}."
     )
-    told = lesson.predict_number(
+    told = lesson.predict_share(
         f"{SLUG}.share",
         f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?",
-        0,
-        1,
-        round(float(plain.weights[best]), 3),
+        round(largest, 3),
         why.replace("-", "−"),
-        0.05,
-        "%",
     )
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)
@@ -43,22 +38,19 @@ def reading(params: Params, _: object) -> Folds:
     of = f"A memory of {rows} rows of {len(key)} numbers"
     if told:
         figure = charts.memory(table, read.weights, read.vector, key)
-        parts.show(figure, f"{SLUG}.memory", f"{of}; weights {read.weights.round(3).tolist()}.")
-        how = f"row {row} alone" if row else f"β = {beta:g}"
+        of += f"; weights {read.weights.round(3).tolist()}"
+        with_ = f"row {row} alone" if row else f"β = {beta:g}"
         span = f"{read.weights.min():.4f} to {read.weights.max():.4f}"
-        said = f"Read with {how}: weights from {span}, r = ({vector})."
-        parts.numbers(said.replace("-", "−"))
+        said = f"Read with {with_}: weights from {span}, r = ({vector}).".replace("-", "−")
     else:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
-        parts.show(figure, f"{SLUG}.memory", f"{of}.")
-        parts.numbers("Say how much, and the weights appear.")
+        said = "Say how much, and the weights appear."
+    parts.show(figure, f"{SLUG}.memory", f"{of}.")
+    parts.numbers(said)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))
     terms += r" + \dots" if rows > 4 else ""
-    call = (
-        f"read_row({table.tolist()}, {key.tolist()}, {row - 1})"
-        if row
-        else f"read({table.tolist()}, {key.tolist()}, {beta:g})"
-    )
+    how, last = ("read_row", row - 1) if row else ("read", f"{beta:g}")
+    call = f"{how}({table.tolist()}, {key.tolist()}, {last})"
     return Folds(
         lambda: pd.DataFrame(table).rename(columns=str).assign(cosine=read.cosines, weight=read.weights),
         lambda: {
@@ -68,13 +60,10 @@ def reading(params: Params, _: object) -> Folds:
             "weights": read.weights,
             "read": read.vector,
         },
-        f"from viz.course.look_up.retrieval.maths import memory_read\n\nprint(memory_read.{call})",
+        {"call": call},
         told,
         {"ntm.read": {"p": str(rows)}, "ntm.address": {"beta": f"{beta:g}"}},
-        (
-            r"\sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1",
-            rf"r = {terms} = ({vector})",
-        ),
+        (r"\sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1", rf"r = {terms} = ({vector})"),
         change=lambda: _change(params),
     )
 

@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from core.text.tokenizer import typed
 from viz.course.look_up.retrieval.maths import memory_read, persons
 from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
-from viz.labels import literal
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, ruled, segmented, slider, touched
@@ -88,28 +85,13 @@ def condition(sql: str) -> str:
 def _query(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
     """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
     controls.text("Your query", name, opening, placeholder=opening)
-    key = f"{SLUG}.queries"
-    lit = state.held(key, params.sql if params.sql in CHOICES else None)
-
-    def take() -> None:
-        if chosen := st.session_state.get(key):
-            state.write(**{name: chosen})
-
-    st.pills(
-        "Queries of the slides",
-        CHOICES,
-        format_func=lambda sql: literal(condition(sql)),
-        key=key,
-        default=lit,
-        on_change=take,
-        label_visibility="collapsed",
-    )
+    of_slides = {condition(sql): {name: sql} for sql in CHOICES}
+    controls.ready(of_slides, f"{SLUG}.queries", {name: params.sql}, "Queries of the slides")
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose. `points`: the query, the keys, their values. `memory`: its rows and, last,
-    the key.
+    """`points`: the query, the keys, their values. `memory`: its rows and, last, the key.
 
     `row`: the row that is read alone, from 1; 0: read by content.
     """

@@ -1,5 +1,4 @@
-"""A query among keys in the plane: drag it, and the page's weights and mix follow; Python computes them
-again."""
+"""A query among keys in the plane: drag it, and the weights and the mix follow."""
 
 from __future__ import annotations
 
@@ -75,35 +74,23 @@ def arrows(params: Params, _: object) -> Folds:
         on_move=lambda: _moved(drawn, pack(asked)),
     )
     x, y = found.mix
-    if told:
-        weights = ", ".join(f"{w:.3f}" for w in found.weights)
-        said = (
-            f"Weights {weights}, together {found.weights.sum():.3f}; the weighted sum is ({x:.3f}, {y:.3f})."
-        )
-        parts.numbers(said.replace("-", "−"))
-    else:
-        parts.numbers("Four keys, one query. Say which key it is closest to, then drag it.")
+    weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
+    parts.numbers(
+        f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
+        if told
+        else "Four keys, one query. Say which key it is closest to, then drag it."
+    )
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
-    columns = {
-        "key": names,
-        "k": map(str, keys),
-        "v": map(str, values),
-        "score": found.scores,
-        "weight": found.weights,
-    }
-    frame = pd.DataFrame({name: list(cells) for name, cells in columns.items()})
-    arrays = {"query": query, "keys": keys, "values": values}
+    columns = {"key": names, "k": [*map(str, keys)], "v": [*map(str, values)]}
+    columns |= {"score": found.scores, "weight": found.weights}
+    arrays = {"query": query, "keys": keys, "values": values, "scores": found.scores}
+    plain = ("retrieval.mix", "retrieval.similarity", "retrieval.softmax")
     return Folds(
-        lambda: frame,
-        lambda: arrays | {"scores": found.scores, "weights": found.weights, "mix": found.mix},
+        lambda: pd.DataFrame(columns),
+        lambda: arrays | {"weights": found.weights, "mix": found.mix},
         code,
         told,
-        {
-            "retrieval.mix": {},
-            "retrieval.similarity": {},
-            "retrieval.softmax": {},
-            "retrieval.sharp": {"beta": f"{beta:g}"},
-        },
+        {key: {} for key in plain} | {"retrieval.sharp": {"beta": f"{beta:g}"}},
         (rf"\sum_i a_i v_i = {terms} = ({x:.3f},\; {y:.3f})",),
         change=lambda: _more_or_fewer(params.placed),
     )

@@ -1,5 +1,4 @@
-"""Hard look-up in the table PERSONS by SQL, and the same keys softened: weights in place of ones and
-zeros."""
+"""Hard look-up in the table PERSONS by SQL, and the same keys with weights in place of ones and zeros."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ def hard(params: Params, _: object) -> Folds:
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity),
         lambda: {"similarity": answer.similarity},
-        "from viz.course.look_up.retrieval.maths import persons\n\n"
-        f"rows = {rows!r}\nanswer = persons.ask(rows, {params.sql!r})\nprint(answer.rows, answer.similarity)",
+        {},
         told,
         {"retrieval.hard": {"n": str(n)}},
         (" + ".join(rf"{s} \cdot v_{{{i}}}" for i, s in enumerate(answer.similarity, start=1)),),
@@ -60,12 +58,8 @@ def hard(params: Params, _: object) -> Folds:
 def soft(params: Params, _: object) -> Folds:
     """The same keys with weights; the slider from all alike to one alone."""
     rows, beta = params.table, params.sharpness
-    answer, asked, ids = (
-        persons.ask(rows, params.sql),
-        persons.asked_for(params.sql),
-        [row[0] for row in rows],
-    )
-    fits = persons.likeness(asked, ids)
+    asked, ids = persons.asked_for(params.sql), [row[0] for row in rows]
+    answer, fits = persons.ask(rows, params.sql), persons.likeness(asked, ids)
     weights, twice = softmax(fits, beta), softmax(fits, ASKED_AT)
     best = int(weights.argmax())
     parts.show(
@@ -75,8 +69,7 @@ def soft(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"Asked “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
-        f"{_told(weights.min())}; "
-        f"all alike would be {1 / len(ids):.4f} each."
+        f"{_told(weights.min())}; all alike would be {1 / len(ids):.4f} each."
     )
     room = lesson.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both
@@ -111,9 +104,7 @@ def soft(params: Params, _: object) -> Folds:
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity, fit=fits, weight=weights),
         lambda: {"fits": fits, "weights": weights, "sharpness": [beta]},
-        "from viz.course.look_up.retrieval.maths import persons\n"
-        "from viz.course.look_up.retrieval.maths.look_up import softmax\n\n"
-        f"fits = persons.likeness({asked!r}, {ids!r})\nprint(softmax(fits, {beta:g}))",
+        {"asked": asked, "ids": ids},
         told,
         {"retrieval.sharp": {"beta": f"{beta:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}},
         (rf"s = [{shown_fits}]", rf"a = [{shown_weights}]"),

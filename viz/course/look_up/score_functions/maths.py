@@ -1,5 +1,4 @@
-"""All score functions of the documents on the same few vectors of the plane, and which of them do not see
-the query or the keys.
+"""All score functions of the documents on the same few vectors, and which do not see query or keys.
 
 The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn
 them.
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,7 +47,7 @@ class Function:
     paper: str
     kind: str
     sharpness: float = 1.0
-    numbers: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
         """query (2,), keys (key, 2) -> (key,), by the layer that the models use."""
@@ -93,28 +91,17 @@ def eight(beta: float = 5.0) -> tuple[Function, ...]:
     >>> [f.name for f in eight()]
     ['dot', 'scaled', 'general', 'linear', 'tanh', 'location', 'cosine', 'sharp']
     """
-    frozen = MappingProxyType
+    luong, graves = "Luong et al. 2015", "Graves et al. 2014"
+    linear, tanh = {"q": W_QUERY, "k": W_KEY}, {"w": W_ADDITIVE, "v": V_ADDITIVE}
     return (
-        Function("dot", "dot", "Luong et al. 2015", "dot"),
+        Function("dot", "dot", luong, "dot"),
         Function("scaled", "scaled dot", "Vaswani et al. 2017", "scaled"),
-        Function("general", "general", "Luong et al. 2015", "general", numbers=frozen({"w": W_GENERAL})),
-        Function(
-            "linear",
-            "additive, linear",
-            "Ghojogh and Ghodsi 2020",
-            "linear",
-            numbers=frozen({"q": W_QUERY, "k": W_KEY}),
-        ),
-        Function(
-            "tanh",
-            "additive, tanh",
-            "Bahdanau et al. 2015",
-            "concat",
-            numbers=frozen({"w": W_ADDITIVE, "v": V_ADDITIVE}),
-        ),
-        Function("location", "location", "Luong et al. 2015", "location", numbers=frozen({"w": W_LOCATION})),
-        Function("cosine", "cosine", "Graves et al. 2014", "cosine"),
-        Function("sharp", "β · cosine", "Graves et al. 2014", "cosine", sharpness=beta),
+        Function("general", "general", luong, "general", numbers={"w": W_GENERAL}),
+        Function("linear", "additive, linear", "Ghojogh and Ghodsi 2020", "linear", numbers=linear),
+        Function("tanh", "additive, tanh", "Bahdanau et al. 2015", "concat", numbers=tanh),
+        Function("location", "location", luong, "location", numbers={"w": W_LOCATION}),
+        Function("cosine", "cosine", graves, "cosine"),
+        Function("sharp", "β · cosine", graves, "cosine", sharpness=beta),
     )
 
 

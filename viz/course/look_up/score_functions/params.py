@@ -53,8 +53,7 @@ def on_board(text: str) -> str:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """Where query and keys stand, the last rule's sharpness, the third step's experiment, the fourth's
-    rule."""
+    """`at`: where query and keys stand."""
 
     at: str = knob("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", touched(on_board))
     beta: float = knob(5.0, slider("β, the inverse temperature of the last cosine", 0.0, 20.0, 0.5))

@@ -37,12 +37,9 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 EQUATIONS = {"sharp": "score.cosine_beta"}
 REASON = {
-    "linear": "w·q is one number, added to every score alike, "
-    "and softmax does not see what all scores share.",
+    "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
     "location": "its formula W q has no key in it: only the position in the row counts.",
-    "cosine": "it divides by the query's length, so only the direction counts.",
-    "sharp": "it divides by the query's length, so only the direction counts.",
-}
+} | dict.fromkeys(("cosine", "sharp"), "it divides by the query's length, so only the direction counts.")
 
 
 def two_rules(params: Params, data: maths.Scored) -> Folds:
@@ -50,14 +47,14 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     asked = state.read(f"{SLUG}.asked", params.at, on_board)
     place = Params(at=asked).place
     weights = {name: data.rule(name).weights(place.query, place.keys) for name in ("dot", "cosine")}
-    first = {name: NAMES[int(values.argmax())] for name, values in weights.items()}
+    most = {name: NAMES[int(values.argmax())] for name, values in weights.items()}
     products = zip(NAMES, data.rule("dot").scores(place.query, place.keys), strict=True)
     told = lesson.predict(
         f"{SLUG}.most",
-        f"By angle alone, the cosine, the query looks most at {first['cosine']}. "
+        f"By angle alone, the cosine, the query looks most at {most['cosine']}. "
         "At which by the dot product q · k?",
         dict(zip(NAMES, weights["dot"].tolist(), strict=True)),
-        first["dot"],
+        most["dot"],
         f"The dot products are {', '.join(f'{name} {number(float(s))}' for name, s in products)}: "
         "a dot product is |q| · |k| · cosine, so a long key counts for more.",
     )
@@ -65,18 +62,13 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
         _plane(params, data, ("dot", "cosine"), "dot", asked)
     else:
         _plane(params, data, ("cosine",), "cosine")
-    most = {name: NAMES[int(data.weights[name].argmax())] for name in weights}
-    share = {name: percent(data.weights[name].max()) for name in weights}
-    if told:
-        parts.numbers(
-            f"By the dot product {most['dot']} gets most, {share['dot']}; "
-            f"by the cosine {most['cosine']}, {share['cosine']}."
-        )
-    else:
-        parts.numbers(
-            f"By the cosine {most['cosine']} gets most, {share['cosine']}: "
-            "the softmax of numbers between −1 and 1 stays flat."
-        )
+    found = (data.weights[name] for name in ("dot", "cosine"))
+    (one, first), (other, second) = ((NAMES[int(each.argmax())], percent(each.max())) for each in found)
+    parts.numbers(
+        f"By the dot product {one} gets most, {first}; by the cosine {other}, {second}."
+        if told
+        else f"By the cosine {other} gets most, {second}: the softmax of numbers between −1 and 1 stays flat."
+    )
     return _folds(params, data, told)
 
 
@@ -91,9 +83,8 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     parts.numbers(
         f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
-        f"{sharpest.title}, "
-        f"with {percent(data.weights[sharpest.name].max())} on one key; "
-        f"the plain cosine gives its favourite {percent(data.weights['cosine'].max())}."
+        f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine "
+        f"gives its favourite {percent(data.weights['cosine'].max())}."
     )
     return _folds(params, data)
 
@@ -214,10 +205,7 @@ def _folds(params: Params, data: maths.Scored, known: bool = True) -> Folds:
     return Folds(
         table,
         arrays,
-        "from viz.course.look_up.score_functions.maths import eight\n\n"
-        f"query, keys = {params.query}, {params.keys}\n"
-        f"for function in eight(beta={params.beta:g}):\n"
-        "    print(function.title, function.scores(query, keys), function.weights(query, keys))",
+        {},
         known,
         {EQUATIONS.get(params.rule, f"score.{params.rule}"): _values(params, data, function)},
         more=lambda: _key_by_key(params, data, function),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ TICK = "M-0.13,-1H0.13V1H-0.13Z"
 @kept
 def nearing(
     n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300
-) -> panels.Layers:
+) -> alt.LayerChart:
     """How far the mean of n draws is from the soft read, on two logarithmic axes, beside what chance alone lets expect.
 
     Shapes: n, distance, expect (point,).
@@ -42,42 +41,30 @@ def nearing(
     low, high = 0.8 * float(values.min()), 1.25 * float(values.max())
     powers = [10.0**power for power in range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)]
     counts = [10**power for power in range(int(np.log10(max(int(n.max()), 10))) + 1)]
-    quiet: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 7, "labelOverlap": False}
     across = alt.X(
         "n:Q",
         title="n, draws",
-        scale=alt.Scale(type="log", domain=[0.9, 1.12 * max(int(n.max()), 10)], nice=False),
-        axis=alt.Axis(values=counts, format=",d", grid=False, **quiet),
+        scale=panels.span(0.9, 1.12 * max(int(n.max()), 10), type="log"),
+        axis=panels.quiet(values=counts, format=",d", labelOverlap=False),
     )
     up = alt.Y(
         "y:Q",
         title=f"distance, {phrase(unit)}",
-        scale=alt.Scale(
-            type="log", domain=[min(low, max(power for power in powers if power <= high)), high], nice=False
-        ),
-        axis=alt.Axis(values=powers, format="~g", **quiet),
+        scale=panels.span(min(low, max(power for power in powers if power <= high)), high, type="log"),
+        axis=panels.quiet(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
     )
     above = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=420)
-    hue = alt.Color(
-        "line:N", scale=alt.Scale(domain=list(lines), range=[theme.MUTED, theme.CATEGORICAL[1]]), legend=above
-    )
+    hue = panels.hue("line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above)
     dash = alt.StrokeDash("line:N", scale=alt.Scale(domain=list(lines), range=[[6, 4], [1, 0]]), legend=above)
-    tips = [alt.Tooltip("n:Q", format=",d"), alt.Tooltip("said:N", title="distance")]
-
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=hue)
-
-    layers = [
-        alt.Chart(alt.Data(values=[{"n": at}]))
-        .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
-        .encode(x=across),
-        drawn(chance).mark_line(strokeWidth=2).encode(strokeDash=dash),
-        drawn(found).mark_line(strokeWidth=2).encode(strokeDash=dash),
-        drawn(found).mark_circle(size=26, opacity=1).encode(tooltip=tips),
-        drawn(chance).mark_circle(size=80, opacity=0).encode(tooltip=tips),
-    ]
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+    tips = panels.told(("n:Q", "", ",d"), ("said:N", "distance"))
+    by_chance, drawn = (panels.rows(rows).encode(x=across, y=up, color=hue) for rows in (chance, found))
+    return panels.laid(
+        height,
+        panels.here(across, at),
+        by_chance.mark_line(strokeWidth=2).encode(strokeDash=dash),
+        drawn.mark_line(strokeWidth=2).encode(strokeDash=dash),
+        drawn.mark_circle(size=26, opacity=1).encode(tooltip=tips),
+        by_chance.mark_circle(size=80, opacity=0).encode(tooltip=tips),
     )
 
 
@@ -89,7 +76,7 @@ def guesses(
     *,
     columns: int = 2,
     height: int = 380,
-) -> panels.Layers:
+) -> alt.LayerChart:
     """Exact numbers as ticks, and estimates of them as dots with bars of two standard errors.
 
     rows: (name, estimate, standard error), each (name,). columns: of the names above. Shapes: exact (name,).
@@ -98,33 +85,21 @@ def guesses(
     >>> [(row["low"], row["high"]) for row in chart["layer"][1]["data"]["values"]], [row["by"] for row in chart["layer"][2]["data"]["values"]]
     ([(0.0, 0.2)], ['plain', 'exact'])
     """
-    kinds = {phrase(name): theme.CATEGORICAL[(1, 2, 3)[row]] for row, (name, _, _) in enumerate(rows)} | {
-        "exact": theme.TEXT
-    }
+    kinds = {phrase(name): theme.CATEGORICAL[1 + row] for row, (name, _, _) in enumerate(rows)}
+    kinds["exact"] = theme.TEXT
     said = [phrase(name) for name in names]
+
+    def dot(place: int, value: float, size: int, told: str) -> dict[str, Any]:
+        return {"x": float(value), "size": size, "of": said[place], "said": told.replace("-", "−")}
+
     bars, dots = [], []
     for row, (kind, value, error) in enumerate(rows):
         for place, (middle, scatter) in enumerate(zip(value, error, strict=True)):
             at = {"y": place + 0.2 * (row - (len(rows) - 1) / 2), "by": phrase(kind)}
             bars.append(at | {"low": float(middle - 2 * scatter), "high": float(middle + 2 * scatter)})
-            dots.append(
-                at
-                | {
-                    "x": float(middle),
-                    "size": 60,
-                    "of": said[place],
-                    "said": f"{middle:.4f} ± {2 * scatter:.4f}".replace("-", "−"),
-                }
-            )
+            dots.append(at | dot(place, middle, 60, f"{middle:.4f} ± {2 * scatter:.4f}"))
     dots += [
-        {
-            "y": place,
-            "by": "exact",
-            "x": float(value),
-            "size": 460,
-            "of": said[place],
-            "said": f"exactly {value:.4f}".replace("-", "−"),
-        }
+        {"y": place, "by": "exact"} | dot(place, value, 460, f"exactly {value:.4f}")
         for place, value in enumerate(exact)
     ]
     ends = [value for row in bars for value in (row["low"], row["high"])] + [*map(float, exact), 0.0]
@@ -132,16 +107,16 @@ def guesses(
     across = alt.X(
         "x:Q",
         title=["change of the reward", "by the patch's score"],
-        scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False),
+        scale=panels.span(min(ends) - room, max(ends) + room),
         axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7),
     )
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=alt.Scale(domain=[len(names) - 0.5, -0.5], nice=False),
+        scale=panels.span(len(names) - 0.5, -0.5),
         axis=alt.Axis(
             values=list(range(len(names))),
-            labelExpr=f"{json.dumps(said)}[datum.value]",
+            labelExpr=panels.named(said),
             domain=False,
             ticks=False,
             labelPadding=8,
@@ -149,18 +124,16 @@ def guesses(
             labelOverlap=False,
         ),
     )
-    hue = alt.Color(
-        "by:N",
-        scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
-        legend=alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns),
-    )
+    above = alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns)
+    hue = panels.hue("by:N", kinds, above)
     form = alt.Shape("by:N", scale=alt.Scale(domain=list(kinds), range=["circle"] * len(rows) + [TICK]))
-    layers = [
-        alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color=theme.MUTED).encode(x=across),
-        alt.Chart(alt.Data(values=bars))
+    return panels.laid(
+        height,
+        panels.rows([{"x": 0}]).mark_rule(color=theme.MUTED).encode(x=across),
+        panels.rows(bars)
         .mark_rule(strokeWidth=2)
         .encode(x=panels.on(across, "low:Q"), x2="high:Q", y=up, color=hue),
-        alt.Chart(alt.Data(values=dots))
+        panels.rows(dots)
         .mark_point(filled=True, opacity=1)
         .encode(
             x=across,
@@ -168,13 +141,6 @@ def guesses(
             color=hue,
             shape=form,
             size=alt.Size("size:Q", scale=None),
-            tooltip=[
-                alt.Tooltip("of:N", title="patch"),
-                alt.Tooltip("by:N"),
-                alt.Tooltip("said:N", title="change"),
-            ],
+            tooltip=panels.told(("of:N", "patch"), "by:N", ("said:N", "change")),
         ),
-    ]
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
     )

@@ -18,8 +18,7 @@ Array = NDArray[np.float64]
 
 
 def scores_by_colour(values: Array, query: int, beta: float) -> Array:
-    """s_i = -beta |v_i - v_q|^2: the more a patch resembles patch q, the higher. Shapes: (patch, r) ->
-    (patch,).
+    """s_i = -beta |v_i - v_q|^2: how a patch resembles patch q. Shapes: (patch, r) -> (patch,).
 
     >>> scores_by_colour(np.array([[0.0], [1.0], [2.0]]), 0, 3.0).tolist()
     [-0.0, -3.0, -12.0]
@@ -37,8 +36,7 @@ def soft_read(weights: Array, values: Array) -> Array:
 
 
 def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
-    """`count` patches drawn from the weights; the same `lot` draws the same ones, and a longer draw begins
-    with a shorter.
+    """`count` patches drawn from the weights; a longer draw of a lot begins with a shorter.
 
     >>> bool((draw(np.array([0.5, 0.5]), 9, 1)[:4] == draw(np.array([0.5, 0.5]), 4, 1)).all())
     True
@@ -49,15 +47,13 @@ def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
 
 
 def spread(weights: Array, values: Array) -> Array:
-    """The standard deviation of one hard read, each number of it: sqrt(sum_i a_i (v_i - z)^2). Shapes: ->
-    (r,)."""
+    """The deviation of one hard read: sqrt(sum_i a_i (v_i - z)^2). Shapes: -> (r,)."""
     return np.sqrt(weights @ (values - soft_read(weights, values)) ** 2)
 
 
 @dataclass(frozen=True)
 class Running:
-    """How the mean of hard draws nears the soft read: after n draws the `distance` |mean - z|, and what to
-    `expect`.
+    """After n draws the `distance` |mean - z| from the soft read, and what to `expect`.
 
     expect = sqrt(sum_r spread_r^2 / n), the root of the mean squared distance. All (point,).
     """
@@ -92,8 +88,7 @@ def gradient(weights: Array, reward: Array) -> Array:
 
 
 def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Array | None:
-    """What automatic differentiation gives for w . read with respect to the scores; None where there is no
-    path.
+    """Automatic differentiation of w . read by the scores; None where there is no path.
 
     Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an
     index has no
@@ -121,8 +116,7 @@ def estimates(weights: Array, reward: Array, drawn: NDArray[np.int64], baseline:
 
 
 def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> Array:
-    """The standard deviation of one estimate in closed form, each score: sqrt(E[g^2] - E[g]^2). Shapes: ->
-    (patch,)."""
+    """The deviation of one estimate in closed form: sqrt(E[g^2] - E[g]^2). Shapes: -> (patch,)."""
     every = estimates(weights, reward, np.arange(len(weights)), baseline)
     mean = weights @ every
     return np.sqrt(np.maximum(weights @ every**2 - mean**2, 0.0))
@@ -130,8 +124,7 @@ def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class Learning:
-    """The gradient three ways, (patch,): exact, the mean of the estimates without and with a baseline;
-    their deviations."""
+    """The gradient (patch,) exactly, by estimates without and with a baseline; their deviations."""
 
     exact: Array
     plain: Array

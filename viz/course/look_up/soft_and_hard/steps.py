@@ -42,10 +42,8 @@ def guess(params: Params, data: maths.Data) -> Folds:
         tuple(means),
         min(far, key=far.__getitem__),
         f"After {len(drawn):,} draws the mean colour is {soft:.4f} away from the soft mix, {top:.4f} from "
-        "the patch "
-        f"with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as often as its "
-        "weight "
-        "says, so the mean of the draws is the weighted sum.",
+        f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as "
+        "often as its weight says, so the mean of the draws is the weighted sum.",
     )
     titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
     images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
@@ -84,17 +82,15 @@ def many(params: Params, data: maths.Data) -> Folds:
     with _harbour(params, data):
         mean = data.patches[data.drawn].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
+        size = {"height": 200 if low else 230}
         parts.show(
-            charts.nearing(
-                near.n, near.distance, near.expect, at=n, unit="colour", height=200 if low else 230
-            ),
+            charts.nearing(near.n, near.distance, near.expect, at=n, unit="colour", **size),
             f"{SLUG}near",
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
     parts.numbers(
         f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; chance alone "
-        "lets "
-        f"{near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
+        f"lets {near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
     )
     return _folds(params, data)
 
@@ -104,10 +100,9 @@ def learning(params: Params, data: maths.Data) -> Folds:
     learned, n = data.learning, len(data.drawn)
     names, exact, rows = gradients(data)
     with _harbour(params, data):
+        size = {"columns": 1, "height": 340} if lesson.presenting() else {}
         parts.show(
-            charts.guesses(names, exact, rows, columns=1, height=340)
-            if lesson.presenting()
-            else charts.guesses(names, exact, rows),
+            charts.guesses(names, exact, rows, **size),
             f"{SLUG}gradient",
             f"The gradient of {len(names)} scores: exact, and two estimates with error bars.",
         )
@@ -132,9 +127,8 @@ def learning(params: Params, data: maths.Data) -> Folds:
         options,
         options[2] if data.argmax is None else options[1] if not np.any(data.argmax) else options[0],
         f"For the soft read automatic differentiation gives 24 numbers, the largest {most:.4f}; for the "
-        "patch with the "
-        "largest score it finds no path, because an index does not change when a score changes a little. "
-        "That is why hard attention learns by REINFORCE.",
+        "patch with the largest score it finds no path, because an index does not change when a score "
+        "changes a little. That is why hard attention learns by REINFORCE.",
     )
     return _folds(params, data, told, learns=True)
 
@@ -148,8 +142,7 @@ def thing(place: int) -> str:
 def gradients(
     data: maths.Data, most: int = 6
 ) -> tuple[list[str], maths.Array, list[tuple[str, maths.Array, maths.Array]]]:
-    """The scores with the largest derivatives: names, exact values, both estimates and their standard
-    errors."""
+    """The scores with the largest derivatives: names, exact values, both estimates and their errors."""
     learned, root = data.learning, np.sqrt(len(data.drawn))
     order = np.argsort(-np.abs(learned.exact), kind="stable")[:most]
     rows = [
@@ -167,17 +160,9 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
     left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
     with left:
+        marks = {"framed": framed, "asked": params.asks}
         parts.show(
-            lit(
-                HARBOUR.shapes,
-                size,
-                GRID,
-                data.weights,
-                framed=framed,
-                asked=params.asks,
-                told=0.03,
-                height=350,
-            ),
+            lit(HARBOUR.shapes, size, GRID, data.weights, told=0.03, height=350, **marks),
             key,
             f"{HARBOUR.say} Patch {thing(params.asks)} asks; "
             f"the largest weight is {percent(data.weights.max())}, on {thing(top)}.",
@@ -216,16 +201,13 @@ def _s(n: int) -> str:
 def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool = False) -> Folds:
     """Both reads, of the step on learning both gradients too; every patch in the table."""
     learned = data.learning
+    read = {"values": data.values, "scores": data.scores, "weights": data.weights, "drawn": data.drawn}
+    grown = {"gradient": learned.exact, "reinforce": learned.plain, "with_baseline": learned.based}
 
     def table() -> pd.DataFrame:
-        columns = {
-            "score": data.scores,
-            "weight": data.weights,
-            "share of the draws": np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn),
-            "gradient": learned.exact,
-            "REINFORCE": learned.plain,
-            "with a baseline": learned.based,
-        }
+        drawn = np.bincount(data.drawn, minlength=len(NAMES)) / len(data.drawn)
+        columns = {"score": data.scores, "weight": data.weights, "share of the draws": drawn}
+        columns |= dict(zip(("gradient", "REINFORCE", "with a baseline"), grown.values(), strict=True))
         return pd.DataFrame(columns, index=list(NAMES)).round(5).rename_axis("patch")
 
     def explained() -> None:
@@ -233,16 +215,7 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
         if learns:
             _both_gradients(data)
 
-    arrays = {
-        "values": data.values,
-        "scores": data.scores,
-        "weights": data.weights,
-        "drawn": data.drawn,
-        "gradient": learned.exact,
-        "reinforce": learned.plain,
-        "with_baseline": learned.based,
-    }
-    return Folds(table, lambda: arrays, code(params), known, more=explained)
+    return Folds(table, lambda: read | grown, known=known, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:
@@ -280,15 +253,3 @@ def _both_gradients(data: maths.Data) -> None:
 
 def _three(colour: maths.Array) -> str:
     return "(" + ", ".join(f"{value:.3f}" for value in colour) + ")"
-
-
-def code(params: Params) -> str:
-    """The lines that make the same numbers in a notebook."""
-    return (
-        "import numpy as np\nfrom viz.course.look_up.soft_and_hard import maths as both\n"
-        "from viz.course.shared.maths.scene import HARBOUR\n\n"
-        "values = HARBOUR.patches(4, 6, 30).mean((1, 2))  # (24, 3)\n"
-        f"weights = both.softmax(both.scores_by_colour(values, {params.asks}, {params.beta:g}))\n"
-        f"drawn = both.draw(weights, {params.draws}, lot={params.draw})\n"
-        "print(both.soft_read(weights, values), values[drawn].mean(0))"
-    )

@@ -91,32 +91,17 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
         marker={"size": 20, "symbol": "circle-open", "color": theme.CATEGORICAL[1], "line": {"width": 3}},
         hovertemplate="the sum<extra></extra>",
     )
+    in_data = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
+    arrow: dict[str, Any] = {"showarrow": True, "text": "", "standoff": 8, "startstandoff": 6}
+    arrow |= {"arrowhead": 2, "arrowsize": 1.2, "arrowwidth": 2, "arrowcolor": theme.PRIMARY}
     for start, end in ((1, 0), (2, len(places) - 1)):
-        figure.add_annotation(
-            x=x[end],
-            y=y[end],
-            ax=x[start],
-            ay=y[start],
-            xref="x",
-            yref="y",
-            axref="x",
-            ayref="y",
-            showarrow=True,
-            text="",
-            arrowhead=2,
-            arrowsize=1.2,
-            arrowwidth=2,
-            arrowcolor=theme.PRIMARY,
-            standoff=8,
-            startstandoff=6,
-        )
+        figure.add_annotation(x=x[end], y=y[end], ax=x[start], ay=y[start], **in_data, **arrow)
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True}
     figure.update_xaxes(range=[x.min() - 1.6 * room, x.max() + 1.6 * room], **bare)
     figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], scaleanchor="x", scaleratio=1, **bare)
-    figure.update_layout(
-        template=theme.template(), height=TALL, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False
+    return figure.update_layout(
+        template=theme.template(), height=TALL, margin=dict.fromkeys("lrtb", 4), showlegend=False
     )
-    return figure
 
 
 @kept
@@ -144,19 +129,11 @@ def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
         )
     )
     layer, head = chosen
-    figure.add_shape(
-        type="rect",
-        x0=head - 0.5,
-        x1=head + 0.5,
-        y0=layer - 0.5,
-        y1=layer + 0.5,
-        line={"color": theme.CATEGORICAL[1], "width": 3},
+    frame = {"x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5}
+    figure.add_shape(type="rect", **frame, line={"color": theme.CATEGORICAL[1], "width": 3})
+    still: dict[str, Any] = {"dtick": 1, "fixedrange": True, "showgrid": False, "zeroline": False}
+    figure.update_xaxes(title_text="head", **still)
+    figure.update_yaxes(title_text="layer", autorange="reversed", **still)
+    return figure.update_layout(
+        template=theme.template(), height=70 + 34 * layers, margin=dict.fromkeys("lrtb", 4)
     )
-    figure.update_xaxes(title_text="head", dtick=1, fixedrange=True, showgrid=False, zeroline=False)
-    figure.update_yaxes(
-        title_text="layer", dtick=1, autorange="reversed", fixedrange=True, showgrid=False, zeroline=False
-    )
-    figure.update_layout(
-        template=theme.template(), height=70 + 34 * layers, margin={"l": 4, "r": 4, "t": 4, "b": 4}
-    )
-    return figure

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -10,7 +12,7 @@ from core.errors import InputError
 from core.model import Model
 from core.run import Run
 from core.serving.engine import RunRequest, default
-from viz.charts.scores import bars
+from viz.charts.scores import bars, lit
 from viz.course.lesson import Folds
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
@@ -43,24 +45,22 @@ def one_vector(params: Params, data: Model) -> Folds:
     )
     names = ["table of words", "with position", *(f"after layer {i}" for i in range(layers))]
     origin.tell(model=READER, text=params.one, beside=params.two)
-    rows = [(name, float(value), i == 0) for i, (name, value) in enumerate(zip(names, same, strict=True))]
+    rows = lit(names, same)
+    alt = f"Cosine of the two vectors of {word}, layer by layer."
     parts.show(
         bars(rows if told else rows[:1], "{:.3f}", end=1.0),
         f"{SLUG}.alike",
-        f"Cosine of the two vectors of {word}, layer by layer."
-        if told
-        else "Only the first bar is shown before the guess.",
+        alt if told else "Only the first bar is shown before the guess.",
     )
-    if told:
-        parts.numbers(f"“{word}”: cosine {first:.3f} in the table, {last:.3f} after {layers} layers.")
-    else:
-        parts.numbers(f"In the table “{word}” has one vector: cosine {first:.3f}. And after the layers?")
+    parts.numbers(
+        f"“{word}”: cosine {first:.3f} in the table, {last:.3f} after {layers} layers."
+        if told
+        else f"In the table “{word}” has one vector: cosine {first:.3f}. And after the layers?"
+    )
     return Folds(
         lambda: pd.DataFrame({"where": names, "cosine": same}),
         lambda: {"cosines": same},
-        "import core\nfrom viz.course.shared.maths.word_vectors import alike\n\n"
-        f"model = core.open_model({READER!r})\n"
-        f"print(alike(model.run({params.one!r}), model.run({params.two!r}), {params.word!r}))",
+        {},
         told,
         {"vectors.cosine": {}, "causal.prefix": {}},
         (rf"\cos = {first:.3f} \;\to\; {last:.3f}",),
@@ -90,51 +90,33 @@ def remember(params: Params, data: Model) -> Folds:
     origin.tell(model=READER, text=params.text, kind="causal", layer=layer, head=head)
     attention = run.attention("causal", by="word")
     if told:
-        strip(
-            attention.weights[layer, head],
-            names,
-            allowed=attention.allowed[layer, head],
-            mode="text" if lesson.presenting() else "lines",
-            selected=row,
-            key=f"{SLUG}.lines",
-        )
+        allowed, mode = attention.allowed[layer, head], "text" if lesson.presenting() else "lines"
+        options: dict[str, Any] = {"allowed": allowed, "mode": mode, "selected": row}
+        strip(attention.weights[layer, head], names, key=f"{SLUG}.lines", **options)
     if not told:
         covered = [(name, 0.0, False) for name in said]
         parts.show(bars(covered, "?", end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
     elif not lesson.presenting():  # before a room the sentence itself shows the weights
-        rows = [
-            (name, float(w), i == best) for i, (name, w) in enumerate(zip(said, found.weights, strict=True))
-        ]
+        rows = lit(said, found.weights, best)
         parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
     parts.numbers(
-        f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words so "
-        "far it is "
-        f"most like “{said[near]}” (cosine {found.near[near]:.2f}), "
-        f"and its cosine with “{said[row]}” itself is {found.near[row]:.2f}."
+        f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words "
+        f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
+        f"“{said[row]}” itself is {found.near[row]:.2f}."
         if told
         else "Choose a word, and its memory is shown."
     )
     # the words to choose from are those of the run
     every = distinct(names)
     controls.select("The word that remembers", range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
-    links.to(
-        "look",
-        "Look at all heads on this sentence",
-        icon=":material/visibility:",
-        model=READER,
-        text=params.text,
-        view="full",
-        layer=layer,
-        head=head,
-    )
+    here = {"model": READER, "text": params.text, "view": "full", "layer": layer, "head": head}
+    links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Folds(
         lambda: pd.DataFrame({"word": said, "weight": found.weights, "cosine with the mix": found.near}),
         lambda: {"weights": found.weights, "mix": found.mix},
-        "import core\nfrom viz.course.shared.maths.word_vectors import mixed\n\n"
-        f"run = core.open_model({READER!r}).run({params.text!r})\n"
-        f"print(mixed(run, layer={layer}, head={head}, row={row}))",
+        {"layer": layer, "head": head, "row": row},
         told,
         {"causal.prefix": {}},
         (rf"y_{{{row + 1}}} = {terms}",),

@@ -11,7 +11,6 @@ import streamlit as st
 from core.text.tokenizer import typed
 from viz.course.look_up import vectors_link
 from viz.course.shared.maths import word_vectors as words
-from viz.labels import literal
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, sentence, touched
@@ -53,23 +52,10 @@ def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -
     for column, (field, label) in zip(st.columns(3), TERMS.items(), strict=True):
         with column:
             controls.text(label, names(field), getattr(Params, field))
-    now, key = (params.a, params.b, params.c), f"{SLUG}.ready"
-    sums = {f"{a} − {b} + {c}": (a, b, c) for a, b, c in READY}
-    lit = state.held(key, next((text for text, three in sums.items() if three == now), None))
-
-    def take() -> None:
-        if three := sums.get(st.session_state.get(key) or ""):
-            state.write(**{names(field): word for field, word in zip(TERMS, three, strict=True)})
-
-    st.pills(
-        "Sums",
-        list(sums),
-        format_func=literal,
-        key=key,
-        default=lit,
-        on_change=take,
-        label_visibility="collapsed",
-    )
+    boxes = [names(field) for field in TERMS]
+    sums = {f"{a} − {b} + {c}": dict(zip(boxes, (a, b, c), strict=True)) for a, b, c in READY}
+    now = dict(zip(boxes, (params.a, params.b, params.c), strict=True))
+    controls.ready(sums, f"{SLUG}.ready", now, "Sums")
 
 
 def _banks(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:

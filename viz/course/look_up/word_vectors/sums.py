@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from core.model import Model
-from viz.charts.scores import bars
+from viz.charts.scores import bars, lit
 from viz.course.lesson import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
-from viz.course.look_up.word_vectors.params import MODEL, NAMES, SLUG, Params, on_plane, places
+from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places
 from viz.course.shared.maths import word_vectors as words
 from viz.instruments import Point, moved, plane
 from viz.labels import percent, visible
@@ -54,18 +54,15 @@ def by_hand(params: Params, data: Model) -> Folds:
         height=360,
         on_move=put,
     )
-    if told:
-        said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”."
-        parts.numbers(said.replace("-", "−"))
-    else:
-        parts.numbers("Seven words, two numbers each. Say where the sum leads.")
+    said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”."
+    parts.numbers(
+        said.replace("-", "−") if told else "Seven words, two numbers each. Say where the sum leads."
+    )
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     return Folds(
         lambda: pd.DataFrame(drawn, index=list(NAMES), columns=["x", "y"]),
         lambda: {"places": drawn},
-        f"import numpy as np\n\nat = {dict(zip(NAMES, drawn, strict=True))!r}\n"
-        'target = np.subtract(at["king"], at["man"]) + at["woman"]\n'
-        "print(min(at, key=lambda word: np.linalg.norm(at[word] - target)))",
+        {"at": dict(zip(NAMES, drawn, strict=True))},
         told,
         {"vectors.analogy": {}},
         (f"{king} - {man} + {woman} = ({x:g},\\, {y:g})",),
@@ -84,24 +81,13 @@ def trained(params: Params, data: Model) -> Folds:
         near[0],
         f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
     )
-    if told:
-        rows = [
-            (word, float(cosine), i == 0)
-            for i, (word, cosine) in enumerate(zip(near, found.cosines, strict=True))
-        ]
-        parts.show(
-            bars(rows, "{:.3f}", end=1.0), f"{SLUG}.bars", f"The words nearest to {_terms(found)}, by cosine."
-        )
-    else:
-        rows = [("?" + " " * i, 0.0, False) for i in range(len(near))]
-        parts.show(bars(rows, "", end=1.0), f"{SLUG}.bars", "Not shown before the guess.")
-    if found.place == 1:
-        with_all = "it is nearest even when the three count"
-    else:
-        with_all = (
-            f"if the three counted, “{visible(found.first)}” would be first "
-            f"and “{near[0]}” at place {found.place}"
-        )
+    rows = lit(near, found.cosines) if told else [("?" + " " * i, 0.0, False) for i in range(len(near))]
+    alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
+    parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
+    with_all = "it is nearest even when the three count"
+    if found.place > 1:
+        first = f"if the three counted, “{visible(found.first)}” would be first"
+        with_all = f"{first} and “{near[0]}” at place {found.place}"
     parts.numbers(
         f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
         f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
@@ -154,13 +140,11 @@ def _terms(found: words.Sum) -> str:
 
 
 def _folds(found: words.Sum, known: bool = True) -> Folds:
-    a, b, c = found.terms
     best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
     return Folds(
         lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines}),
         lambda: {"cosines": found.cosines, "map": found.map},
-        "import core\nfrom viz.course.shared.maths.word_vectors import add\n\n"
-        f'print(add(core.open_model("{MODEL}"), {a!r}, {b!r}, {c!r}))',
+        {},
         known,
         {"vectors.analogy": {}, "vectors.cosine": {}},
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -39,28 +39,28 @@ def bar_pairs(
     if (values < 0).any():
         raise ValueError(f"the least value is {values.min():g}: bars to one side only")
     shown = np.zeros_like(values) if covered else values
+    rows, columns = [phrase(row) for row in rows], [phrase(column) for column in columns]
     bars = [
         {
             "place": i,
-            "row": phrase(row),
-            "column": phrase(column),
+            "row": row,
+            "column": column,
             "value": float(shown[i, j]),
-            "told": f"{phrase(row)}, {phrase(column)}: {'?' if covered else f'{values[i, j]:,.{max(places, 3)}f}'}",
+            "told": f"{row}, {column}: {'?' if covered else f'{values[i, j]:,.{max(places, 3)}f}'}",
             "said": "?" if covered else f"{values[i, j]:,.{places}f}" if values[i, j] >= least else "",
         }
         for i, row in enumerate(rows)
         for j, column in enumerate(columns)
     ]
-    called = list(dict.fromkeys(bar["column"] for bar in bars))
-    most = 1.22 * (float(shown.max(initial=0)) or 1.0)
+    called = list(dict.fromkeys(columns))
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
+        x=alt.X("value:Q", axis=None, scale=panels.span(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
         y=alt.Y(
             "place:O",
             title=None,
             scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
             axis=alt.Axis(
-                labelExpr=json.dumps([phrase(row) for row in rows]) + "[datum.value]",
+                labelExpr=panels.named(rows),
                 labelPadding=8,
                 labelLimit=160,
                 ticks=False,
@@ -68,33 +68,24 @@ def bar_pairs(
             ),
         ),
         yOffset=alt.YOffset("column:N", sort=called, scale=alt.Scale(paddingInner=0.08)),
-        tooltip=[alt.Tooltip("told:N", title=" ")],
+        tooltip=panels.told(("told:N", " ")),
     )
-    hue = alt.Color(
-        "column:N",
-        sort=called,
-        scale=alt.Scale(domain=called, range=theme.CATEGORICAL[: len(called)]),
-        legend=alt.Legend(
-            title=None,
-            orient="bottom",
-            direction="horizontal",
-            symbolType="square",
-            symbolStrokeWidth=0,
-            columns=alt.ExprRef(
-                f"width < {9 * sum(map(len, called)) + 40 * len(called)} ? 1 : {len(called)}"
-            ),
-            labelLimit=460,
-            offset=6,
-        ),
+    key = panels.legend(
+        orient="bottom",
+        symbolType="square",
+        symbolStrokeWidth=0,
+        columns=alt.ExprRef(f"width < {9 * sum(map(len, called)) + 40 * len(called)} ? 1 : {len(called)}"),
+        labelLimit=460,
+        offset=6,
     )
+    hue = panels.hue("column:N", panels.hues(called), key, sort=called)
     said = base.mark_text(fontSize=13, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
     heading = alt.TitleParams(
         phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8
     )
-    high = height or 94 + 26 * len(rows) * len(called)
     return alt.layer(base.mark_bar().encode(color=hue), said, data=alt.Data(values=bars)).properties(
         title=heading,
-        view=alt.ViewBackground(strokeWidth=0),
-        height=high,
+        view=panels.BARE,
+        height=height or 94 + 26 * len(rows) * len(called),
         padding={"left": 4, "right": 4, "top": 4, "bottom": 2},
     )

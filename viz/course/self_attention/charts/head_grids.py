@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,6 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, visible
 
@@ -28,7 +28,6 @@ LEAST = 15
 MOST = 12
 """Columns above which nothing is written in cells."""
 AROUND = {"left": 4, "right": 4, "top": 0, "bottom": 2}
-BARE = alt.ViewBackground(strokeWidth=0)
 
 
 def colour(head: int) -> str:
@@ -80,57 +79,34 @@ def head_grid(
     there = cells != -2
     wide, tall = np.where(there.any(0), 1.0, GAP), np.where(there.any(1), 1.0, ABOVE)
     top = TOP + max(ROOM * pixels, 22 if room else 14)
-    x, y = (
-        np.concatenate([[0.0], wide.cumsum()]),
-        np.round(top + pixels * np.concatenate([[0.0], tall.cumsum()]), 2),
-    )
+    x, y = np.r_[0.0, wide.cumsum()], np.round(top + pixels * np.r_[0.0, tall.cumsum()], 2)
     legible = not covered and pixels >= LEAST and cells.shape[1] <= MOST
     known, texts = written.ravel(), laid_out(np.arange(written.size).reshape(written.shape), stacked)
     drawn: list[dict[str, Any]] = []
     for row, column in np.argwhere(there).tolist():
-        cell = {
-            "x": x[column],
-            "x2": x[column + 1],
-            "y": y[row],
-            "y2": y[row + 1],
-            "colour": colour(int(cells[row, column])),
-        }
-        drawn.append(
-            cell
-            if covered
-            else cell
-            | {
-                "text": visible(str(known[texts[row, column]])),
-                "told": "no head" if cells[row, column] < 0 else f"head {cells[row, column] + 1}",
-            }
-        )
+        head = int(cells[row, column])
+        cell = {"x": x[column], "x2": x[column + 1], "y": y[row], "y2": y[row + 1], "colour": colour(head)}
+        if not covered:
+            cell["text"] = visible(str(known[texts[row, column]]))
+            cell["told"] = "no head" if head < 0 else f"head {head + 1}"
+        drawn.append(cell)
     named = [place for place in range(len(cells)) if there[place].any()]
     names = {
         float((y[place] + y[place + 1]) / 2): visible(rows[i % len(rows)]) for i, place in enumerate(named)
     }
-    sides: dict[str, Any] = {
-        "axis": None,
-        "scale": alt.Scale(domain=[0, float(x[-1])], nice=False, zero=False),
-    }
-    ups: dict[str, Any] = {
-        "title": None,
-        "scale": alt.Scale(domain=[float(y[-1]), 0], nice=False),
-        "axis": alt.Axis(
-            values=list(names),
-            labelExpr=f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]",
-            labels=pixels >= LEAST,
-            grid=False,
-            domain=False,
-            ticks=False,
-            labelPadding=7,
-            labelFontSize=13,
-            labelLimit=120,
-            labelOverlap=False,
-        ),
-    }
+    sides: dict[str, Any] = {"axis": None, "scale": panels.span(0, float(x[-1]), zero=False)}
+    axis = panels.quiet(
+        values=list(names),
+        labelExpr=panels.named(names),
+        labels=pixels >= LEAST,
+        labelFontSize=13,
+        labelLimit=120,
+        labelOverlap=False,
+    )
+    ups: dict[str, Any] = {"title": None, "scale": panels.span(float(y[-1]), 0), "axis": axis}
     across, down = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     base = alt.Chart().encode(x=across, y=down)
-    tips = [] if covered else [alt.Tooltip("text:N", title=visible(title)), alt.Tooltip("told:N", title="of")]
+    tips = [] if covered else panels.told(("text:N", visible(title)), ("told:N", "of"))
     boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(
         x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips
     )
@@ -141,45 +117,35 @@ def head_grid(
         .encode(x=alt.X("xm:Q", **sides), y=alt.Y("ym:Q", **ups), text="text:N", tooltip=tips)
     )
     over = (
-        []
-        if covered
-        else [{"x": at_x, "y": at_y, "text": text} for text, at_x, at_y in _names(cells, x, y, stacked)]
-    )
-    above = (
-        alt.Chart(alt.Data(values=over))
+        panels.rows([] if covered else _names(cells, x, y, stacked))
         .mark_text(fontSize=13, baseline="bottom", dy=-2, color=theme.TEXT)
         .encode(x=across, y=down, text="text:N")
     )
     layers = [
         boxes,
         *([inside] if legible else []),
-        above,
+        over,
         *_heading(title, shape, "" if room else code, room),
     ]
     if covered:
-        mark = alt.Chart(alt.Data(values=[{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}]))
+        mark = panels.rows([{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}])
         layers.append(mark.mark_text(text="?", fontSize=30, color=theme.TEXT).encode(x=across, y=down))
     return alt.layer(*layers, data=alt.Data(values=drawn)).properties(
-        view=BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
+        view=panels.BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
     )
 
 
-def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[tuple[str, float, float]]:
-    """The number of each head above its first row of cells: text and place."""
+def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[dict[str, Any]]:
+    """The number of each head above its first row of cells."""
     starts = [0, *(np.flatnonzero((cells == -2).all(1)) + 1)] if stacked else [0]
     found = []
     for row in starts:
         for head, group in groupby(range(cells.shape[1]), key=lambda column: int(cells[row, column])):
             places = list(group)
+            left, right = x[places[0]], x[places[-1] + 1]
             if head >= 0:
-                left, right = x[places[0]], x[places[-1] + 1]
-                found.append(
-                    (
-                        f"head {head + 1}" if right - left >= 2 else f"{head + 1}",
-                        float(left + right) / 2,
-                        float(y[row]),
-                    )
-                )
+                text = f"head {head + 1}" if right - left >= 2 else f"{head + 1}"
+                found.append({"x": float(left + right) / 2, "y": float(y[row]), "text": text})
     return found
 
 
@@ -191,18 +157,10 @@ def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
         (shape, 15, theme.MONO, theme.TEXT, second, "normal"),
         (code, 12, theme.MONO, theme.MUTED, TOP - 1, "normal"),
     ]
+    set_left: dict[str, Any] = {"align": "left", "baseline": "bottom", "x": 0}
     return [
-        alt.Chart(alt.Data(values=[{"text": phrase(text)}]))
-        .mark_text(
-            align="left",
-            baseline="bottom",
-            x=0,
-            y=high,
-            fontSize=size,
-            font=family,
-            color=ink,
-            fontWeight=weight,
-        )
+        panels.rows([{"text": phrase(text)}])
+        .mark_text(**set_left, y=high, fontSize=size, font=family, color=ink, fontWeight=weight)
         .encode(text="text:N")
         for text, size, family, ink, high, weight in lines
         if text
@@ -239,41 +197,16 @@ def per_head(
         }
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
     ]
-    axis = (
-        alt.Axis(
-            values=list(marks),
-            labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]",
-            orient="top",
-            domain=False,
-            ticks=False,
-            labelOverlap=False,
-        )
-        if marks
-        else None
-    )
-    across: dict[str, Any] = {
-        "title": None,
-        "axis": axis,
-        "scale": alt.Scale(domain=[low - (room if low < 0 else 0), high + room], nice=False),
-    }
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
+    axis = marks and alt.Axis(values=list(marks), labelExpr=panels.named(marks), orient="top", **bare)
+    scale = panels.span(low - (room if low < 0 else 0), high + room)
+    across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
     base = alt.Chart().encode(
         x=alt.X("value:Q", **across),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=json.dumps([row["name"] for row in rows]) + "[datum.value]",
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-                labelPadding=8,
-                labelLimit=200,
-                domain=False,
-                ticks=False,
-            ),
-        ),
-        tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("said:N", title=title or "change")],
+        y=panels.places([row["name"] for row in rows], labelLimit=200),
+        tooltip=panels.told(("name:N", "head"), ("said:N", title or "change")),
     )
-    bars = base.mark_bar(height={"band": 0.66}).encode(color=alt.Color("colour:N", scale=None))
+    bars = base.mark_bar(height={"band": 0.66}).encode(color=panels.own())
     nought = alt.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
     sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
     said = [
@@ -282,19 +215,12 @@ def per_head(
         .encode(text="said:N")
         for side, align, shift in sides
     ]
-    heading = (
-        {
-            "title": alt.TitleParams(
-                phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
-            )
-        }
-        if title
-        else {}
+    heading = alt.TitleParams(
+        phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
     )
-    above = 38 * bool(title) + 26 * bool(marks) + 2
     return alt.layer(bars, nought, *said, data=alt.Data(values=rows)).properties(
-        view=BARE,
-        height=above + 8 + 30 * len(values),
+        view=panels.BARE,
+        height=38 * bool(title) + 26 * bool(marks) + 10 + 30 * len(values),
         padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
-        **heading,
+        **({"title": heading} if title else {}),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, visible
 
@@ -59,12 +59,10 @@ def reordered(
     limit = max(float(np.abs(before).max(initial=0)), float(np.abs(after).max(initial=0)), 1e-9)
     rows: list[list[Array]] = [list(before), list(after)]
     places = [[_middle(i, row) for i in range(len(side))] for side in rows]
+    moved = ["" if covered else f"{SPACE}{share(value)}" for value in change]
     ends = [
         [visible(word) for word in words],
-        [
-            f"{visible(words[i])}{'' if covered else f'{SPACE}{share(value)}'}"
-            for i, value in zip(origin, change, strict=True)
-        ],
+        [f"{visible(words[i])}{by}" for i, by in zip(origin, moved, strict=True)],
     ]
     pairs = [(places[0][i], places[1][place], bool(kept[place])) for place, i in enumerate(origin)]
     last = max(len(before), len(after)) - 1.0
@@ -77,7 +75,7 @@ def reordered(
         ends[1].append("mean" if covered else f"mean{SPACE}{share(means[2])}")
         pairs.append((places[0][-1], places[1][-1], means[3]))
     bottom = _middle(last + 0.6, row)
-    ys = alt.Scale(domain=[bottom + BELOW, 0], nice=False)
+    ys = panels.span(bottom + BELOW, 0)
     strips = [
         _strip([] if covered and side else rows[side], places[side], ends[side], limit, ys, side, row)
         for side in range(2)
@@ -89,15 +87,12 @@ def reordered(
         *_keys(limit, [] if covered else [same for *_, same in pairs], bottom, ys),
     ]
     if covered:
-        mark = alt.Chart(alt.Data(values=[{"x": 1 - WIDE / 2, "y": (places[1][0] + places[1][-1]) / 2}]))
-        layers.append(
-            mark.mark_text(text="?", fontSize=44, color=theme.MUTED).encode(
-                x=_x("x"), y=alt.Y("y:Q", axis=None, scale=ys)
-            )
-        )
+        mark = panels.rows([{"x": 1 - WIDE / 2, "y": (places[1][0] + places[1][-1]) / 2}])
+        mark = mark.mark_text(text="?", fontSize=44, color=theme.MUTED)
+        layers.append(mark.encode(x=_x("x"), y=_y(ys)))
     whole: Any = alt.layer(*layers).resolve_axis(y="independent").resolve_scale(color="independent")
     return whole.properties(
-        view=alt.ViewBackground(strokeWidth=0),
+        view=panels.BARE,
         height=round(bottom + BELOW) + AROUND["top"] + AROUND["bottom"],
         padding=AROUND,
     )
@@ -112,13 +107,7 @@ def share(value: float) -> str:
     if value < 1e-9:
         return "0 %"
     percent = 100 * value
-    return (
-        f"{percent:.0f} %"
-        if percent >= 9.5
-        else f"{percent:.1f} %"
-        if percent >= 0.095
-        else f"{percent:.2g} %"
-    )
+    return f"{percent:{'.0f' if percent >= 9.5 else '.1f' if percent >= 0.095 else '.2g'}} %"
 
 
 def _middle(place: float, row: int) -> float:
@@ -127,7 +116,11 @@ def _middle(place: float, row: int) -> float:
 
 
 def _x(field: str) -> alt.X:
-    return alt.X(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    return alt.X(f"{field}:Q", axis=None, scale=panels.span(0, 1))
+
+
+def _y(ys: alt.Scale) -> alt.Y:
+    return alt.Y("y:Q", axis=None, scale=ys)
 
 
 def _strip(
@@ -140,13 +133,10 @@ def _strip(
     row: int,
 ) -> alt.Chart:
     """The rows of one side; their names stand outside."""
-    axis = alt.Axis(
+    axis = panels.quiet(
         values=list(places),
-        labelExpr=f"{json.dumps(list(names))}[indexof({json.dumps(list(places))}, datum.value)]",
+        labelExpr=panels.named(dict(zip(places, names, strict=True))),
         orient="right" if side else "left",
-        grid=False,
-        domain=False,
-        ticks=False,
         labelFontSize=14,
         labelColor=theme.TEXT,
         labelPadding=8,
@@ -160,7 +150,7 @@ def _strip(
     ]
     wide, half = WIDE / max([len(each) for each in rows] + [1]), row / 2 - BETWEEN / 2
     base = (
-        alt.Chart(alt.Data(values=cells))
+        panels.rows(cells)
         .transform_calculate(
             x=f"{side * (1 - WIDE)} + datum.c * {wide}", top=f"datum.y - {half}", low=f"datum.y + {half}"
         )
@@ -169,18 +159,13 @@ def _strip(
     colours = alt.Color(
         "v:Q", scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"), legend=None
     )
-    tips = [
-        alt.Tooltip("word:N"),
-        alt.Tooltip("c:Q", title="number"),
-        alt.Tooltip("v:Q", title="is", format=".3f"),
-    ]
     return base.mark_rect().encode(
         x=_x("x"),
         x2="x2:Q",
         y=alt.Y("top:Q", title=None, scale=ys, axis=axis),
         y2="low:Q",
         color=colours,
-        tooltip=tips,
+        tooltip=panels.told("word:N", ("c:Q", "number"), ("v:Q", "is", ".3f")),
     )
 
 
@@ -197,24 +182,15 @@ def _lines(pairs: Sequence[tuple[float, float, bool]], ys: alt.Scale) -> alt.Cha
         for line, (start, end, same) in enumerate(pairs)
         for x, b in zip(across, bend, strict=True)
     ]
-    return (
-        alt.Chart(alt.Data(values=points))
-        .mark_line(strokeWidth=2.2, interpolate="monotone")
-        .encode(
-            x=_x("x"),
-            y=alt.Y("y:Q", axis=None, scale=ys),
-            detail="line:N",
-            color=alt.Color(
-                "numbers:N", scale=alt.Scale(domain=[SAME, OTHER], range=[KEPT, CHANGED]), legend=None
-            ),
-        )
-    )
+    line = panels.rows(points).mark_line(strokeWidth=2.2, interpolate="monotone")
+    hue = panels.hue("numbers:N", {SAME: KEPT, OTHER: CHANGED})
+    return line.encode(x=_x("x"), y=_y(ys), detail="line:N", color=hue)
 
 
 def _titles(titles: tuple[str, str]) -> list[alt.Chart]:
     ends: tuple[tuple[Any, Any], ...] = (("left", 0), ("right", "width"))
     return [
-        alt.Chart(alt.Data(values=[{"text": phrase(title)}]))
+        panels.rows([{"text": phrase(title)}])
         .mark_text(align=align, baseline="top", x=x, y=2, fontSize=13, color=theme.MUTED)
         .encode(text="text:N")
         for title, (align, x) in zip(titles, ends, strict=True)
@@ -223,7 +199,7 @@ def _titles(titles: tuple[str, str]) -> list[alt.Chart]:
 
 def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> list[alt.Chart]:
     """Below the rows: what the colours of numbers mean, and those of lines."""
-    y, top = alt.Y("y:Q", axis=None, scale=ys), bottom + 6
+    y, top = _y(ys), bottom + 6
     edges = np.linspace(0, WIDE, len(theme.DIVERGING) + 1).round(5).tolist()
     steps = [
         {"x": a, "x2": b, "y": top, "y2": top + 9, "colour": colour}
@@ -237,13 +213,9 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
             (WIDE, number(limit, 1), "right"),
         )
     ]
-    scale = (
-        alt.Chart(alt.Data(values=steps))
-        .mark_rect()
-        .encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("colour:N", scale=None))
-    )
+    scale = panels.rows(steps).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=panels.own())
     said = [
-        alt.Chart(alt.Data(values=[end]))
+        panels.rows([end])
         .mark_text(fontSize=13, align=end["align"], baseline="top", color=theme.MUTED)
         .encode(x=_x("x"), y=y, text="text:N")
         for end in ends
@@ -259,15 +231,7 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
         }
         for place, (same, text) in enumerate(present)
     ]
-    base = alt.Chart(alt.Data(values=rows))
-    ticks = base.mark_rule(strokeWidth=2.2).encode(
-        x=_x("x"), x2="x2:Q", y=y, color=alt.Color("colour:N", scale=None)
-    )
-    return [
-        scale,
-        *said,
-        ticks,
-        base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT).encode(
-            x=_x("x2"), y=y, text="text:N"
-        ),
-    ]
+    base = panels.rows(rows)
+    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=panels.own())
+    words = base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT)
+    return [scale, *said, ticks, words.encode(x=_x("x2"), y=y, text="text:N")]

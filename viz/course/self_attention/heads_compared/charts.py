@@ -1,5 +1,4 @@
-"""The heads of a layer over the words of a sentence: from one word as bars in the heads' colours, and all of
-them as small maps on one scale."""
+"""The heads of a layer over the words of a sentence: bars from one word, and all of them as small maps."""
 
 from __future__ import annotations
 
@@ -11,8 +10,9 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
-from viz.course.self_attention.charts.head_grids import BARE, TINT, colour
+from viz.course.self_attention.charts.head_grids import TINT, colour
 from viz.labels import percent, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -56,44 +56,25 @@ def looks(
     names = [visible(word) for word in words]
     names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
-    sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, most * 1.01], nice=False)}
-    y = alt.Y(
-        "place:O",
-        title=None,
-        scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
-        axis=alt.Axis(
-            labelExpr=json.dumps(names) + "[datum.value]",
-            labelFontSize=15,
-            labelColor=theme.TEXT,
-            labelPadding=6,
-            labelLimit=150,
-            labelOverlap=False,
-            domain=False,
-            ticks=False,
-            labelFontWeight=alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal")),
-        ),
-    )
+    sides: dict[str, Any] = {"axis": None, "scale": panels.span(0, most * 1.01)}
+    weight = alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal"))
+    of_words: dict[str, Any] = {
+        "labelFontSize": 15,
+        "labelPadding": 6,
+        "labelLimit": 150,
+        "labelOverlap": False,
+    }
+    y = panels.places(names, apart=(0.2, 0.1), labelFontWeight=weight, **of_words)
     chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
-    named = [f"H{head}" for head in heads]
-    hue = alt.Color(
-        "head:N",
-        scale=alt.Scale(domain=named, range=[colour(head) for head in heads]),
-        legend=alt.Legend(
-            title=None,
-            orient="top",
-            direction="horizontal",
-            symbolType="square",
-            symbolOpacity=TINT + 0.1,
-            symbolStrokeWidth=0,
-            columns=alt.ExprRef("max(1, floor(width / 58))"),
-            offset=4,
-        ),
+    key = panels.legend(
+        symbolType="square",
+        symbolOpacity=TINT + 0.1,
+        symbolStrokeWidth=0,
+        columns=alt.ExprRef("max(1, floor(width / 58))"),
+        offset=4,
     )
-    tips = [
-        alt.Tooltip("head:N"),
-        alt.Tooltip("word:N", title="looks at"),
-        alt.Tooltip("weight:Q", format=".1%"),
-    ]
+    hue = panels.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
+    tips = panels.told("head:N", ("word:N", "looks at"), ("weight:Q", "", ".1%"))
     base = alt.Chart().encode(y=y, tooltip=tips)
     bars = (
         base.mark_bar()
@@ -110,26 +91,15 @@ def looks(
         .transform_filter("datum.text")
         .transform_calculate(middle="(datum.from + datum.to) / 2")
     )
-    layers = [
-        bars,
-        told.encode(
-            x=alt.X("middle:Q", **sides),
-            text="text:N",
-            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.25)),
-        ),
-    ]
+    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.25))
+    layers = [bars, told.encode(x=alt.X("middle:Q", **sides), text="text:N", opacity=faint)]
     if only is not None:
-        layers.append(
-            alt.Chart(alt.Data(values=[{}])).mark_text(
-                text="?",
-                fontSize=40,
-                color=theme.MUTED,
-                x=alt.ExprRef("width * 0.85"),
-                y=alt.ExprRef("height / 2"),
-            )
-        )
+        at: dict[str, Any] = {"x": alt.ExprRef("width * 0.85"), "y": alt.ExprRef("height / 2")}
+        layers.append(panels.rows([{}]).mark_text(text="?", fontSize=40, color=theme.MUTED, **at))
     return alt.layer(*layers, data=alt.Data(values=pieces)).properties(
-        view=BARE, height=36 + pixels * len(words), padding={"left": 4, "right": 4, "top": 2, "bottom": 2}
+        view=panels.BARE,
+        height=36 + pixels * len(words),
+        padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
     )
 
 
@@ -148,8 +118,7 @@ def maps(
     across: int = 4,
     named: bool = False,
 ) -> alt.TopLevelMixin:
-    """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word
-    that asks is framed.
+    """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed.
 
     `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
 
@@ -163,10 +132,8 @@ def maps(
     height = height if down > 1 else height * 3 // 5
     tall = (height - KEY) / down
     cell, step = (tall - NAME) / n, n * (1 + APART)
-    left, top = (
-        [step * (head % across) for head in range(n_heads)],
-        [tall * (head // across) + NAME for head in range(n_heads)],
-    )
+    left = [step * (head % across) for head in range(n_heads)]
+    top = [tall * (head // across) + NAME for head in range(n_heads)]
     said = [visible(word) for word in words]
     there = np.ones(weights.shape, dtype=bool) if allowed is None else allowed
     cells = [
@@ -190,78 +157,45 @@ def maps(
     ]
     seen = list(range(n)) if named else [asking]
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
-    sides: dict[str, Any] = {
-        "axis": None,
-        "scale": alt.Scale(domain=[0, step * (across - 1) + n], nice=False),
-    }
-    ups: dict[str, Any] = {
-        "title": None,
-        "scale": alt.Scale(domain=[height - KEY, 0], nice=False),
-        "axis": alt.Axis(
-            values=list(marks),
-            labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]",
-            grid=False,
-            domain=False,
-            ticks=False,
-            labelFontSize=12,
-            labelPadding=5,
-            labelOverlap=False,
-        ),
-    }
-    x, y = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
-    ground = (
-        alt.Chart(alt.Data(values=grounds))
-        .mark_rect(color=theme.SURFACE)
-        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
+    axis = panels.quiet(
+        values=list(marks),
+        labelExpr=panels.named(marks),
+        labelFontSize=12,
+        labelPadding=5,
+        labelOverlap=False,
     )
+    x = alt.X("x:Q", axis=None, scale=panels.span(0, step * (across - 1) + n))
+    y = alt.Y("y:Q", title=None, axis=axis, scale=panels.span(height - KEY, 0))
+    box = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
+    ground = panels.rows(grounds).mark_rect(color=theme.SURFACE).encode(**box)
     places = {
         "x": f"{json.dumps(left)}[datum.h] + datum.k",
         "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}",
-    }
-    words_at = {
-        "head": f"{json.dumps([f'H{head}' for head in range(n_heads)])}[datum.h]",
+        "head": f"{json.dumps([ground['text'] for ground in grounds])}[datum.h]",
         "word": f"{json.dumps(said)}[datum.q]",
         "at": f"{json.dumps(said)}[datum.k]",
     }
     drawn = (
-        alt.Chart(alt.Data(values=cells))
-        .transform_calculate(**places, **words_at)
+        panels.rows(cells)
+        .transform_calculate(**places)
         .transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
     )
+    key = panels.legend(
+        orient="bottom", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8
+    )
     shares = alt.Color(
-        "w:Q",
-        scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
-        legend=alt.Legend(
-            title=None,
-            orient="bottom",
-            direction="horizontal",
-            gradientLength=220,
-            gradientThickness=9,
-            format="%",
-            values=[0, 0.5, 1],
-            offset=8,
-        ),
+        "w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=key
     )
-    tips = [
-        alt.Tooltip("head:N"),
-        alt.Tooltip("word:N"),
-        alt.Tooltip("at:N", title="looks at"),
-        alt.Tooltip("w:Q", title="weight", format=".1%"),
-    ]
-    boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(
-        x=x, x2="x2:Q", y=y, y2="y2:Q", color=shares, tooltip=tips
-    )
-    asked = (
-        alt.Chart(alt.Data(values=frames))
-        .mark_rect(fillOpacity=0, strokeWidth=2.5)
-        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", stroke=alt.Stroke("colour:N", scale=None))
-    )
+    tips = panels.told("head:N", "word:N", ("at:N", "looks at"), ("w:Q", "weight", ".1%"))
+    boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
+    asked = panels.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
     heading = (
-        alt.Chart(alt.Data(values=grounds))
+        panels.rows(grounds)
         .mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT)
         .transform_calculate(x="(datum.x + datum.x2) / 2")
+        .encode(x=x, y=y, text="text:N")
     )
-    layers = [ground, boxes, asked, heading.encode(x=x, y=y, text="text:N")]
-    return alt.layer(*layers).properties(
-        view=BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
+    asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
+    return alt.layer(ground, boxes, asked, heading).properties(
+        view=panels.BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
     )

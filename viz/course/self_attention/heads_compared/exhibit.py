@@ -1,19 +1,17 @@
-"""Heads compared: the heads of one layer of a trained model on the visitor's sentence; where each looks,
-what it is, its worth."""
+"""The heads of one layer of a trained model: where each looks, what it is, its worth."""
 
 from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.heads_compared import steps, worth
-from viz.course.self_attention.heads_compared.maths import layer
+from viz.course.self_attention.heads_compared import maths, steps, worth
 from viz.course.self_attention.heads_compared.params import Params
 from viz.instruments.kit import origin
 
 
-def compute(params: Params) -> layer.Layer:
+def compute(params: Params) -> maths.Layer:
     """The patterns of one layer, by words. Errors: InputError for a text that cannot be drawn."""
-    return layer.read(params.reader, params.text, params.layer, params.word)
+    return maths.read(params.reader, params.text, params.layer, params.word)
 
 
 def thumbnail() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
-from viz.course.self_attention.heads_compared.maths.layer import LONGEST, MODELS, here
+from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, models, sentence, touched
@@ -34,8 +34,7 @@ def _layer(name: str, _opening: int, params: Params, _names: Callable[[str], str
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: model, sentence, layer (-1: the model's own), the word that looks ("": the
-    telling one)."""
+    """`layer` -1: the model's own; `word` "": the telling one."""
 
     model: str = knob(next(iter(MODELS)), models("Model", tuple(MODELS), width=1))
     text: str = knob(

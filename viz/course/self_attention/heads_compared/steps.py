@@ -14,10 +14,9 @@ from core.analysis.heads.likeness import likeness
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps
-from viz.course.self_attention.heads_compared.maths import looking
-from viz.course.self_attention.heads_compared.maths.layer import Layer
+from viz.course.self_attention.heads_compared.maths import Layer, favourites
 from viz.course.self_attention.heads_compared.params import SLUG, Params
-from viz.instruments import heatmap
+from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
 from viz.shell import links
 from viz.widgets import controls, lesson, parts
@@ -26,14 +25,21 @@ MEAN = "mean"
 ROWS = 8
 """Words whose bars have room above the control in Present."""
 MANY = ("1", "2 or 3", "4 or more")
+DEEPER = {
+    "look": "Look",
+    "compare": "Compare",
+    "what_if": "What if",
+    "importance": "What matters",
+    "find": "Find heads",
+}
 
 
 def one_word(params: Params, data: Layer) -> Folds:
     """From one word, every head in its colour on the words it looks at."""
     names, row, rows = data.names, data.row, data.weights[:, data.row]
-    best = looking.favourites(data.weights, row)
+    best = favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
-    favourites = [
+    liked = [
         f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}"
         for j in dict.fromkeys(best.tolist())
     ]
@@ -42,18 +48,14 @@ def one_word(params: Params, data: Layer) -> Folds:
         f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones?",
         MANY,
         MANY[0 if count == 1 else 1 if count < 4 else 2],
-        f"{count}: {', '.join(favourites)}.",
+        f"{count}: {', '.join(liked)}.",
     )
     head, total = data.pointing, rows.sum(0)
     key = int(rows[head].argmax())
     seen = _most(total if known else rows[head], row) if lesson.presenting() else list(range(len(names)))
-    parts.show(
-        looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head),
-        f"{SLUG}looks",
-        f"What each head gives to each word, reading {names[row]}."
-        if known
-        else f"What H{head} gives to each word, reading {names[row]}; the other heads when you have guessed.",
-    )
+    figure = looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head)
+    whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads when you have guessed")
+    parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
     at_key = f"H{head} looks {percent(rows[head, key])} at “{names[key]}”."
     parts.numbers(
         f"Reading “{names[row]}”, {at_key} All {n_heads} heads together give "
@@ -68,7 +70,7 @@ def one_word(params: Params, data: Layer) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(row_of_heads, 4), index=heads(data), columns=names),
         lambda: {"weights": row_of_heads},
-        code(params, data, f"print(weights[:, {row}])  # from {names[row]!r}"),
+        {"target": _target(data), "name": names[row]},
         known,
         {"heads.query": {}, "self.weights": {}},
         tuple(
@@ -81,8 +83,7 @@ def one_word(params: Params, data: Layer) -> Folds:
 
 
 def _most(total: np.ndarray, row: int) -> list[int]:
-    """Before a room: the words that are looked at most, in the order of the sentence, and the word that
-    looks."""
+    """Before a room: the words that are looked at most, and the one that looks, in their order."""
     return sorted({row, *np.argsort(-total, kind="stable")[:ROWS].tolist()})
 
 
@@ -93,24 +94,21 @@ def _and(names: Sequence[str]) -> str:
 def all_heads(params: Params, data: Layer) -> Folds:
     """Every head of the layer as a map on one scale."""
     names, n, room = data.names, len(data.weights), lesson.presenting()
+    height = 370 if room else 470
     parts.show(
-        maps(
-            data.weights, names, data.row, allowed=data.allowed, height=370 if room else 470, named=not room
-        ),
+        maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
-        f"from 0 to 100 %.",
+        "from 0 to 100 %.",
     )
     bits = data.apart()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     parts.numbers(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
-        f"divergence: "
-        f"H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
-        "where 0 is the same attention and 1 no word in common."
+        f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, where 0 is the "
+        "same attention and 1 no word in common."
     )
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer}
-    links.to("look", "Open them full size", view="full", **here, head=a)
+    links.to("look", "Open them full size", view="full", **here(params, data, a))
 
     def figures() -> pd.DataFrame:
         w = data.weights[None].astype(float)
@@ -127,12 +125,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     return Folds(
         figures,
         lambda: {"weights": data.weights, "bits": bits},
-        code(
-            params,
-            data,
-            "from core.analysis.heads.likeness import likeness\n"
-            "print(likeness(weights[0], weights[1], a.allowed[0, 0]).bits)",
-        ),
+        {"target": _target(data)},
         equations={"self.weights": {}},
         latex=(
             r"\mathrm{JSD}(a, b) = H\!\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)",
@@ -161,36 +154,24 @@ def two_heads(params: Params, data: Layer) -> Folds:
     one, other = data.weights[a], data.weights.mean(0) if b == MEAN else data.weights[int(b)]
     called = "the mean" if b == MEAN else f"H{b}"
     difference, alike = one - other, likeness(one, other, data.allowed[a])
-    panes: tuple[tuple[np.ndarray, str, str, dict[str, Any]], ...] = (
-        (one, f"A: H{a}", "pattern", {}),
-        (other, f"B: {called}", "pattern", {}),
-        (difference, "A − B", "difference", {"limit": 1.0}),
-    )
+    panes = {
+        f"{SLUG}pane.Apattern": (one, {"title": f"A: H{a}", "scale": "pattern"}),
+        f"{SLUG}pane.Bpattern": (other, {"title": f"B: {called}", "scale": "pattern"}),
+        f"{SLUG}pane.Adifference": (difference, {"title": "A − B", "scale": "difference", "limit": 1.0}),
+    }
     at = np.unravel_index(int(np.abs(difference).argmax()), one.shape)
     gap = float(difference[at])
     with top:
-        for column, (values, title, scale, more) in zip(st.columns(3, gap="small"), panes, strict=True):
-            with column:
-                heatmap(
-                    values,
-                    names,
-                    names,
-                    key=f"{SLUG}pane.{title[0]}{scale}",
-                    title=title,
-                    scale=scale,
-                    allowed=data.allowed[a],
-                    axis=query_and_key(),
-                    height=250 if lesson.presenting() else 300,
-                    group="heads_compared",
-                    **more,
-                )
+        height, of_all = (
+            250 if lesson.presenting() else 300,
+            {"axis": query_and_key(), "group": "heads_compared"},
+        )
+        side_by_side(names, panes, allowed=data.allowed[a], height=height, **of_all)
         parts.numbers(
             f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives "
-            f"{percent(one[at])}, "
-            f"{called} {percent(other[at])}, a difference of {number(gap)}. The mean Jensen-Shannon "
-            f"divergence of a row "
-            f"is {number(alike.bits)} bits (maximum 1); the correlation of all weights is "
-            f"{number(alike.correlation)}."
+            f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "
+            f"Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation "
+            f"of all weights is {number(alike.correlation)}."
             if np.isfinite(alike.correlation)
             else f"H{a} and {called} differ by {number(abs(gap))} at most."
         )
@@ -198,7 +179,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
     return Folds(
         lambda: pd.DataFrame(np.round(difference.astype(float), 4), index=names, columns=names),
         lambda: {"a": one, "b": other, "difference": difference},
-        code(params, data, f"print(weights[{a}] - {second})"),
+        {"target": _target(data), "one": a, "other": second},
         equations={"self.weights": {}},
         latex=(
             rf"\max_{{ij}} |A_{{ij}} - B_{{ij}}| = {float(np.abs(difference).max()):.4f}",
@@ -213,31 +194,21 @@ def heads(data: Layer) -> list[str]:
     return [f"H{head}" for head in range(len(data.weights))]
 
 
-def code(params: Params, data: Layer, more: str) -> str:
-    """The lines that make the weights of the layer, and `more`."""
-    target = ", target=''" if data.kind == "self" and data.model.startswith("translator") else ""
-    return (
-        f"import core\n\nmodel = core.open_model({data.model!r})\nrun = model.run({params.text!r}{target})\n"
-        f"a = run.attention({data.kind!r}, by='word')\nweights = a.weights[{data.layer}]  # (head, query, "
-        f"key)\n{more}"
-    )
+def _target(data: Layer) -> str:
+    """For the lines of Python: what the decoder of a translator is given."""
+    return ", target=''" if data.kind == "self" and data.model.startswith("translator") else ""
+
+
+def here(params: Params, data: Layer, head: int) -> dict[str, Any]:
+    """What a link to one head of this layer carries."""
+    return {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": head}
 
 
 def deeper(params: Params, data: Layer) -> None:
     """The pages for free work that go on from here."""
-    here = {
-        "model": data.model,
-        "text": params.text,
-        "kind": data.kind,
-        "layer": data.layer,
-        "head": data.pointing,
-    }
-    st.markdown(
-        f"**Go deeper** with {literal(head_name(data.layer, data.pointing))} of {literal(data.model)}:"
-    )
+    head = head_name(data.layer, data.pointing)
+    st.markdown(f"**Go deeper** with {literal(head)} of {literal(data.model)}:")
     with st.container(horizontal=True, gap="medium"):
-        links.to("look", "Look", view="full", **here)
-        links.to("compare", "Compare", **here)
-        links.to("what_if", "What if", **here)
-        links.to("importance", "What matters", **here)
-        links.to("find", "Find heads", **here)
+        for page, name in DEEPER.items():
+            view = {"view": "full"} if page == "look" else {}
+            links.to(page, name, **view, **here(params, data, data.pointing))

@@ -1,7 +1,8 @@
-"""The last steps of the exhibit on the heads of a trained model: what kind a head is, and what the model
-loses without it."""
+"""The last steps on the heads of a trained model: of what kind each is, and what is lost without it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,9 @@ from core.serving.engine import RunRequest, default
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head
-from viz.course.self_attention.heads_compared.maths.layer import Layer
-from viz.course.self_attention.heads_compared.maths.removal import Removal, removal
+from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
-from viz.course.self_attention.heads_compared.steps import deeper, heads
+from viz.course.self_attention.heads_compared.steps import deeper, heads, here
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, percent
 from viz.shell import links
@@ -37,16 +37,10 @@ SHORT = {
 }
 """Names of habits that are too long beside a picture."""
 HABITS = (
-    "previous",
-    "itself",
-    "next",
-    "first",
-    "coreference",
-    "agreement",
-    "separator",
-    "punctuation",
-    "spread",
+    *("previous", "itself", "next", "first"),
+    *("coreference", "agreement", "separator", "punctuation", "spread"),
 )
+"""In the order of the picture: of place, of meaning."""
 
 
 def kinds(params: Params, data: Layer) -> Folds:
@@ -65,16 +59,9 @@ def kinds(params: Params, data: Layer) -> Folds:
     habit = measured.scores["coreference"][layer] if "coreference" in measured.scores else np.zeros(n)
     left, right = st.columns(2, gap="medium")
     with left:
-        heatmap(
-            values,
-            [SHORT.get(name, WORDS[name]) for name in rows],
-            heads(data),
-            key=f"{SLUG}kinds",
-            numbers=True,
-            axis=("habit", "head"),
-            height=210 if room else 330,
-            title=f"Over {measured.n} sentences",
-        )
+        called, title = [SHORT.get(name, WORDS[name]) for name in rows], f"Over {measured.n} sentences"
+        options: dict[str, Any] = {"numbers": True, "axis": ("habit", "head"), "height": 210 if room else 330}
+        heatmap(values, called, heads(data), key=f"{SLUG}kinds", title=title, **options)
     with right:
         figure = bar_pairs(
             np.stack([data.weights[:, data.row, key], habit], 1),
@@ -84,21 +71,16 @@ def kinds(params: Params, data: Layer) -> Folds:
             height=450 if room else 460,
             least=0.1 if room else 0.0,  # numbers of two short bars would overlap
         )
-        parts.show(
-            figure,
-            f"{SLUG}kinds.bars",
-            "For each head the weight on one word of this sentence, and the mean weight of pronouns on what "
-            "they mean.",
-        )
+        told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
+        parts.show(figure, f"{SLUG}kinds.bars", told)
     words = [measured.word(layer, h) for h in range(n)]
     parts.numbers(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
         f"{percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all "
-        f"pronouns of "
-        f"the test it gives {percent(habit[head])} to what they mean. One sentence does not make a kind."
+        f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not "
+        "make a kind."
     )
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": layer, "head": head}
-    links.to("find", "Find heads of a kind in all models", **here)
+    links.to("find", "Find heads of a kind in all models", **here(params, data, head))
 
     def table() -> pd.DataFrame:
         rounded = np.round(values.astype(float), 4).astype(object)
@@ -109,11 +91,7 @@ def kinds(params: Params, data: Layer) -> Folds:
     return Folds(
         table,
         lambda: {"habits": values},
-        "from core.analysis.heads.head_file import read_heads\nfrom core.checkpoints.manifest import "
-        "shipped_folder\n\n"
-        f"heads = read_heads(shipped_folder() / {data.model!r}).trained[{data.kind!r}]\nfor head in "
-        f"range({n}):\n"
-        f"    print(head, heads.word({layer}, head), round(heads.score({layer}, head), 2))",
+        {"n": n},
         equations={"self.weights": {}},
         latex=(
             r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j"
@@ -137,8 +115,7 @@ def without(params: Params, data: Layer) -> Folds:
     known = lesson.predict(
         f"{SLUG}off",
         f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at "
-        f"“{names[key]}”. "
-        f"Without it: the probability of {what}?",
+        f"“{names[key]}”. Without it: the probability of {what}?",
         FACTORS,
         FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3],
         f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; "
@@ -158,35 +135,25 @@ def without(params: Params, data: Layer) -> Folds:
             title="" if lesson.presenting() else "doublings (+) and halvings (−) of its probability",
             marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )
-        parts.show(
-            figure,
-            f"{SLUG}off.picture",
-            "A bar a head: by how many doublings or halvings the probability changes without it."
-            if known
-            else "Covered until you guess.",
-        )
+        told = "A bar a head: by how many doublings or halvings the probability changes without it."
+        parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
         parts.numbers(
             _lost(params, data, found, off)
             if known
             else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off."
         )
     one = min(off, n - 1)
-    here = {"model": data.model, "text": params.text, "kind": data.kind, "layer": data.layer, "head": one}
-    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here)
+    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one))
     columns = [*heads(data), "all"]
 
     def table() -> pd.DataFrame:
-        after = np.concatenate([found.without[data.layer], found.bare[data.layer][None]])
-        frame = pd.DataFrame(np.round(np.exp(after.T), 4), index=distinct(found.tokens), columns=columns)
-        frame.insert(0, "as it is", np.round(np.exp(found.before), 4))
-        return frame
+        every = np.vstack([found.before, found.without[data.layer], found.bare[data.layer]])
+        return pd.DataFrame(np.exp(every.T).round(4), distinct(found.tokens), ["as it is", *columns])
 
     return Folds(
         table,
         lambda: {"before": found.before, "without": found.without, "bare": found.bare},
-        "import core\nfrom viz.course.self_attention.heads_compared.maths.removal import removal\n\n"
-        f"model = core.open_model({data.model!r})\nfound = removal(model, {params.text!r}, {data.kind!r})\n"
-        f"print(found.factors({data.layer}))  # one number a head, then without all of the layer",
+        {},
         known,
         {"heads.merge": {}},
         (

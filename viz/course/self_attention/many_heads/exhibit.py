@@ -1,5 +1,4 @@
-"""Many heads: one projection, cut into pieces; each piece attends by itself; the pieces are put side by side
-again."""
+"""Many heads: one projection, cut into pieces that attend by themselves and are put side by side again."""
 
 from __future__ import annotations
 

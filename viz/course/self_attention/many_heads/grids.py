@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -34,25 +35,16 @@ def grids(
     note: str = "",
     asked: bool = True,
 ) -> None:
-    """The first sentence at these steps, side by side (below each other on a phone); low before a room where
-    one was `asked`."""
+    """The first sentence at these steps, side by side; low before a room where one was `asked`."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
     pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
     with room.wide(), st.container(key=f"many-heads-{key}"):
         for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
             with column:
-                figure = head_grid(
-                    stage.head_of[0],
-                    _written(stage, values),
-                    WORDS[: _rows(stage)],
-                    title=stage.name,
-                    shape=called(stage.shape),
-                    code=stage.code,
-                    stacked=_stacked(stage),
-                    pixels=pixels,
-                    covered=stage.name in covered,
-                    room=lesson.presenting(),
-                )
+                of: dict[str, Any] = {"title": stage.name, "shape": called(stage.shape), "code": stage.code}
+                of |= {"stacked": _stacked(stage), "covered": stage.name in covered}
+                cells = stage.head_of[0], _written(stage, values), WORDS[: _rows(stage)]
+                figure = head_grid(*cells, pixels=pixels, room=lesson.presenting(), **of)
                 told = f"{stage.name}, shape {called(stage.shape)}, each number in the colour of its head."
                 parts.show(figure, f"{SLUG}.{key}.{stage.name}{note}", told)
 
@@ -90,10 +82,8 @@ def _shape(stage: Stage, strong: bool) -> str:
 
 def _written(stage: Stage, values: bool) -> np.ndarray:
     """What stands in the cells: their numbers, or the word that each was made for."""
-    if values:
-        texts = [number(float(x), 1) for x in stage.value[0].ravel()]
-    else:
-        texts = [WORDS[word] for word in stage.word_of[0].ravel()]
+    numbers, words = stage.value[0].ravel(), stage.word_of[0].ravel()
+    texts = [number(float(x), 1) for x in numbers] if values else [WORDS[word] for word in words]
     return np.array(texts).reshape(stage.shape[1:])
 
 

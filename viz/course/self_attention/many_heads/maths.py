@@ -1,5 +1,4 @@
-"""Several heads in one layer, followed number by number: project, view, swap, attend, swap back, flatten,
-W_O.
+"""Several heads in one layer, followed number by number.
 
 Rows are words. x (batch, n, d); in each of h heads queries, keys and values of size p = d / h; scores (batch, h, n, n);
 outputs of the heads (batch, h, n, p), merged (batch, n, d). Ghojogh and Ghodsi 2020, Eqs. (19)-(22); Vaswani et al. 2017,
@@ -18,6 +17,7 @@ from torch import Tensor
 from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
+from core.maths import apart
 from core.trace import Recorder
 
 Array = NDArray[np.float64]
@@ -56,8 +56,7 @@ class Sizes:
 
 
 def layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> MultiHeadAttention:
-    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 (its rows of W_Q, W_K, W_V) has
-    other ones.
+    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 has other ones.
 
     >>> one, other = layer(Sizes()), layer(Sizes(), redrawn=1)
     >>> [bool((one.to_q.weight[rows] == other.to_q.weight[rows]).all()) for rows in (slice(0, 4), slice(4, 8))]
@@ -88,8 +87,7 @@ def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Followed:
-    """Every tensor on the way, batch axis first; `head_of` and `word_of` are labels that went the same way
-    as the queries.
+    """Every tensor on the way, batch axis first.
 
     x, project, merged, unswapped, out, out_unswapped (batch, n, d); view, back (batch, n, h, p); q, k, v, heads
     (batch, h, n, p); scores, pattern (batch, h, n, n). `unswapped`: the outputs of the heads flattened without the swap.
@@ -115,46 +113,31 @@ class Followed:
     @property
     def off(self) -> float:
         """How far the output is off without the swap: the largest difference of a number."""
-        return float(np.abs(self.out - self.out_unswapped).max())
+        return apart(self.out, self.out_unswapped)
 
 
 def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
-    """Sentences of random words through the layer; every step of the way. Raises InputError for sizes that
-    do not fit."""
+    """Sentences of random words through the layer. Raises InputError for sizes that do not fit."""
     with torch.inference_mode():
         attend, tap = layer(sizes, lot, redrawn), Recorder()
         x = torch.from_numpy(np.random.default_rng([lot, 1]).standard_normal((sizes.batch, sizes.n, sizes.d)))
         out = attend(x, x, masks.full(sizes.n), tap)
         trace = tap.close()
-        q, heads = trace["q"], trace["heads"]
-        view, back, wrong = q.transpose(1, 2), heads.transpose(1, 2), forgotten(heads)
-        found = {
-            "x": x,
-            "project": view.flatten(-2),
-            "view": view,
-            "q": q,
-            "k": trace["k"],
-            "v": trace["v"],
-            "scores": trace["scores"],
-            "pattern": trace["pattern"],
-            "heads": heads,
-            "back": back,
-            "merged": back.flatten(-2),
-            "out": out,
-            "unswapped": wrong,
-            "out_unswapped": attend.to_out(wrong),
-        }
-        return Followed(
-            sizes,
-            **{name: value.numpy().copy() for name, value in found.items()},
-            parameters=parameters(sizes.d),
+        found = {name: trace[name] for name in ("q", "k", "v", "scores", "pattern", "heads")}
+        view, back, wrong = (
+            found["q"].transpose(1, 2),
+            found["heads"].transpose(1, 2),
+            forgotten(found["heads"]),
         )
+        found |= {"x": x, "project": view.flatten(-2), "view": view, "back": back, "merged": back.flatten(-2)}
+        found |= {"out": out, "unswapped": wrong, "out_unswapped": attend.to_out(wrong)}
+        arrays = {name: value.numpy().copy() for name, value in found.items()}
+        return Followed(sizes, **arrays, parameters=parameters(sizes.d))
 
 
 @dataclass(frozen=True)
 class Ways:
-    """The way of every number, the same with head 1 drawn anew, and how far its query is off when made from
-    its piece alone."""
+    """The way, the same with head 1 drawn anew, and `chunk`."""
 
     way: Followed
     anew: Followed
@@ -167,8 +150,7 @@ def ways(sizes: Sizes, lot: int, redrawn: int) -> Ways:
 
 
 def forgotten(heads: Tensor) -> Tensor:
-    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, for the sizes fit, and mixes words and
-    heads.
+    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, and mixes words and heads.
 
     >>> forgotten(torch.arange(4).view(1, 2, 2, 1)).tolist(), torch.arange(4).view(1, 2, 2, 1).transpose(1, 2).flatten(-2).tolist()
     ([[[0, 1], [2, 3]]], [[[0, 2], [1, 3]]])
@@ -215,49 +197,39 @@ def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
     """
     sizes = way.sizes
     head, word = _labels(sizes)
-    by_head = [
-        np.moveaxis(each.reshape(sizes.batch, sizes.n, sizes.h, sizes.p), 2, 1) for each in (head, word)
-    ]
+    cut = [each.reshape(way.view.shape) for each in (head, word)]
+    by_head = [np.moveaxis(each, 2, 1) for each in cut]
     pairs = [each[..., :1].repeat(sizes.n, -1) for each in by_head]
     nobody = np.full_like(head, NOBODY)
     back = [np.moveaxis(each, 1, 2) for each in by_head] if swapped else by_head
     flat = [each.reshape(head.shape) for each in back]
+    if swapped:
+        code, values = (".transpose(1, 2)", ".flatten(-2)"), (way.back, way.merged, way.out)
+    else:
+        code = ("forgotten", f".reshape(B, n, {sizes.d})")
+        values = (way.heads, way.unswapped, way.out_unswapped)
+    last = (
+        Stage("transpose back", code[0], values[0], *back),
+        Stage("flatten", code[1], values[1], *flat),
+        Stage("W_O", "to_out(..)", values[2], nobody, word),
+    )
     return (
         Stage("x", "x", way.x, nobody, word),
         Stage("project", "to_q(x)", way.project, head, word),
-        Stage(
-            "view",
-            f".view(B, n, {sizes.h}, {sizes.p})",
-            way.view,
-            head.reshape(way.view.shape),
-            word.reshape(way.view.shape),
-        ),
+        Stage("view", f".view(B, n, {sizes.h}, {sizes.p})", way.view, *cut),
         Stage("swap", ".transpose(1, 2)", way.q, *by_head),
         Stage("scores", "q @ k.mT / p ** 0.5", way.scores, *pairs),
         Stage("softmax", ".softmax(-1)", way.pattern, *pairs),
         Stage("out", "weights @ v", way.heads, *by_head),
-        Stage(
-            "transpose back",
-            ".transpose(1, 2)" if swapped else "forgotten",
-            way.back if swapped else way.heads,
-            *back,
-        ),
-        Stage(
-            "flatten",
-            ".flatten(-2)" if swapped else f".reshape(B, n, {sizes.d})",
-            way.merged if swapped else way.unswapped,
-            *flat,
-        ),
-        Stage("W_O", "to_out(..)", way.out if swapped else way.out_unswapped, nobody, word),
+        *last,
     )
 
 
 def _labels(sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Head and word of every number of the projected queries, (batch, n, d)."""
-    shape = (sizes.batch, sizes.n, sizes.d)
-    return np.broadcast_to(np.arange(sizes.d) // sizes.p, shape).copy(), np.broadcast_to(
-        np.arange(sizes.n)[:, None], shape
-    ).copy()
+    head, word = np.arange(sizes.d) // sizes.p, np.arange(sizes.n)[:, None]
+    first, second = (np.broadcast_to(each, (sizes.batch, sizes.n, sizes.d)).copy() for each in (head, word))
+    return first, second
 
 
 def in_place(sizes: Sizes) -> int:
@@ -277,21 +249,19 @@ def changed(before: Followed, after: Followed) -> Array:
 
 
 def chunk(sizes: Sizes, lot: int = 0) -> float:
-    """How far head 1's query is off if it is made from its own piece of each word alone, as in "split, then
-    project"."""
+    """How far head 1's query is off if made from its own piece of each word alone: "split, then project"."""
     way = followed(sizes, lot)
     with torch.inference_mode():
         attend, part = layer(sizes, lot), slice(0, sizes.p)
         query = torch.from_numpy(way.x[..., part]) @ attend.to_q.weight[part, part].T + attend.to_q.bias[part]
-    return float(np.abs(query.numpy() - way.q[:, 0]).max())
+    return apart(query.numpy(), way.q[:, 0])
 
 
 # ------------------------------------------------------------------ one against several
 
 
 def lost(wanted: int, heads: int) -> float:
-    """The share that is lost at best, if each of `wanted` parts of a word's output should come from another
-    word.
+    """The share that is lost at best, if each of `wanted` parts of an output should come from another word.
 
     A head has one set of weights for all its numbers. With weights a over the wanted words, independent of each other,
     least squares leaves 1 - a_r^2 / |a|^2 of part r, in sum wanted - 1, wherever the one head looks. Each head more saves
@@ -304,8 +274,7 @@ def lost(wanted: int, heads: int) -> float:
 
 
 def measured_loss(wanted: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
-    """The same by least squares on random words: head r looks at the word r + 1 places back, the last one at
-    all the rest evenly.
+    """The same by least squares: head r looks r + 1 words back, the last one at all the rest evenly.
 
     The output of word i is made of `wanted` parts, part r being the word r + 1 places back.
     """

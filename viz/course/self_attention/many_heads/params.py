@@ -26,8 +26,7 @@ ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
 
 
 def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str]) -> None:
-    """B, n, d, h and the draw; there whatever they say. Before a room all of them in one row, their names
-    beside them."""
+    """B, n, d, h and the draw; before a room in one row, their names beside them."""
     room, gap = lesson.presenting(), "xsmall" if lesson.presenting() else "small"
     with st.container(horizontal=True, gap=gap, vertical_alignment="bottom", key="many-heads-sizes"):
         for field, (label, low, high) in CHOICES.items():
@@ -44,8 +43,7 @@ def _among(field: str) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: sizes (their row is drawn with the first of them), which weights, how often
-    head 1 was drawn anew, the transpose, from how many words a word is made."""
+    """The row of the sizes is drawn with the first of them; `wanted`: from how many words a word is made."""
 
     b: int = knob(1, Control(_row, lambda _: _among("b")))
     n: int = knob(3, touched(_among("n")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
 from viz.widgets import lesson, parts
 
+TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
+"""Those that one takes along."""
+
 
 def read(params: Params, data: Ways) -> Folds:
     """How much of a word does a head read? All of it: it is projected first and cut then."""
@@ -30,42 +33,32 @@ def read(params: Params, data: Ways) -> Folds:
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"),
         whole if data.chunk > 1e-9 or size.h == 1 else piece,
         f"Each of its {size.p} numbers is a sum over all {size.d}; made from the first {size.p} alone it "
-        f"would be "
-        f"off by up to {number(data.chunk)}.",
+        f"would be off by up to {number(data.chunk)}.",
     )
     grids("read", named(found, "x", "project"), values=True, covered=() if known else ("project",))
-    x = found[0]
-    if known:
-        parts.numbers(
-            f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × "
-            f"{size.d}, makes the "
-            f"queries of all heads at once: columns 1 to {size.p} are head 1's."
-        )
-    else:
-        sentences = (
-            f"{size.batch} sentences of {size.n} words; the first is drawn."
-            if size.batch > 1
-            else f"One sentence of {size.n} words."
-        )
-        parts.numbers(f"{sentences} Guess first, then its queries are shown.")
+    x, sentences = found[0], f"One sentence of {size.n} words."
+    if size.batch > 1:
+        sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
+    parts.numbers(
+        f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × {size.d}, "
+        f"makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
+        if known
+        else f"{sentences} Guess first, then its queries are shown."
+    )
     shapes(found, ("x", "project"), None if known else 1)
     weight = maths.layer(size, params.draw).to_q
     w, b = weight.weight[0].numpy(), float(weight.bias[0])
     d_p, p_n = rf"{size.d} \times {size.p}", rf"{size.p} \times {size.n}"
     return folds(
-        params,
         data,
-        {"heads.query": {}, "heads.key": {}, "heads.value": {}},
+        ("heads.query", "heads.key", "heads.value"),
         (
             r"x_1 = " + vector(way.x[0, 0]) + r",\quad w = " + vector(w),
             rf"q_{{1,1}} = \sum_{{c=1}}^{{{size.d}}} w_c\, x_{{1c}} + b = {float(way.x[0, 0] @ w):.3f} + "
-            rf"({b:.3f}) = "
-            rf"{way.project[0, 0, 0]:.3f}",
+            rf"({b:.3f}) = {way.project[0, 0, 0]:.3f}",
             rf"W_{{Q,i}} \in \mathbb{{R}}^{{{d_p}}},\quad Q_i, K_i \in \mathbb{{R}}^{{p \times n}} = "
             rf"\mathbb{{R}}^{{{p_n}}},\quad V_i \in \mathbb{{R}}^{{r \times n}},\ r = p = {size.p}",
         ),
-        "print(way.x.shape, way.project.shape)\nprint(way.project[0, 0])  # all heads of the first word "
-        "side by side",
         known,
     )
 
@@ -78,23 +71,19 @@ def split(params: Params, data: Ways) -> Folds:
     stays = int((way.q.ravel() == way.project.ravel()).sum())
     parts.numbers(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
-        f"{size.h} × {size.p}; "
-        f"the transpose brings the heads to the front. Read one after the other, {stays} of {way.q.size} "
-        f"stand where they "
-        "stood."
+        f"{size.h} × {size.p}; the transpose brings the heads to the front. Read one after the other, "
+        f"{stays} of {way.q.size} stand where they stood."
     )
     shapes(found, names)
     return folds(
-        params,
         data,
-        {"heads.query": {}},
+        ("heads.query",),
         (
             rf"\text{{view}}[b, i, k, c] = \text{{project}}[b, i, k \cdot {size.p} + c]",
             r"\text{swap}[b, k, i, c] = \text{view}[b, i, k, c]",
             rf"\text{{view}}[0, 1, {size.h - 1}, 0] = \text{{project}}[0, 1, {size.p * (size.h - 1)}] = "
             rf"{way.view[0, 1, -1, 0]:.3f}",
         ),
-        "for stage in stages(way)[1:4]:\n    print(stage.name, stage.code, stage.shape)",
     )
 
 
@@ -114,16 +103,14 @@ def attend(params: Params, data: Ways) -> Folds:
     shapes(found, names)
     dot, p = float(way.q[0, 0, 0] @ way.k[0, 0, 0]), size.p
     return folds(
-        params,
         data,
-        {"self.scores": {}, "self.matrix": {}},
+        ("self.scores", "self.matrix"),
         (
             rf"s_{{11}} = q_1 \cdot k_1 / \sqrt{{{p}}} = {dot:.3f} / {p**0.5:.3f} = "
             rf"{way.scores[0, 0, 0, 0]:.3f}",
             r"a_1 = \mathrm{softmax}(s_1) = " + vector(way.pattern[0, 0, 0]),
             r"z_1 = \sum_j a_{1j} v_j = " + vector(way.heads[0, 0, 0]),
         ),
-        "print(way.pattern[0, 0])  # the weights of head 1\nprint(way.pattern.sum(-1))",
     )
 
 
@@ -141,7 +128,7 @@ def merge(params: Params, data: Ways) -> Folds:
         "One head is one slice: there the transpose moves nothing."
         if size.h == 1
         else f"Row “{WORDS[0]}” holds {alone}, from word after word. The output is off by up to {off}, "
-        f"without an error.",
+        "without an error.",
         max(1.0, every / 16),
     )
     forgot = known and params.forgot
@@ -153,52 +140,35 @@ def merge(params: Params, data: Ways) -> Folds:
         st.columns([4, 1], vertical_alignment="center") if room else (st.container(), st.container())
     )
     with said:
-        if forgot and room:
-            parts.numbers(
-                f"Without the transpose {right} of {every} are at the right index; the output is off by up "
-                f"to {off}."
-            )
-        elif forgot:
-            parts.numbers(
-                f"Without the transpose {right} of {every} numbers are at the right index; "
-                f"after W_O the output is off by up to {off}."
-            )
-        else:
-            rest = "." if room else ": from here on no number belongs to one head."
-            parts.numbers(
-                f"Each row is one word again, {size.h} pieces of {size.p} side by side. "
-                f"W_O, {size.d} × {size.d}, mixes them{rest}"
-            )
+        rest = "." if room else ": from here on no number belongs to one head."
+        numbers, after = ("", "") if room else (" numbers", "after W_O ")
+        parts.numbers(
+            f"Without the transpose {right} of {every}{numbers} are at the right index; {after}the output is "
+            f"off by up to {off}."
+            if forgot
+            else f"Each row is one word again, {size.h} pieces of {size.p} side by side. "
+            f"W_O, {size.d} × {size.d}, mixes them{rest}"
+        )
     if known:
         with switch:
             params.show(SLUG, "forgot")
     shapes(found, names)
     return folds(
-        params,
         data,
-        {"heads.merge": {}},
+        ("heads.merge",),
         (
             rf"\text{{with the transpose: row }} i, \text{{ column }} k \cdot {size.p} + c "
-            rf"\quad\leftarrow\quad Z_k[i, c]",
+            r"\quad\leftarrow\quad Z_k[i, c]",
             rf"\text{{without: block }} k \cdot {size.n} + i \text{{ in place of }} i \cdot {size.h} + k; "
             rf"\text{{ the same for }} {right} \text{{ of }} {every} \text{{ numbers}}",
             rf"\max |Z_t - Z_t^{{\text{{forgot}}}}| = {data.way.off:.3f}",
         ),
-        "print(stages(way, swapped=False)[-1].value - way.out)\nprint(way.off)",
         known,
     )
 
 
-def folds(
-    params: Params,
-    data: Ways,
-    equations: Mapping[str, Mapping[str, str]],
-    latex: Sequence[str],
-    more: str,
-    known: bool = True,
-) -> Folds:
-    """Those of a step on the way: every stage as a row, and every tensor; `more` are its own lines of
-    Python."""
+def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], known: bool = True) -> Folds:
+    """Those of a step on the way: every stage as a row, and every tensor."""
 
     def table() -> pd.DataFrame:
         rows = [
@@ -213,34 +183,10 @@ def folds(
         ]
         return pd.DataFrame(rows)
 
-    tensors = (
-        "x",
-        "project",
-        "q",
-        "k",
-        "v",
-        "scores",
-        "pattern",
-        "heads",
-        "merged",
-        "out",
-        "out_unswapped",
-    )
-
     def arrays() -> dict[str, np.ndarray]:
-        return {name: getattr(data.way, name) for name in tensors}
+        return {name: getattr(data.way, name) for name in TENSORS}
 
-    return Folds(table, arrays, code(params, more), known, equations, latex)
-
-
-def code(params: Params, more: str) -> str:
-    """The lines that go the way, and `more`."""
-    return (
-        "from viz.course.self_attention.many_heads.maths import (\n"
-        "    Sizes, changed, followed, lost, measured_loss, stages\n)\n\n"
-        f"sizes = Sizes({params.b}, {params.n}, {params.d}, {params.h})\n"
-        f"way = followed(sizes, lot={params.draw})\n{more}"
-    )
+    return Folds(table, arrays, {}, known, {key: {} for key in equations}, latex)
 
 
 def vector(values: np.ndarray, places: int = 2) -> str:

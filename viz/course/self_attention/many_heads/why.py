@@ -1,5 +1,4 @@
-"""The last steps of the exhibit on many heads: a head does not notice the others, and one cannot do the work
-of several."""
+"""The last steps on many heads: one does not notice the others, and one cannot do the work of several."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.maths import apart
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
@@ -17,11 +17,12 @@ from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, Params
-from viz.course.self_attention.many_heads.steps import code, folds
+from viz.course.self_attention.many_heads.steps import folds
 from viz.labels import percent
 from viz.widgets import lesson, parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"
+COVERED = "Covered until you guess."
 
 
 def redraw(params: Params, data: Ways) -> Folds:
@@ -51,31 +52,25 @@ def redraw(params: Params, data: Ways) -> Folds:
             title="largest change of an output",
             number="{:.2f}" if known else "?",
         )
-        told = (
-            "How much the output of each head changes, a bar a head." if known else "Covered until you guess."
-        )
-        parts.show(figure, f"{SLUG}.redraw.bars", told)
-    if known:
-        others = "" if room else "; the others are the same to the last bit"
-        changed = number(float(np.abs(data.way.out - data.anew.out).max()))
-        mixes = "." if room else ": W_O mixes all heads."
-        parts.numbers(
-            f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
-            f"After W_O every word has changed, by up to {changed}{mixes}"
-        )
-    else:
-        heads = f"{size.h} head{'s' * (size.h > 1)}"
-        parts.numbers(f"{heads}, {size.n} words, {size.p} numbers each.")
+        told = "How much the output of each head changes, a bar a head."
+        parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)
+    others, mixes = (
+        ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
+    )
+    changed = number(apart(data.way.out, data.anew.out))
+    parts.numbers(
+        f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
+        f"After W_O every word has changed, by up to {changed}{mixes}"
+        if known
+        else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
+    )
     return folds(
-        params,
         data,
-        {"heads.query": {}, "heads.merge": {}},
+        ("heads.query", "heads.merge"),
         tuple(
             rf"\max |Z_{{{k + 1}}} - Z_{{{k + 1}}}'| = " + (f"{value:.3f}" if value else "0")
             for k, value in enumerate(moved)
         ),
-        f"anew = followed(sizes, lot={params.draw}, redrawn={params.redrawn})\n"
-        "print(changed(way, anew))  # exactly 0 for heads 2 to h",
         known,
     )
 
@@ -86,17 +81,13 @@ def several(params: Params, data: Ways) -> Folds:
     one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
     heads = range(1, k + 1)
     values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         f"{SLUG}.several",
         f"A word needs {k} things, each from another word, and one head looks at one of them only. "
         "What share of what is needed does it miss?",
-        0.0,
-        1.0,
         float(values[0, 0]),
         f"Wherever it looks, it keeps at most the worth of one part in {k}. "
         f"Measured on 4,000 random words: {percent(values[0, 1], 2)}.",
-        0.05,
-        "%",
     )
     figure = bar_pairs(
         values,
@@ -107,8 +98,8 @@ def several(params: Params, data: Ways) -> Folds:
         covered=not known,
         height=min(94 + 52 * k, 302) if room else 0,
     )
-    told = "The share that is lost with 1 head, 2 heads and so on." if known else "Covered until you guess."
-    parts.show(figure, f"{SLUG}.several.picture", told)
+    told = "The share that is lost with 1 head, 2 heads and so on."
+    parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)
     lost = f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " * (
         known and not room
     )
@@ -119,15 +110,9 @@ def several(params: Params, data: Ways) -> Folds:
     )
     d = size.d
     return Folds(
-        lambda: pd.DataFrame(
-            values, columns=["closed form", "measured"], index=[f"{m} heads" for m in heads]
-        ).round(4),
+        lambda: pd.DataFrame(values.round(4), [f"{m} heads" for m in heads], ["closed form", "measured"]),
         lambda: {"lost": values},
-        code(
-            params,
-            f"for heads in range(1, {k + 1}):\n"
-            f"    print(heads, lost({k}, heads), measured_loss({k}, heads, lot={params.draw}))",
-        ),
+        {},
         known,
         {"heads.merge": {}},
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import streamlit as st
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read
-from viz.course.self_attention.masks.charts.masks import leak
+from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
 from viz.course.self_attention.masks.read import Chosen, Matrices
 from viz.course.self_attention.masks.steps import tell
@@ -21,6 +22,11 @@ from viz.instruments import heatmap
 from viz.labels import distinct, percent
 from viz.shell import room
 from viz.widgets import compute, lesson, parts
+
+NOTHING = (
+    " A row with nothing allowed leaks everything, whatever the number: "
+    "the same addition to all scores changes no weight."
+)
 
 
 def editor(params: Params, data: read.Head) -> Folds:
@@ -44,15 +50,13 @@ def editor(params: Params, data: read.Head) -> Folds:
     past, numbers = (("past_only",) if params.kind in PAST else ()), KNOBS.get(params.kind, ())
     return Folds(
         lambda: _table(found),
-        lambda: {
-            "tokens": np.array(found.tokens),
-            "scores": found.scores,
-            "allowed": found.allowed,
-            "pattern": found.pattern,
-        },
+        lambda: {name: getattr(found, name) for name in ("tokens", "scores", "allowed", "pattern")},
         f"{python}\nprint(pattern.round(3))",
         more=lambda: _row(found, query, key),
-        look=_look(found, chosen),
+        look={
+            "where": "every layer" if params.everywhere else f"layer {data.layer} (all its heads)",
+            "blind": int((~found.allowed.any(-1)).sum()),
+        },
         change=lambda: params.show("masks", *numbers, *past, "everywhere"),
         own=(
             ("A finite number instead of −∞", "finite", lambda: _finite(params, found)),
@@ -62,30 +66,20 @@ def editor(params: Params, data: read.Head) -> Folds:
 
 
 def _chosen(params: Params, at: read.Head) -> Chosen:
-    """The run that is asked for: the mask by name with its numbers; for a drawn one the mask it started
-    from."""
-    recipe = masks.Recipe(
-        masks_panels.named(params.kind),
-        radius=params.radius,
-        n_global=params.n_global,
-        block=params.block,
-        count=params.count,
-        seed=params.draw,
-        length=params.length,
-        padded=params.padded,
-        past_only=params.past_only,
-    )
+    """The run that is asked for; a drawn mask comes with the one by name that it started from."""
+    numbers = ("radius", "n_global", "block", "count", "length", "padded", "past_only")
+    of_mask = {name: getattr(params, name) for name in numbers}
+    recipe = masks.Recipe(masks_panels.named(params.kind), seed=params.draw, **of_mask)
     n = len(compute.run(read.MODEL, params.own, keep=()).tokens)
     drawn = masks_panels.drawn(recipe, n) if params.kind == masks_panels.OWN else None
     return Chosen(params.own, at.layer, at.head, recipe, drawn, params.everywhere)
 
 
 def sentence(data: Matrices, query: int, key: int) -> str:
-    """What the chosen row may see, what it looks at, what the mask took away; and rows that may see
-    nothing."""
+    """What the chosen row may see, what it looks at, what the mask took away; rows that see nothing."""
     names, row = masks_panels.labels(data.tokens), masks.row(data.scores[query], data.allowed[query])
     n, open_ = len(names), int(data.allowed[query].sum())
-    blind = [i for i in range(n) if not data.allowed[i].any()]
+    blind = np.flatnonzero(~data.allowed.any(1)).tolist()
     if row.empty:
         said = (
             f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
@@ -127,9 +121,8 @@ def _question(data: Matrices, query: int) -> None:
         answers[2],
         f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term leaves the sum below the fraction: "
         f"every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} "
-        f"times; "
-        f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to "
-        f"see it happen.",
+        f"times; “{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the "
+        "mask to see it happen.",
     )
 
 
@@ -143,32 +136,21 @@ def _finite(params: Params, data: Matrices) -> None:
     curves = masks.leak_curve(data.scores, data.allowed, fills, p=p)
     left, right = st.columns(2, gap="large")
     with left:
-        heatmap(
-            change,
-            names,
-            names,
-            key=SLUG + "filled",
-            scale="difference",
-            limit=max(0.1, float(np.abs(change).max())),
-            title="Change of the weights against −∞",
-            numbers=True,
-        )
+        limit, title = max(0.1, float(np.abs(change).max())), "Change of the weights against −∞"
+        options: dict[str, Any] = {"scale": "difference", "limit": limit, "numbers": True}
+        heatmap(change, names, names, key=SLUG + "filled", title=title, **options)
     with right:
-        by = {"before": curves["inside"], "after": curves["outside"]}
-        figure = leak(
-            fills, {f"{when} dividing by √{p}": curve for when, curve in by.items()}, marked=params.fill
-        )
+        by = {
+            f"{when} dividing by √{p}": curves[of]
+            for when, of in (("before", "inside"), ("after", "outside"))
+        }
+        figure = leak(fills, by, marked=params.fill)
         parts.show(figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity.")
     row, most = found.worst
     told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
     if inside:
         told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
-    if not data.allowed.any(-1).all():
-        told += (
-            " A row with nothing allowed leaks everything, whatever the number: "
-            "the same addition to all scores changes no weight."
-        )
-    parts.numbers(told)
+    parts.numbers(told + ("" if data.allowed.any(-1).all() else NOTHING))
 
 
 def _share(part: float) -> str:
@@ -204,49 +186,17 @@ def _row(data: Matrices, query: int, key: int) -> None:
 def _by_key(data: Matrices, row: masks.Row) -> pd.DataFrame:
     """The arithmetic of one row as a table, with its sum."""
     names = distinct(masks_panels.labels(data.tokens))
-    steps = zip(names, row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
+    steps = zip(row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
     lines = [
-        {
-            "key": key,
-            "score s": number(s, 4),
-            "M": "0" if m == 0 else "−∞",
-            "s + M": "−∞" if math.isinf(x) else number(x, 4),
-            "exp(s + M)": "0" if math.isinf(x) else number(e, 4),
-            "weight": "0" if math.isinf(x) else number(w, 4),
-        }
-        for key, s, m, x, e, w in steps
+        (
+            number(s, 4),
+            *(("0", *(number(part, 4) for part in (x, e, w))) if m == 0 else ("−∞", "−∞", "0", "0")),
+        )
+        for s, m, x, e, w in steps
     ]
-    empty = dict.fromkeys(("score s", "M", "s + M"), "")
-    total = {"exp(s + M)": number(row.total, 4), "weight": number(sum(row.weights), 4)}
-    return pd.DataFrame([*lines, {"key": "sum"} | empty | total]).set_index("key")
-
-
-def _look(data: Matrices, chosen: Chosen) -> str:
-    """Axes, colours, where the mask went in, and rows with nothing."""
-    where = "every layer" if chosen.everywhere else f"layer {chosen.layer} (all its heads)"
-    blind = int((~data.allowed.any(-1)).sum())
-    return (
-        "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), "
-        "a column a "
-        "word that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future "
-        "included; "
-        "blue is positive, orange negative. **Middle**, the mask: allowed or, hatched, masked. **Right**, "
-        "what softmax "
-        "makes of both, from 0 to 1; each row sums to 1.\n\n"
-        f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of "
-        f"that run. "
-        "gpt-mini was trained with the causal mask only: with another it does something that it never "
-        "learned, and that "
-        "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing "
-        "would have "
-        "to be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the "
-        "score.\n\n"
-        f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, "
-        f"which then "
-        "spreads to everything; some attend uniformly. Here the weights are zeros, the head's output is a "
-        "zero vector, "
-        "and the sentence under the picture names the row."
-    )
+    lines.append(("", "", "", number(row.total, 4), number(sum(row.weights), 4)))
+    columns = ["score s", "M", "s + M", "exp(s + M)", "weight"]
+    return pd.DataFrame(lines, [*names, "sum"], columns).rename_axis("key")
 
 
 def _table(data: Matrices) -> pd.DataFrame:

@@ -1,5 +1,4 @@
-"""Masks: why the next word leaks, sums over the words so far, the mask that does the same; then choose or
-draw a mask."""
+"""Masks: why the next word leaks, sums over the words so far, the mask that does the same; one's own."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ def thumbnail() -> str:
 
 
 def arrive() -> None:
-    """A link from before there were steps holds something that is chosen in the editor only: it opens the
-    editor."""
+    """A link from before there were steps that holds something of the editor's opens the editor."""
     if not state.peek(SLUG + "step") and any(state.peek(SLUG + name) for name in EDITOR):
         state.write(**{SLUG + "step": len(LESSON.steps)})
 

@@ -1,5 +1,4 @@
-"""The next steps of the exhibit on masks: a sentence as lines, one a word; and what is not quite minus
-infinity."""
+"""The next steps on masks: a sentence as lines, one a word; what is not quite minus infinity."""
 
 from __future__ import annotations
 
@@ -9,11 +8,12 @@ import streamlit as st
 
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.self_attention.masks import read
+from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, Params, minus
-from viz.course.self_attention.masks.steps import LOW, code, table, tell
+from viz.course.self_attention.masks.steps import LOW, table, tell
+from viz.course.shared.maps import side_by_side
 from viz.course.shared.maths import masks
-from viz.instruments import heatmap, strip
+from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
 from viz.widgets import compute, lesson
@@ -32,8 +32,7 @@ def lines(params: Params, data: read.Head) -> Folds:
     known = lesson.predict(
         SLUG + "count",
         f"“{text}” The model reads word by word, signs count as words, and for each of them there is one "
-        f"line of weights. "
-        "How many lines?",
+        "line of weights. How many lines?",
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
         f"One for each of its {n} words and signs: a full stop is read as well, and remembers. "
@@ -63,15 +62,12 @@ def lines(params: Params, data: read.Head) -> Folds:
         told = [f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
         st.text(
             f"{n} lines. What {head_name(layer, head)} remembers most: {'; '.join(told)}. Each line sums to "
-            f"1."
+            "1."
         )
     return Folds(
         lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
         lambda: {"weights": weights},
-        f"import core\n\nrun = core.open_model({read.MODEL!r}).run({text!r})\n"
-        "found = run.attention('causal', by='word')\n"
-        f"for word, row in zip(found.queries, found.weights[{layer}, {head}]):\n    print(word, "
-        f"row.round(3))",
+        {},
         known,
         {"causal.prefix": {}},
     )
@@ -81,50 +77,30 @@ def edges(params: Params, data: read.Head) -> Folds:
     """A number instead of minus infinity, the strict mask, and a row that may see nothing."""
     tell(params.text, data)
     found, p = read.reading(params.text, data), int(read.config().d_head)
-    fill, kind, names, room = params.m, params.edge, found.words, lesson.presenting()
+    fill, kind, names = params.m, params.edge, found.words
     may = allowed(kind, len(names))
     loose = masks.filled(found.scores, may, fill, p=p, inside=True)
     exact = masks.filled(found.scores, may, -np.inf, p=p, inside=True)
     beside = masks.filled(found.scores, may, fill, p=p, inside=False).worst[1]
     worst, most = loose.worst
     left_over = np.exp(fill / np.sqrt(p))
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         SLUG + "leaks",
         f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
-        f"Ghodsi 2020 "
-        "prints it. How much of its weight does the leakiest line put on masked words?",
-        0.0,
-        1.0,
+        "Ghodsi 2020 prints it. How much of its weight does the leakiest line put on masked words?",
         round(most, 2),
         f"“{names[worst]}” puts {share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = "
         f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
         f"then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {share(beside)} there.",
-        0.05,
-        "%",
     )
-    height = LOW if room else 300
-    left, right = st.columns(2, gap="small" if room else "medium")
-    with left:
-        heatmap(
-            loose.weights if known else np.zeros_like(loose.weights),
-            names,
-            names,
-            key=f"{SLUG}edge.loose.{known}",
-            title=f"M = {minus(fill)}" if known else "Guess first",
-            numbers=known,
-            height=height,
-        )
-    with right:
-        heatmap(
-            np.where(may, np.nan_to_num(exact.weights), 0.0),
-            names,
-            names,
-            key=SLUG + "edge.exact",
-            allowed=may,
-            title="M = −∞",
-            numbers=True,
-            height=height,
-        )
+    weights = loose.weights if known else np.zeros_like(loose.weights)
+    title = f"M = {minus(fill)}" if known else "Guess first"
+    closed = np.where(may, np.nan_to_num(exact.weights), 0.0)
+    shown = {
+        f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
+        SLUG + "edge.exact": (closed, {"title": "M = −∞", "numbers": True, "allowed": may}),
+    }
+    side_by_side(names, shown, height=LOW if lesson.presenting() else 300)
     st.text(
         _leaks(names, may, loose, exact, fill, beside)
         if known
@@ -134,10 +110,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: table(loose.weights, names),
         lambda: {"loose": loose.weights, "leaks": loose.leaks},
-        f"{code(params.text, data)}\n\nimport numpy as np\nfrom viz.course.shared.maths.masks import "
-        f"filled\n\n"
-        f"n = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n{nothing}"
-        f"leak = filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)",
+        steps.lines() | {"nothing": nothing, "k": -1 if kind == "strict" else 0, "d_head": p},
         known,
         {"masked.matrix": {"p": str(p)}, "masked.mask": {}},
         (rf"e^{{{fill}/\sqrt{{{p}}}}} = {left_over:.4g}, \qquad e^{{-\infty}} = 0",),
@@ -189,8 +162,7 @@ def _leaks(
 
 
 def _empty(names: list[str], may: np.ndarray, exact: masks.Filled) -> str:
-    """What softmax makes of a row with nothing allowed, and what this house does; "" where every row may see
-    something."""
+    """What becomes of a row with nothing allowed; "" where every row may see something."""
     nothing = np.flatnonzero(~may.any(1))
     if not len(nothing):
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from viz.course.self_attention.masks import read
@@ -54,22 +53,19 @@ def minus(value: float) -> str:
     return f"−{-value:,}"
 
 
-def _pick_layer(name: str, _opening: int, _params: Params, _names: Callable[[str], str]) -> None:
-    controls.pills("Layer", range(read.config().n_layers), name, read.opening().layer)
+def _pick(label: str) -> Control:
+    """Pills for a layer or a head; which opens is measured."""
+
+    def offered() -> tuple[range, int]:
+        return range(getattr(read.config(), f"n_{label.lower()}s")), getattr(read.opening(), label.lower())
+
+    def draw(name: str, *_: object) -> None:
+        options, opening = offered()
+        controls.pills(label, options, name, opening)
+
+    return Control(draw, lambda _: lambda raw: state.one_of(*offered())(raw), 1)
 
 
-def _pick_head(name: str, _opening: int, _params: Params, _names: Callable[[str], str]) -> None:
-    controls.pills("Head", range(read.config().n_heads), name, read.opening().head)
-
-
-LAYER = Control(
-    _pick_layer,
-    lambda _: lambda raw: state.one_of(range(read.config().n_layers), read.opening().layer)(raw),
-    1,
-)
-HEAD = Control(
-    _pick_head, lambda _: lambda raw: state.one_of(range(read.config().n_heads), read.opening().head)(raw), 1
-)
 BOX = sentence("Sentence", SENTENCES, of=MODEL, most=MOST)
 
 
@@ -84,8 +80,8 @@ class Params(Knobs):
     text: str = knob(TEXT, BOX, link="text")
     example: str = knob(FBI, sentence("Sentence", READ, of=MODEL, most=MOST), link="text")
     own: str = knob(TEXT, sentence("Sentence", SENTENCES, of=MODEL), link="text")
-    layer: int = knob(-1, LAYER, link="layer")
-    head: int = knob(-1, HEAD, link="head")
+    layer: int = knob(-1, _pick("Layer"), link="layer")
+    head: int = knob(-1, _pick("Head"), link="head")
     sees: str = knob("all", pills("The model sees", tuple(SEES), SEES.__getitem__, width=1))
     digits: int = knob(10, pills("Digits in the lists", DIGITS))
     draw: int = knob(0, draw(99))

@@ -1,5 +1,4 @@
-"""What the exhibit on masks reads off gpt-mini: which head, one head of a run, and what moves when the last
-word does."""
+"""What the exhibit on masks reads off gpt-mini."""
 
 from __future__ import annotations
 
@@ -39,9 +38,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Reading:
-    """One head: words, scores and pattern (query key), values (key d), and which lines of the layer's output
-    another last
-    word changes (query,)."""
+    """One head: scores and pattern (query key), values (key d); `moved`: the lines that another last word changes."""
 
     words: list[str]
     scores: np.ndarray
@@ -67,8 +64,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Matrices:
-    """One head of one real run under the chosen mask: labels, scores, what was allowed, pattern (query
-    key)."""
+    """One head of one real run under the chosen mask, (query key) each."""
 
     tokens: tuple[str, ...]
     scores: np.ndarray
@@ -84,8 +80,7 @@ def config() -> Any:
 
 
 def opening() -> Head:
-    """The head that the page opens with: measured on its own sentences, the one that looks back most
-    sharply."""
+    """The head that the page opens with: on its own sentences it looks back most sharply."""
     return compute.submit("masks.opening", _opening, 500)
 
 
@@ -97,8 +92,7 @@ def _opening() -> Head:
 
 
 def matrices(chosen: Chosen) -> Matrices:
-    """Run the model with the mask put in place, and read scores, allowed and pattern of the head off its
-    trace."""
+    """Run the model with the mask put in place, and read the head off its trace."""
     n = len(default().run(RunRequest(MODEL, chosen.text, keep=())).tokens)
     rows = chosen.drawn or tuple(map(tuple, chosen.recipe.allowed(n).tolist()))
     path = Head(chosen.layer, chosen.head).path
@@ -112,8 +106,7 @@ def matrices(chosen: Chosen) -> Matrices:
 
 
 def reading(text: str, at: Head, *, without: bool = False) -> Reading:
-    """The sentence through the model, with the causal mask or (`without`) with none. Errors: InputError for
-    a long one."""
+    """The sentence with the causal mask or `without`. Errors: InputError for a long one."""
     n = len(default().open(MODEL).tokenizer.encode(text).ids)
     if n > LONGEST:
         raise InputError(

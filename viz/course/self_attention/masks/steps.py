@@ -1,5 +1,4 @@
-"""The first steps of the exhibit on masks: what leaks, the sum over the words so far, the mask that does the
-same."""
+"""The first steps on masks: what leaks, the sum over the words so far, the mask that does the same."""
 
 from __future__ import annotations
 
@@ -7,13 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.maths import apart
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
-from viz.course.self_attention.masks import read
-from viz.course.self_attention.masks.charts import causal
-from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.self_attention.masks import charts, maths, read
 from viz.course.self_attention.masks.params import SEES, SLUG, Params
-from viz.instruments import heatmap
+from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
 from viz.widgets import compute, controls, lesson, parts
@@ -21,7 +19,6 @@ from viz.widgets import compute, controls, lesson, parts
 BACK = "only back, by a mask"
 LOW = 260
 """Pixels of a map before a room, above its numbers and its control."""
-LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def leak(params: Params, _: object) -> Folds:
@@ -34,29 +31,23 @@ def leak(params: Params, _: object) -> Folds:
         else "It looks at the next digit itself and copies it. "
         f"Where it has to write, it is right {percent(found.writing, 2)} of the time."
     )
-    known = lesson.predict_number(
+    known = lesson.predict_share(
         SLUG + "leak",
         f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
-        f"at random. "
-        "How often is it right, at all positions but the last?",
-        0.0,
-        1.0,
+        "at random. How often is it right, at all positions but the last?",
         round(found.inside, 2),
-        f"By chance (baseline): {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: "
+        f"By chance (baseline): {percent(1 / digits)}; measured on {maths.FRESH:,} fresh lists: "
         f"{percent(found.inside, 2)}. {told}",
-        0.05,
-        "%",
     )
     shares = {seen if sees != "past" else BACK: found.right} if known else {}
     if known and sees != "past":
         shares[BACK] = _learned("past", digits, draw).right
     height = 290 if lesson.presenting() else 340
+    drawn = "Accuracy of the next digit, position by position."
     parts.show(
-        causal.rightness(shares, 1 / digits, places=leaking.LENGTH, height=height),
+        charts.rightness(shares, 1 / digits, places=maths.LENGTH, height=height),
         SLUG + "leak.picture",
-        "Accuracy of the next digit, position by position."
-        if known
-        else "Nothing but chance is drawn before the guess.",
+        drawn if known else "Nothing but chance is drawn before the guess.",
     )
     st.text(
         f"With {seen} in sight: {percent(found.inside)} right where the answer stands in the list, "
@@ -65,13 +56,11 @@ def leak(params: Params, _: object) -> Folds:
         else "The digits are random. "
         f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
     )
-    places = range(1, leaking.LENGTH + 1)
+    places = range(1, maths.LENGTH + 1)
     return Folds(
         lambda: pd.DataFrame({"place": places, "right": np.round(found.right, 4)}),
         lambda: {"right": found.right, "pattern": found.pattern},
-        "from viz.course.self_attention.masks.maths.leaking import learned\n\n"
-        f"found = learned({sees!r}, {digits}, draw={draw})\nprint(found.right)  # the last place has to "
-        f"write",
+        {},
         known,
         {"masked.mask": {}},
         (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",),
@@ -79,17 +68,15 @@ def leak(params: Params, _: object) -> Folds:
     )
 
 
-def _copied(sees: str, found: leaking.Learned) -> str:
+def _copied(sees: str, found: maths.Learned) -> str:
     if sees == "past":
         return "It cannot cheat, and in random lists there is nothing else to learn."
     ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
     return f"Its heads look {percent(ahead)} at the next digit: it learned to copy, not to predict."
 
 
-def _learned(sees: str, digits: int, draw: int) -> leaking.Learned:
-    return compute.submit(
-        ("masks.leak", sees, digits, draw), lambda: leaking.learned(sees, digits, draw), 800
-    )
+def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
+    return compute.submit(("masks.leak", sees, digits, draw), lambda: maths.learned(sees, digits, draw), 800)
 
 
 def _lifted_now(text: str) -> None:
@@ -97,10 +84,9 @@ def _lifted_now(text: str) -> None:
     with_mask, without = read.surprises(text)
     st.text(
         f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss "
-        f"is "
-        f"{with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to read "
-        f"ahead, "
-        "so the answer lies open and it can hardly use it: the mask matters while a model learns."
+        f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to "
+        "read ahead, so the answer lies open and it can hardly use it: the mask matters while a model "
+        "learns."
     )
 
 
@@ -108,15 +94,15 @@ def prefix(params: Params, data: read.Head) -> Folds:
     """The sums over the words so far, line by line."""
     found = read.reading(params.text, data)
     tell(params.text, data)
-    form, n = causal_forms.prefix_form(found.scores, found.values), len(found.words)
+    form, n = maths.prefix_form(found.scores, found.values), len(found.words)
     picture = st.container()
     # there are as many lines as words
     shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
-    weights = form.weights[shown - 1]
+    weights, y = form.weights[shown - 1], form.outputs[shown - 1]
     with picture:
-        tall = {"height": min(330, 60 + 34 * n)} if lesson.presenting() else {}
+        height = min(330, 60 + 34 * n) if lesson.presenting() else None
         parts.show(
-            causal.sums(form.weights, found.words, shown, **tall),
+            charts.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
             f"The first {shown} sums: each word weighs the words up to itself.",
         )
@@ -124,19 +110,16 @@ def prefix(params: Params, data: read.Head) -> Folds:
             f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
         )
         parts.numbers(
-            f"y{str(shown).translate(LOWERED)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
+            f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
             f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
             f"be {n * n}."
         )
-    y = [number(float(x)) for x in form.outputs[shown - 1][:3]]
-    values = {
-        "y_i": [*y, *["…"] * (len(form.outputs[shown - 1]) > 3)],
-        "alpha_ij": number(float(weights[0]), 4),
-    }
+    first = [*(number(float(x)) for x in y[:3]), *["…"] * (len(y) > 3)]
+    values = {"y_i": first, "alpha_ij": number(float(weights[0]), 4)}
     return Folds(
         lambda: table(form.weights, found.words),
         lambda: {"weights": form.weights, "y": form.outputs},
-        code(params.text, data),
+        lines(),
         equations={"causal.prefix": values, "causal.weights": {}},
     )
 
@@ -148,8 +131,8 @@ def mask(params: Params, data: read.Head) -> Folds:
     tell(text, data, "without the causal mask" if without else "")
     n, words = len(found.words), found.words
     may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
-    one = causal_forms.prefix_form(found.scores, found.values)
-    other = causal_forms.mask_form(found.scores, found.values, may)
+    one = maths.prefix_form(found.scores, found.values)
+    other = maths.mask_form(found.scores, found.values, may)
     moved = int((found.moved > 0).sum())
     answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
     told = (
@@ -165,47 +148,19 @@ def mask(params: Params, data: read.Head) -> Folds:
         answers[0] if moved == n else answers[1] if moved == 1 else answers[-1],
         f"Measured: {moved} of {n} change, the others by exactly 0. {told}",
     )
-    height = LOW if lesson.presenting() else 300
-    limit = float(np.abs(found.scores).max()) or 1.0
-    places = iter(st.columns(2 if lesson.presenting() else 3, gap="small"))
-    with next(places):
-        heatmap(
-            found.scores,
-            words,
-            words,
-            key=SLUG + "form.scores",
-            scale="score",
-            limit=limit,
-            title="Scores S",
-            numbers=True,
-            height=height,
-        )
-    if not lesson.presenting():  # there the hatching of the result is the mask
-        with next(places):
-            heatmap(
-                may.astype(float),
-                words,
-                words,
-                key=SLUG + "form.mask",
-                allowed=may,
-                title="Mask M",
-                unit="looks, M = 0",
-                shut="M = −∞",
-                height=height,
-            )
-    with next(places):
-        heatmap(
-            other.weights,
-            words,
-            words,
-            key=SLUG + "form.pattern",
-            allowed=may,
-            title="softmax(S + M)",
-            numbers=True,
-            height=height,
-        )
-    weights, outputs = causal_forms.gaps(one, other)
-    own = float(np.abs(other.weights - found.pattern).max())
+    of_scores = {"scale": "score", "limit": float(np.abs(found.scores).max()) or 1.0, "numbers": True}
+    of_mask = {"allowed": may, "title": "Mask M", "unit": "looks, M = 0", "shut": "M = −∞"}
+    of_pattern = {"allowed": may, "title": "softmax(S + M)", "numbers": True}
+    shown = {
+        SLUG + "form.scores": (found.scores, of_scores | {"title": "Scores S"}),
+        SLUG + "form.mask": (may.astype(float), of_mask),
+        SLUG + "form.pattern": (other.weights, of_pattern),
+    }
+    if lesson.presenting():  # there the hatching of the result is the mask
+        shown.pop(SLUG + "form.mask")
+    side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
+    weights, outputs = maths.gaps(one, other)
+    own = apart(other.weights, found.pattern)
     st.text(
         f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by "
         f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
@@ -214,7 +169,7 @@ def mask(params: Params, data: read.Head) -> Folds:
     return Folds(
         lambda: table(other.weights, words),
         lambda: {"scores": found.scores, "weights": other.weights, "y": other.outputs},
-        code(text, data, without),
+        lines(without),
         known,
         {"masked.matrix": {}, "masked.mask": {}},
         (r"e^{0} = 1 \text{ keeps}, \qquad e^{-\infty} = 0 \text{ removes}",),
@@ -237,20 +192,12 @@ def table(weights: np.ndarray, words: list[str]) -> pd.DataFrame:
     return pd.DataFrame(np.round(weights, 4), index=lines, columns=names)
 
 
-def code(text: str, at: read.Head, without: bool = False) -> str:
-    """The lines that make both forms of a head."""
+def lines(without: bool = False) -> dict[str, str]:
+    """For the lines that make both forms of a head: the edits of its run and the mask."""
+    if not without:
+        return {"free": "free = []", "allowed": "None"}
     free = (
         "from core import edits\nn = len(model.run(text, keep=[]).tokens)\n"
-        "free = [edits.SetAllowed('layer.*.self_attn.allowed', ((True,) * n,) * n)]\n"
-        if without
-        else "free = []\n"
+        "free = [edits.SetAllowed('layer.*.self_attn.allowed', ((True,) * n,) * n)]"
     )
-    allowed = "scores == scores" if without else "None"
-    return (
-        "import core\nfrom viz.course.self_attention.masks.maths.causal_forms import mask_form, "
-        "prefix_form\n\n"
-        f"model, text = core.open_model({read.MODEL!r}), {text!r}\n{free}run = model.run(text, edits=free)\n"
-        f"scores, values = (run.trace['{at.path}.' + leaf][{at.head}] for leaf in ('scores', 'v'))\n"
-        f"line_by_line, by_mask = prefix_form(scores, values), mask_form(scores, values, {allowed})\n"
-        "weights = by_mask.weights\nprint(weights.round(3))"
-    )
+    return {"free": free, "allowed": "scores == scores"}

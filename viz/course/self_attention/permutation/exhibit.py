@@ -1,5 +1,4 @@
-"""Another order of the words: is self-attention permutation-invariant, and is it a set operation? Both
-measured."""
+"""Another order of the words: invariant, and a set operation? Both measured."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ from viz.instruments.kit import origin
 
 
 def compute(params: Params) -> maths.Measured:
-    """Everything that the six steps show. Errors: InputError for a sentence that has no other order, or
-    cannot be drawn."""
+    """All steps at once. Errors: InputError for a sentence without another order, or too long."""
     return maths.measured(params.text, params.order, params.twice, params.draw)
 
 

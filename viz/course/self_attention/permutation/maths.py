@@ -1,5 +1,4 @@
-"""What self-attention makes of another order of the words, of a word that is said twice, and of a mask:
-measured.
+"""Self-attention of another order of the words, of a word said twice, and under a mask: measured.
 
 Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All
 numbers are taken in float64, so that what is left of a difference that should be 0 is rounding, about 1e-15.
@@ -22,6 +21,7 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.linear import lasting
+from core.maths import apart
 from core.serving.engine import default
 from core.trace import record
 from viz.labels import distinct
@@ -59,8 +59,7 @@ def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
 
 
 def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[Array, Array]:
-    """One layer on any rows: outputs (n, d) and patterns (head, n, n); `causal`: a row may look at itself
-    and before.
+    """Outputs (n, d) and patterns (head, n, n) of any rows; `causal`: each looks at itself and before.
 
     >>> with torch.random.fork_rng():
     ...     f = in_double(MultiHeadAttention(6, 2))
@@ -76,8 +75,7 @@ def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[A
 
 
 def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = None) -> Array:
-    """What enters BERT's first layer for these tokens: words (n, d), with the position vectors of `places`
-    or with none.
+    """What enters BERT's first layer, (n, d), with the position vectors of `places` or with none.
 
     BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
     """
@@ -106,8 +104,7 @@ def through(network: Any, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """The same words before and after: rows (n, d) and (m, d). Row i after belongs to the word that was row
-    origin[i] before."""
+    """Rows before (n, d) and after (m, d): row i after is the word that was row origin[i]."""
 
     before: Array
     after: Array
@@ -126,13 +123,12 @@ class Moved:
     @property
     def largest(self) -> float:
         """The largest difference of any number between f(P X) and P f(X)."""
-        return float(np.abs(self.after - self.along).max())
+        return apart(self.after, self.along)
 
     @property
     def in_place(self) -> float:
-        """The largest difference of any number between f(P X) and f(X), row by row where they stand; of
-        equally many rows."""
-        return float(np.abs(self.after - self.before).max())
+        """The largest difference between f(P X) and f(X), row by row where they stand."""
+        return apart(self.after, self.before)
 
     @property
     def pooled(self) -> tuple[Array, Array]:
@@ -143,7 +139,7 @@ class Moved:
     def pooled_largest(self) -> float:
         """The largest difference of any number between the two means."""
         before, after = self.pooled
-        return float(np.abs(after - before).max())
+        return apart(after, before)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -161,14 +157,12 @@ class Moved:
 def reordered(
     layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False
 ) -> Moved:
-    """The layer on `before` and on `after`, which holds the words of `before` in another order (or some of
-    them more often)."""
+    """The layer on `before` and on `after`: the same words in another order, or some more often."""
     return Moved(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
 
 
 def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
-    """Under a causal mask, which rows must stay as they are: the word and, as a multiset, all words up to it
-    are the same.
+    """Rows that a causal mask keeps: the word and, as a multiset, all words up to it are the same.
 
     For each place of the new order; two copies of a word at unlike places are told apart by what stands before them.
 
@@ -223,8 +217,7 @@ def forward(order: Sequence[int], place: int) -> Order:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One layer on the pieces, on another order of them, with positions, under a mask, and with a piece said
-    twice.
+    """One layer on the pieces: in another order, with positions, under a mask, and with a piece said twice.
 
     names are the pieces told apart; patterns (head, n, n) before and after; `whole` is the largest difference
     after all layers of the model; `counted` how far the weights of the repeated pieces are from the closed form.
@@ -299,7 +292,7 @@ def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Mea
         said=reordered(layer, x, x[list(again)], again),
         patterns=(before, after),
         head=int(before.max(-1).mean(-1).argmax()),
-        whole=float(np.abs(whole_new - whole[list(order)]).max()),
-        counted=float(np.abs(np.stack(copies, axis=-1) - closed).max()),
+        whole=apart(whole_new, whole[list(order)]),
+        counted=apart(np.stack(copies, axis=-1), closed),
         n_layers=len(network.layers),
     )

@@ -1,5 +1,4 @@
-"""How one changes the order of the words: by touching one, by a button, or by a draw; and which word is said
-twice."""
+"""How one changes the order of the words, and which word is said twice."""
 
 from __future__ import annotations
 

@@ -46,9 +46,7 @@ def _n() -> int:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the sentence, the new order of its pieces (empty: as drawn), the number of the
-    draw (0: two
-    words change places), the piece said twice (-1: the first moved), whether positions are added before the mean."""
+    """`order` empty: as drawn; `draw` 0: two words change places; `twice` -1: the first piece that moved."""
 
     text: str = knob(
         SENTENCES[0],

@@ -1,5 +1,4 @@
-"""What stands below the equation of the exhibit on another order: a case that one can check by hand, and
-this run's numbers."""
+"""What stands below the equation: a case that one can check by hand, and this run's numbers."""
 
 from __future__ import annotations
 

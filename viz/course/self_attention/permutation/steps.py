@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.maths import apart
 from viz.charts.curves import tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered, share
@@ -39,15 +41,13 @@ def guess(params: Params, data: maths.Measured) -> Folds:
         (maths.STAYS, maths.MOVES, maths.CHANGES),
         moved.kind,
         f"Word by word the numbers agree up to {tiny(moved.largest)}; position by position they differ by "
-        f"up to "
-        f"{moved.in_place:.2f}. {equal}",
+        f"up to {moved.in_place:.2f}. {equal}",
     )
     _rows("first", data, moved, known)
     if not known:
         parts.numbers(
             f"{n} words go into the first layer of bert-mini, {n} rows of {moved.before.shape[1]} numbers "
-            f"come out. "
-            f"The first {DRAWN} of each are drawn."
+            f"come out. The first {DRAWN} of each are drawn."
         )
     elif lesson.presenting():
         parts.numbers(
@@ -56,35 +56,25 @@ def guess(params: Params, data: maths.Measured) -> Folds:
         )
     else:
         parts.numbers(
-            f"Each row moved along with its word: the largest difference of any number is "
-            f"{tiny(moved.largest)}, "
-            f"which is rounding. Compared position by position it is {tiny(moved.in_place)}."
+            "Each row moved along with its word: the largest difference of any number is "
+            f"{tiny(moved.largest)}, which is rounding. Compared position by position it is "
+            f"{tiny(moved.in_place)}."
         )
     order.choose(data)
-    return _folds(params, data, moved, known)
+    return _folds(data, moved, known)
 
 
 def why(params: Params, data: maths.Measured) -> Folds:
     """One head's weights before and after: rows and columns in the new order."""
     names, tall = list(data.names), 150 if lesson.presenting() else 330
     new, (a, b), at = [names[i] for i in data.order], data.patterns, list(data.order)
-    left, right = st.columns(2, gap="medium")
-    for column, key, pattern, words, title in (
-        (left, "before", a, names, "A, as written"),
-        (right, "after", b, new, "A′, in the new order"),
-    ):
+    shown = (("before", a, names, "A, as written"), ("after", b, new, "A′, in the new order"))
+    options: dict[str, Any] = {"numbers": len(names) <= 8, "height": tall}
+    for column, (key, pattern, words, title) in zip(st.columns(2, gap="medium"), shown, strict=True):
         with column:
-            heatmap(
-                pattern[data.head],
-                words,
-                words,
-                key=SLUG + key,
-                title=title,
-                numbers=len(names) <= 8,
-                height=tall,
-            )
+            heatmap(pattern[data.head], words, words, key=SLUG + key, title=title, **options)
     row, key = (int(i) for i in np.unravel_index(int(a[data.head].argmax()), a[data.head].shape))
-    off = float(np.abs(b - a[:, at][:, :, at]).max())
+    off = apart(b, a[:, at][:, :, at])
     through = (
         f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
     )
@@ -94,7 +84,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
         f"up to {tiny(off)}.{'' if lesson.presenting() else through}"
     )
     order.choose(data)
-    return _folds(params, data, data.plain)
+    return _folds(data, data.plain)
 
 
 def positions(params: Params, data: maths.Measured) -> Folds:
@@ -107,13 +97,11 @@ def positions(params: Params, data: maths.Measured) -> Folds:
     else:
         parts.numbers(
             f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
-            f"of {n}. "
-            f"“{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} of its "
-            f"length; "
-            f"the average is {share(float(moved.change.mean()))}."
+            f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} "
+            f"of its length; the average is {share(float(moved.change.mean()))}."
         )
     order.choose(data)
-    return _folds(params, data, moved, more=lambda: lesson.equation("positions.add", SLUG))
+    return _folds(data, moved, more=lambda: lesson.equation("positions.add", SLUG))
 
 
 def mean(params: Params, data: maths.Measured) -> Folds:
@@ -125,12 +113,11 @@ def mean(params: Params, data: maths.Measured) -> Folds:
     _rows("mean", data, moved, means=(old[:DRAWN], after[:DRAWN], change, invariant))
     parts.numbers(
         f"The mean of the {len(data.order)} rows, {'with' if params.places else 'without'} positions: its "
-        f"numbers differ by "
-        f"up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
+        f"numbers differ by up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
         f"{'' if invariant else 'not '}invariant."
     )
     order.choose(data)
-    return _folds(params, data, moved, more=lambda: proof.pooled(moved))
+    return _folds(data, moved, more=lambda: proof.pooled(moved))
 
 
 def as_set(params: Params, data: maths.Measured) -> Folds:
@@ -159,11 +146,10 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
         )
         parts.numbers(
             f"{said} said twice: the {n} rows of before move by up to {most}. A word said c times weighs "
-            f"c·a / Σ c·a "
-            f"(difference to the layer: {tiny(data.counted)}). {told}"
+            f"c·a / Σ c·a (difference to the layer: {tiny(data.counted)}). {told}"
         )
     order.say_twice(data)
-    return _folds(params, data, moved, known, more=lambda: proof.repeated(data))
+    return _folds(data, moved, known, more=lambda: proof.repeated(data))
 
 
 def mask(params: Params, data: maths.Measured) -> Folds:
@@ -183,12 +169,12 @@ def mask(params: Params, data: maths.Measured) -> Folds:
     if known:
         kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
         parts.numbers(
-            f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. "
-            f"The largest change is {share(float(moved.change.max()))}. "
-            f"Without the mask {int(data.plain.kept.sum())} of {n} kept them."
+            f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
+            f"is {share(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
+            "kept them."
         )
     order.choose(data)
-    return _folds(params, data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))
+    return _folds(data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))
 
 
 def _rows(
@@ -226,14 +212,12 @@ def _rows(
 
 
 def _folds(
-    params: Params,
     data: maths.Measured,
     moved: maths.Moved,
     known: bool = True,
     more: Callable[[], object] = lambda: None,
 ) -> Folds:
-    """Those of a step: the claim, `more` of its own and the proof; where each word went, and everything
-    measured."""
+    """The claim, `more` and the proof; where each word went, and everything measured."""
 
     def below() -> None:
         proof.equivariant()
@@ -250,35 +234,17 @@ def _folds(
         }
         return pd.DataFrame(columns)
 
-    def arrays() -> dict[str, np.ndarray]:
-        found = {
-            "order": np.array(data.order),
-            "weights": data.patterns[0],
-            "weights_after": data.patterns[1],
+    def arrays() -> dict[str, Any]:
+        found = {"order": data.order, "weights": data.patterns[0], "weights_after": data.patterns[1]}
+        return found | {
+            f"{name}_{when}": getattr(getattr(data, name), when)
+            for name in ("plain", "placed", "causal", "said")
+            for when in ("before", "after")
         }
-        for name in ("plain", "placed", "causal", "said"):
-            each: maths.Moved = getattr(data, name)
-            found |= {f"{name}_before": each.before, f"{name}_after": each.after}
-        return found
 
     def homework() -> None:
         links.to(
             "homework", "Both questions, with two more, on the homework page", icon=":material/arrow_forward:"
         )
 
-    return Folds(table, arrays, code(params, data), known, more=below, aside=homework)
-
-
-def code(params: Params, data: maths.Measured) -> str:
-    """The lines that make the same numbers in a notebook."""
-    return (
-        "import core\nfrom viz.course.self_attention.permutation import maths\n\n"
-        f"model = core.open_model({maths.MODEL!r})\nids = model.tokenizer.encode({params.text!r}).ids\n"
-        f"order = {data.order}\nnew, places = [ids[i] for i in order], range(1, len(ids) + 1)\n"
-        "layer, rows = maths.in_double(model.network.layers[0].self_attn), maths.rows_of\n"
-        "plain = maths.reordered(layer, rows(model.network, ids), rows(model.network, new), order)\n"
-        "placed = maths.reordered(\n"
-        "    layer, rows(model.network, ids, places), rows(model.network, new, places), order\n)\n"
-        "print(plain.kind, plain.largest, plain.pooled_largest)\n"
-        "print(placed.kind, placed.largest, placed.change)"
-    )
+    return Folds(table, arrays, known=known, more=below, aside=homework)

@@ -79,19 +79,17 @@ def signed_matrix(
     # in the dark the colours in a figure's data are swapped: the ground is then another
     seen = f"datum.ground == '{theme.BACKGROUND}' ? datum.light : datum.dark"
     image = (
-        alt.Chart(alt.Data(values=[whole]))
+        panels.rows([whole])
         .transform_calculate(url=seen)
         .mark_image(aspect=False, smooth=False, tooltip=None, aria=False)
         .encode(**places, url="url:N")
     )
 
-    strips = alt.Chart(
-        alt.Data(
-            values=[
-                edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)}
-                for i, row in enumerate(values)
-            ]
-        )
+    strips = panels.rows(
+        [
+            edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)}
+            for i, row in enumerate(values)
+        ]
     )
     under = alt.selection_point(
         name="under", on="@rows_marks:pointerover", fields=["row"], empty=False, clear=False
@@ -109,14 +107,8 @@ def signed_matrix(
         )
     )
     beyond = float(np.abs(values).max(initial=0)) > limit * (1 + 1e-6)
-    ends = {
-        -limit: f"{'≤ ' if beyond else ''}−{limit:.3g}",
-        0.0: "0",
-        limit: f"{'≥ ' if beyond else ''}{limit:.3g}",
-    }
-    key = alt.Legend(
-        orient="top",
-        direction="horizontal",
+    low, high = (f"{sign if beyond else ''}{end}{limit:.3g}" for sign, end in (("≤ ", "−"), ("≥ ", "")))
+    key = panels.legend(
         title=unit,
         titleOrient="top",
         gradientLength=200,
@@ -124,19 +116,15 @@ def signed_matrix(
         labelOffset=5,
         labelFontSize=12,
         labelColor=theme.MUTED,
-        values=list(ends),
-        labelExpr=f"datum.value < 0 ? '{ends[-limit]}' : datum.value > 0 ? '{ends[limit]}' : '0'",
+        values=[-limit, 0.0, limit],
+        labelExpr=f"datum.value < 0 ? '{low}' : datum.value > 0 ? '{high}' : '0'",
     )
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
         legend=key,
     )
-    told = [
-        alt.Tooltip("row:Q", title=rows),
-        alt.Tooltip("column:Q", title=columns),
-        alt.Tooltip("value:Q", title=unit, format=".4f"),
-    ]
+    told = panels.told(("row:Q", rows), ("column:Q", columns), ("value:Q", unit, ".4f"))
     layers = [
         image,
         strips.mark_rect(opacity=0, tooltip=None, aria=False)
@@ -146,23 +134,18 @@ def signed_matrix(
         cells.mark_rect().encode(**places, color=colour, tooltip=told),
     ]
     if marked is not None:
-        frame = alt.Chart(
-            alt.Data(values=[edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}])
+        frame = panels.rows([edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}])
+        frame = frame.mark_rect(
+            filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1
         )
-        layers.append(
-            frame.mark_rect(
-                filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1
-            ).encode(**places)
-        )
-    return alt.LayerChart(layer=layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+        layers.append(frame.encode(**places))
+    return panels.laid(height, *layers)
 
 
 def _axis(n: int, offset: Any = 0) -> alt.Axis:
     """Whole numbers; all of them where there are few."""
     ticks: dict[str, Any] = {"values": list(range(n))} if n <= 12 else {"tickCount": 6, "tickMinStep": 1}
-    return alt.Axis(grid=False, domain=False, ticks=False, labelPadding=7, format="d", offset=offset, **ticks)
+    return panels.quiet(format="d", offset=offset, **ticks)
 
 
 def _scale(domain: Sequence[float], ends: list[Any] | None) -> alt.Scale:

@@ -25,8 +25,7 @@ SHORT = {"paired": "2⌊i/2⌋/d", "over_p": "2j/p", "unpaired": "i/d", "inclusi
 
 @dataclass(frozen=True)
 class Data:
-    """The table (pos, d_model) and what the chosen view draws of it; `formula` is None for learned
-    positions."""
+    """The table (pos, d_model) and what the view draws of it; `formula` is None for learned positions."""
 
     table: np.ndarray
     formula: positions.Formula | None
@@ -51,8 +50,7 @@ def learned() -> tuple[np.ndarray | None, str]:
 
 
 def encoded(params: Params) -> Data:
-    """The table of the chosen formula and the quantities of the chosen view. Errors: InputError without
-    learned positions."""
+    """What the chosen view needs. Errors: InputError without learned positions."""
     wants = params.formula == LEARNED or params.view == DISTANCE
     trained, missing = learned() if wants else (None, "")
     if params.formula == LEARNED:

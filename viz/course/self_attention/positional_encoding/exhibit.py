@@ -1,5 +1,4 @@
-"""Positional encoding: waves of different length, one a dimension, tell a Transformer where each word
-stands."""
+"""Positional encoding: waves of different length tell a Transformer where each word stands."""
 
 from __future__ import annotations
 

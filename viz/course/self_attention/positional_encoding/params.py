@@ -23,9 +23,7 @@ WHICH = ("first", "spread", "last")
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose. `dims` dimensions are drawn as curves; `position` is the one that is read off;
-    `short` and
-    `long` are the two sentences of the criteria."""
+    """`position` is the one that is read off; `short` and `long` are the sentences of the criteria."""
 
     view: str = knob(CURVES, segmented("View", VIEWS, quiet=True))
     formula: str = knob("paired", select("Exponent of the base", tuple(FORMULAS), FORMULAS.__getitem__))

@@ -1,5 +1,4 @@
-"""The pictures of the exhibit on positional encoding, and one sentence of numbers made from what they
-show."""
+"""The pictures of the exhibit on positional encoding, and the sentence below them."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ LOW = 340
 
 
 def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
-    """The picture of the view (two side by side for dot products), each with what a screen reader says
-    instead.
+    """The picture of the view, or two, each with what a screen reader says instead.
 
     In a `room` as low as leaves its sentence on the screen.
     """
@@ -35,13 +33,9 @@ def figures(at: int, data: Data, room: bool = False) -> list[tuple[Any, str]]:
         titles = ("How far apart two position vectors are", "What distance does to a score")
         told = "Distance of two position vectors, and change of the score, by the distance of the positions."
         return [(profiles(*bands, titles=titles, **_size(room)), told)]
+    height, limit = LOW if room else 430, _limit(data.table, data)
     matrix = signed_matrix(
-        data.table,
-        rows="position",
-        columns="dimension",
-        limit=_limit(data.table, data),
-        marked=at,
-        height=LOW if room else 430,
+        data.table, rows="position", columns="dimension", limit=limit, marked=at, height=height
     )
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
 
@@ -58,10 +52,8 @@ def _curves(at: int, data: Data, drawn: positions.Curves, room: bool) -> tuple[A
         hues=[i % 2 if data.formula else 0 for i in drawn.dimensions],
         **_size(room),
     )
-    return (
-        lines,
-        f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked.",
-    )
+    told = f"Curves of {len(names)} dimensions over {len(data.table)} positions; position {at} is marked."
+    return lines, told
 
 
 def _products(
@@ -100,8 +92,7 @@ def _size(room: bool) -> dict[str, Any]:
 
 
 def _limit(values: np.ndarray, data: Data) -> float:
-    """The end of the colours: the largest number of a formula; of a trained table all but its 2 % of
-    outliers."""
+    """The end of the colours: the largest number; of a trained table all but its 2 % of outliers."""
     size = np.abs(values)
     return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
 
@@ -126,8 +117,7 @@ def sentence(at: int, data: Data) -> str:
         near, far = data.products[at, [beside, n - 1]]
         return (
             f"Position {at} with itself: {number(data.products[at, at])}; with position {beside}: "
-            f"{number(near)}; "
-            f"with position {n - 1}: {number(far)}."
+            f"{number(near)}; with position {n - 1}: {number(far)}."
         )
     if data.distance:
         steps = min(5, n - 1)
@@ -139,6 +129,5 @@ def sentence(at: int, data: Data) -> str:
     half, most = positions.share_of_variance(data.table), positions.most_changed(data.table)
     return (
         f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over "
-        f"the {n} positions; "
-        f"dimension {most} changes most from one position to the next."
+        f"the {n} positions; dimension {most} changes most from one position to the next."
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,43 +18,18 @@ from viz.course.self_attention.positional_encoding.params import (
     CURVES,
     DISTANCE,
     LEARNED,
-    MATRIX,
     OF_A_PRESET,
     PRESETS,
-    PRODUCTS,
     SLUG,
+    VIEWS,
     Params,
 )
 from viz.course.shared.maths import position_evidence as evidence
 from viz.course.shared.maths.positions import Formula, choose_dimensions
-from viz.labels import literal
-from viz.shell import state
-from viz.widgets import lesson, parts
+from viz.course.texts import read
+from viz.widgets import controls, lesson, parts
 
-LOOKING = {
-    CURVES: "Each lane is one dimension of the position vectors. The line is the wave of the formula, the dots are "
-    "the whole positions: only they exist for a model. Blue lanes are sines (even dimensions), orange ones "
-    "cosines (odd dimensions). The dotted line marks one position; the numbers at the right, read from top "
-    "to "
-    "bottom, are its vector. A model adds that vector to the word vector, once, below the first layer.",
-    MATRIX: "Each row is one position, each column one dimension; the framed row is the position that is read off. "
-    "Blue is positive, orange negative, pale is near 0. The left columns change from row to row, the right "
-    "ones "
-    "hardly change within a sentence: like the second hand and the hour hand of a clock.",
-    PRODUCTS: "Row t and column s show the dot product of the vectors of positions t and s: how well they match "
-    "before any weights are learned. With the right formula it depends only on the distance t − s, so every "
-    "diagonal has one colour. No query and no key is involved yet.",
-    DISTANCE: "Above: how far apart two position vectors are when the positions are k steps apart. The line is the "
-    "mean over all positions, the ribbon reaches from the smallest to the largest; where there is no ribbon "
-    "the "
-    "position does not matter. Below, on the same axis: how a score between a query and a key changes with "
-    "their "
-    "distance when nothing but position tells them apart. Rotary turns queries and keys (heads of 32 "
-    "dimensions "
-    "here, mean over all directions, which gives exactly the sinusoid's curve); ALiBi subtracts slope × "
-    "distance "
-    "(three of 8 heads); learned positions are those of gpt-mini, brought to the same length.",
-}
+LOOKING = dict(zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True))
 """What one looks at, view by view."""
 
 
@@ -74,6 +51,10 @@ def vectors(params: Params, _: object) -> Folds:
         if params.view == DISTANCE and data.missing:
             st.text("The curve of the learned positions is missing. " + data.missing)
 
+    def table() -> pd.DataFrame:
+        found = pd.DataFrame(data.table.round(6)).rename(columns=str)
+        return found.rename_axis(index="position", columns="dimension")
+
     def arrays() -> dict[str, np.ndarray]:
         taken = {"positions": data.table}
         if data.products is not None:
@@ -83,13 +64,9 @@ def vectors(params: Params, _: object) -> Folds:
         return taken
 
     return Folds(
-        lambda: (
-            pd.DataFrame(data.table.round(6))
-            .rename_axis(index="position", columns="dimension")
-            .rename(columns=str)
-        ),
+        table,
         arrays,
-        _code(params),
+        _lines(params),
         more=lambda: _worked(params, data),
         look=LOOKING[params.view],
         aside=missing,
@@ -99,32 +76,17 @@ def vectors(params: Params, _: object) -> Folds:
 
 
 def _presets(now: Params) -> None:
-    """One row of ready-made settings; a setting is lit while the controls agree with it (the view may
-    differ)."""
-    key = f"{SLUG}.presets"
-    fields = OF_A_PRESET[1:]
-    lit = next(
-        (name for name, one in PRESETS.items() if all(getattr(one, f) == getattr(now, f) for f in fields)),
-        None,
-    )
+    """One row of ready-made settings; one is lit while the controls agree with it (the view may differ)."""
+    key, fields = f"{SLUG}.presets", OF_A_PRESET[1:]
 
-    def take() -> None:
-        wanted = PRESETS.get(st.session_state.get(key) or "")
-        if wanted is not None:
-            # only a document's figure brings its own view
-            names = fields if wanted.view == CURVES else OF_A_PRESET
-            state.write(**{f"{SLUG}.{name}": getattr(wanted, name) for name in names})
+    def values(of: Params, names: Sequence[str]) -> dict[str, Any]:
+        return {f"{SLUG}.{name}": getattr(of, name) for name in names}
 
-    st.pills(
-        "Ready-made settings",
-        list(PRESETS),
-        format_func=literal,
-        key=key,
-        default=state.held(key, lit),
-        on_change=take,
-        label_visibility="collapsed",
-        wrap=True,
-    )
+    # only a document's figure brings its own view
+    ready = {
+        name: values(one, fields if one.view == CURVES else OF_A_PRESET) for name, one in PRESETS.items()
+    }
+    controls.ready(ready, key, values(now, fields), "Ready-made settings")
 
 
 def _question(length: int, data: Data) -> None:
@@ -135,17 +97,15 @@ def _question(length: int, data: Data) -> None:
         (right, *_), (_, low, high) = evidence.five_steps(d, n)
         return (
             f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
-            f"dimensions by a "
-            "fixed angle, wherever one starts. With the exponent i/d for odd i, as some slides print it, "
-            "sine and cosine "
-            f"no longer share a frequency, and it varies from {low:.3f} to {high:.3f}."
+            "dimensions by a fixed angle, wherever one starts. With the exponent i/d for odd i, as some "
+            f"slides print it, sine and cosine no longer share a frequency, and it varies from {low:.3f} to "
+            f"{high:.3f}."
         )
 
     lesson.predict(
         f"{SLUG}.guess",
         f"Two words stand five positions apart. Is the distance between their position vectors (d = {d}) "
-        f"the same at the "
-        f"start of a sentence of {n} words and at its end?",
+        f"the same at the start of a sentence of {n} words and at its end?",
         ("The same", "It grows", "It varies"),
         "The same",
         why,
@@ -153,8 +113,7 @@ def _question(length: int, data: Data) -> None:
 
 
 def _change(params: Params) -> None:
-    """Formula, d, length, base, dimensions shown, position read off; what a table that was learned has not,
-    is left out."""
+    """What a table that was learned has not, is left out."""
     computed = params.formula != LEARNED
     params.show(SLUG, "formula")
     left, right = st.columns(2, gap="large")
@@ -226,22 +185,15 @@ def _entries(entries: Sequence[evidence.Entry]) -> None:
     st.table(pd.DataFrame(rows).set_index("i"), border="horizontal")
 
 
-def _code(params: Params) -> str:
-    """The lines that make the same table in a notebook."""
+def _lines(params: Params) -> dict[str, str]:
+    """For the lines of Python: what makes the same table."""
     if params.formula == LEARNED:
-        return (
-            "import core\nfrom viz.course.shared.maths.positions import learned_table\n\n"
-            f'table = learned_table(core.open_model("gpt-mini").network)[:{params.length}]  # (pos, d_model)\n'
-            "print(table.round(4))"
-        )
+        table = f'learned_table(core.open_model("gpt-mini").network)[:{params.length}]'
+        return {
+            "imports": "import core\nfrom viz.course.shared.maths.positions import learned_table",
+            "table": table,
+        }
     variant = "paired" if params.formula == "inclusive" else params.formula
-    more = ""
-    if variant == "over_p":
-        more = f", p={params.p}"
-    elif params.formula == "inclusive":
-        more = ", cut=False"
-    formula = f'Formula({params.d}, base={params.base}, variant="{variant}"{more})'
-    return (
-        "from viz.course.shared.maths.positions import Formula\n\n"
-        f"table = {formula}.table({params.length})  # (pos, d_model)\nprint(table.round(4))"
-    )
+    more = {"over_p": f", p={params.p}", "inclusive": ", cut=False"}.get(params.formula, "")
+    table = f'Formula({params.d}, base={params.base}, variant="{variant}"{more}).table({params.length})'
+    return {"imports": "from viz.course.shared.maths.positions import Formula", "table": table}

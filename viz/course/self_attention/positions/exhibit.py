@@ -1,6 +1,4 @@
-"""Who stands where: why a position code is needed, two first ideas, four criteria, the wave, a learned
-table, and a model
-that loses its own."""
+"""Who stands where: two first ideas, four criteria, the wave, a learned table, a model that loses its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The last step of the exhibit on positions: a trained model with its positions as they are, shuffled, and
-removed."""
+"""The last step on positions: a trained model with them as they are, shuffled, and removed."""
 
 from __future__ import annotations
 
@@ -59,21 +58,13 @@ def lost(params: Params, _: object) -> Folds:
         columns = st.columns(3, gap="small")
     for column, way in zip(columns, unplaced.WAYS, strict=True):
         with column:
-            origin.tell(
-                model=model,
-                text=text,
-                layer=found.head[0],
-                head=found.head[1],
-                changed=f"positions {way}",
-            )
+            layer, head = found.head
+            origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
     if not lesson.presenting():  # there the answer says it all
+        looks = f"As trained, head {head_name(*found.head)} looks at the word before"
         parts.numbers(
-            _told(found, loss)
-            if known
-            else f"As trained, head {head_name(*found.head)} looks at the word before; its loss "
-            f"{OF.get(family, '')} is "
-            f"{trained} nats."
+            _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
 
     def table() -> pd.DataFrame:
@@ -85,9 +76,7 @@ def lost(params: Params, _: object) -> Folds:
     return Folds(
         table,
         lambda: {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
-        "import core\nfrom viz.course.self_attention.positions.maths.unplaced import unplaced\n\n"
-        f"found = unplaced(core.open_model({model!r}), {text!r}, {lot})\n"
-        "surprise = {way: told.surprise for way, told in found.ways.items()}\nprint(surprise)",
+        {},
         known,
         {"positions.add": {}},
         (r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",),
@@ -140,11 +129,6 @@ def _deeper(model: str, text: str) -> None:
     found = compute.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
     means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
     st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")
-    links.to(
-        "what_if",
-        "Change positions and more on the page What if",
-        icon=":material/arrow_forward:",
-        model=model,
-        text=text,
-    )
+    here = {"icon": ":material/arrow_forward:", "model": model, "text": text}
+    links.to("what_if", "Change positions and more on the page What if", **here)
     formulas()

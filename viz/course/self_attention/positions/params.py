@@ -32,8 +32,7 @@ def _codes(_: Params) -> tuple[str, ...]:
 
 
 def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
-    """Which model, and another shuffle. Before a room one row is left below the maps: the sentence stands in
-    it, too."""
+    """Which model, and another shuffle; before a room the sentence, too."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
             controls.segmented("Model", tuple(MODELS), name, opening, MODELS.__getitem__)
@@ -52,8 +51,7 @@ def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: two lengths, the code looked at, a position, whose table, which model, which
-    shuffle; and the sentence, which bert-mini reads at the first step and the model at the last."""
+    """The sentence is read by bert-mini at the first step and by the model at the last."""
 
     text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=read.READER, most=MOST), link="text")
     trained: str = knob(

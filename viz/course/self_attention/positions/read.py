@@ -1,5 +1,4 @@
-"""What the exhibit on positions reads off trained models: a word twice, a learned table, a model whose
-positions are lost."""
+"""What the exhibit on positions reads off trained models."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Twins:
-    """A word that is there twice: the text, its places, the word, and the distance by layer of the runs
-    (`lines`)."""
+    """A word that is there twice, its places, and the distance by layer of the runs (`lines`)."""
 
     text: str
     pair: tuple[int, int]

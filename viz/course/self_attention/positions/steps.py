@@ -39,7 +39,7 @@ def guess(params: Params, _: object) -> Folds:
     known = lesson.predict(
         f"{SLUG}.first",
         f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} "
-        f"layers?",
+        "layers?",
         (SAME, NEAR, FAR),
         SAME if far == 0 else NEAR if far < 0.1 else FAR,
         f"Their distance is {share(far)} of their length, after every layer; with positions it is "
@@ -53,28 +53,19 @@ def guess(params: Params, _: object) -> Folds:
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
-    if known:
-        written = found.lines.get(read.WRITTEN)
-        gpt = ""
-        if written is not None:
-            gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
-        parts.numbers(
-            f"“{word}” at positions {first + 1} and {second + 1}: {share(float(with_[-1]))} apart with "
-            f"positions, "
-            f"{share(far)} without.{gpt}"
-        )
-    else:
-        parts.numbers(
-            f"With positions the two vectors of “{word}” are {share(float(with_[0]))} apart at the input and "
-            f"{share(float(with_[-1]))} at the end."
-        )
+    written, gpt = found.lines.get(read.WRITTEN), ""
+    if written is not None:
+        gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
+    begin, end = (share(float(with_[at])) for at in (0, -1))
+    parts.numbers(
+        f"“{word}” at positions {first + 1} and {second + 1}: {end} apart with positions, {share(far)} without.{gpt}"
+        if known
+        else f"With positions the two vectors of “{word}” are {begin} apart at the input and {end} at the end."
+    )
     return Folds(
         lambda: pd.DataFrame(found.lines).rename_axis("after layer"),
         lambda: found.lines,
-        "import core\nfrom viz.course.self_attention.positions.maths.unplaced import twins\n\n"
-        f"model = core.open_model({read.READER!r})\n"
-        f"bare = model.run({text!r}, edits=[core.edits.NoPositions('embed.position')])\n"
-        f"far = twins(bare, {first + 1}, {second + 1})\nprint(far)",
+        {"text": text, "first": first, "second": second},
         known,
         {"permutation.equivariant": {}, "positions.add": {}},
         aside=formulas,
@@ -92,8 +83,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.5,
         step,
         f"1/{long - 1}: “one word further” is another number in each sentence, {first / step:.3g} times as "
-        f"large in the "
-        "short one.",
+        "large in the short one.",
         0.01,
     )
     parts.show(
@@ -103,9 +93,8 @@ def two_ideas(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"First idea: a step is {first:.4f} in {short} words and {step:.4f} in {long}. Second idea: a step "
-        f"is always 1, "
-        f"but the last word gets {long - 1}, and a model trained on {short} words has never seen more than "
-        f"{short - 1}."
+        f"is always 1, but the last word gets {long - 1}, and a model trained on {short} words has never "
+        f"seen more than {short - 1}."
         if known
         else "Each dot is a word, at the number that it gets."
     )
@@ -113,8 +102,7 @@ def two_ideas(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"t": range(long), "t/(n−1)": fractions, "count": range(long)}),
         lambda: {"fraction": fractions},
-        "from viz.course.self_attention.maths.position_criteria import fraction, integer\n\n"
-        f"steps = [table({long})[1] - table({long})[0] for table in (fraction, integer)]\nprint(steps)",
+        {},
         known,
         {"positions.add": {}},
         (rf"\frac{{1}}{{{short} - 1}} = {first:.4f}, \qquad \frac{{1}}{{{long} - 1}} = {step:.4f}",),
@@ -151,11 +139,6 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     return Folds(
         table,
         lambda: {"kept": kept.astype(float)},
-        "from viz.course.self_attention.maths.position_criteria import judge\n"
-        "from viz.course.self_attention.positions.maths.ideas import candidates\n\n"
-        f"verdicts = [judge(name, code, {params.short}, {params.long}) for name, code in "
-        f"candidates(None).items()]\n"
-        "print(*verdicts, sep='\\n')",
         equations={"positions.sinusoid": {}},
         aside=in_full,
     )
@@ -179,9 +162,9 @@ def wave(params: Params, _: object) -> Folds:
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
     parts.numbers(
-        f"Position {at}: the hands stand at {stand}. As sine and cosine, "
-        f"p = [{', '.join(number(float(value), 3) for value in vector)}]. "
-        f"From any position, {turn[0]:.1f}° further is one word further."
+        f"Position {at}: the hands stand at {stand}. As sine and cosine, p = "
+        f"[{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° "
+        "further is one word further."
     )
     columns = {
         "sine": vector[::2],
@@ -192,10 +175,6 @@ def wave(params: Params, _: object) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns),
         lambda: {"vector": vector, "angles": angles},
-        "from viz.course.self_attention.positions.maths.ideas import hands\n"
-        "from viz.course.shared.maths.positions import Formula\n\n"
-        f"vector = Formula({2 * PAIRS}).table({at + 1})[-1]\nangles = hands(Formula({2 * PAIRS}), {at})\n"
-        "print(vector, angles)",
         equations={"positions.sinusoid": {"i": str(at), "d": str(2 * PAIRS)}, "positions.add": {}},
         aside=formulas,
     )
@@ -224,9 +203,8 @@ def table(params: Params, _: object) -> Folds:
     )
     parts.numbers(
         f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. "
-        f"The most similar "
-        f"vector is that of the position before or after in {learned} of the first {SEEN} places; "
-        f"for the sinusoids in {sinusoids}."
+        f"The most similar vector is that of the position before or after in {learned} of the first {SEEN} "
+        f"places; for the sinusoids in {sinusoids}."
     )
 
     def places() -> pd.DataFrame:
@@ -238,10 +216,6 @@ def table(params: Params, _: object) -> Folds:
     return Folds(
         places,
         lambda: dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
-        "import core\nfrom viz.course.self_attention.positions.maths.ideas import neighbours, thread\n"
-        "from viz.course.shared.maths.positions import learned_table\n\n"
-        f"table = learned_table(core.open_model({model!r}).network)[:{SEEN}]\nplaces, share = thread(table)\n"
-        "near = neighbours(table)\nprint(share, near)",
         equations={"positions.add": {}},
         latex=tuple(
             rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace(

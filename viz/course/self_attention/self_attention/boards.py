@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +30,9 @@ def picture(step: int, data: Data, params: Params, known: bool, python: str) -> 
     at = at_of(data, params)
     grids = Grids(data, at, turned_to, covered=not known or step == QUESTION)
     lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, known)
-    hint = (
-        "Touch a number to see how it is computed, a word to follow it."
-        if step
-        else "Each word is a column of numbers."
-        if turned_to == equations.COLUMNS
-        else "Each word is a row of numbers."
-    )
+    hint = "Touch a number to see how it is computed, a word to follow it."
+    if step == QUESTION:
+        hint = f"Each word is a {'column' if turned_to == equations.COLUMNS else 'row'} of numbers."
     n = len(data.words) if step != HAND else len(data.example.words)
     board(
         lines,
@@ -53,17 +50,10 @@ def picture(step: int, data: Data, params: Params, known: bool, python: str) -> 
 
 def _script(python: str) -> str:
     """The lines that make the numbers, with all of them drawn; words are rows."""
+    numbers = {"X": "x", "S": "found.scores", "A": "found.weights"}
     grids = ", ".join(
-        f"Grid({name!r}, {numbers}, '{shape}', places=3)"
-        for name, numbers, shape in (
-            ("X", "x", "n × d"),
-            ("Q", "found.q", "n × p"),
-            ("K", "found.k", "n × p"),
-            ("V", "found.v", "n × r"),
-            ("S", "found.scores", "n × n"),
-            ("A", "found.weights", "n × n"),
-            ("Z", "found.z", "n × r"),
-        )
+        f"Grid({name!r}, {numbers.get(name, f'found.{name.lower()}')}, 'n × {size}', places=3)"
+        for name, size in zip("XQKVSAZ", "dpprnnr", strict=True)
     )
     return f"{python}\n\nfrom viz.instruments import Grid\n" + drawing("board", f"[[{grids}]]", origin.now())
 
@@ -72,9 +62,8 @@ Board = tuple[list[list[Item]], tuple[str, int, int] | None]
 
 
 def _question(grids: Grids, data: Data, params: Params, known: bool) -> Board:
-    between: list[Item] = (
-        [Sign(ARROW, "?"), grids.scores(), Sign(ARROW, "?")] if known else [Sign(ARROW, "?")]
-    )
+    arrow = Sign(ARROW, "?")
+    between: list[Item] = [arrow, grids.scores(), arrow] if known else [arrow]
     return [[grids.x(), *between, grids.mix()]], None
 
 
@@ -82,19 +71,20 @@ def _one(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     line: list[Item] = [grids.x()]
     for name in "QKV":
         product = f"x W_{name}" if grids.turned else f"W_{name}ᵀ x"
-        weights = grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=True)
+        weights = _weights(grids, name, params, short=True)
         line.append(Unit((weights, Sign(ARROW, product), grids.projected(name, alone=True))))
     return [line], ("q", 0, 0)
 
 
+def _weights(grids: Grids, name: str, params: Params, short: bool) -> Grid:
+    return grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=short)
+
+
 def _all(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     beside = grids.turned and lesson.presenting()  # two lines of so many rows are too tall for a room
-    weights: list[Item] = [
-        grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=beside) for name in "QKV"
-    ]
+    weights: list[Item] = [_weights(grids, name, params, beside) for name in "QKV"]
     made: list[Item] = [
-        replace(grid, rows=(), words=()) if beside else grid
-        for grid in (grids.projected(name) for name in "QKV")
+        replace(grid, rows=(), words=()) if beside else grid for grid in map(grids.projected, "QKV")
     ]
     pin = ("Q", grids.at, 0) if grids.turned else ("Q", 0, grids.at)
     return [[grids.x(), *weights, *made]] if beside else [[grids.x(), *weights], made], pin
@@ -102,42 +92,32 @@ def _all(grids: Grids, data: Data, params: Params, known: bool) -> Board:
 
 def _scores(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     best = int(data.found.weights[grids.at].argmax())
-    product, n = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p", grids.n
+    product, n, pin = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p", grids.n, ("S", grids.at, best)
     q, k, s, a = grids.projected("Q"), grids.projected("K"), grids.scores(), grids.shares()
     asks: list[Item] = [q, replace(k, rows=(), words=())] if grids.turned else [[q, k]]
     if lesson.presenting():  # names stand beside S already; formulas move above the grids
-        s, a = (
-            replace(s, shape=f"{product},  {n} × {n}"),
-            replace(a, rows=(), words=(), sums=(), shape=f"softmax(S),  {n} × {n}"),
-        )
-        return [[*asks, Sign(ARROW), s, Sign(ARROW), a]], ("S", grids.at, best)
-    return [[*asks, Sign(ARROW, product), s, Sign(ARROW, "softmax"), a]], ("S", grids.at, best)
+        s = replace(s, shape=f"{product},  {n} × {n}")
+        a = replace(a, rows=(), words=(), sums=(), shape=f"softmax(S),  {n} × {n}")
+        return [[*asks, Sign(ARROW), s, Sign(ARROW), a]], pin
+    return [[*asks, Sign(ARROW, product), s, Sign(ARROW, "softmax"), a]], pin
 
 
 def _mix(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     values, made = grids.projected("V"), replace(grids.mix(), covered=False)
     i, j = (grids.at, 0) if grids.turned else (0, grids.at)
-    if not params.printed:
-        arrow = Sign(ARROW, "A V" if grids.turned else "V Aᵀ")
-        return [
-            [grids.shares(), values, arrow, made] if grids.turned else [grids.shares(), arrow, [values, made]]
-        ], ("Z", i, j)
-    shares = replace(
-        grids.shares(sums=("row", "column") if known else ("row",), line="column"), covered=False
-    )
-    arrow, wrong, off = (
-        Sign(ARROW, "Aᵀ V" if grids.turned else "V A"),
-        grids.printed(data.printed.z),
-        grids.off(data.printed.z),
-    )
-    right: list[Item] = (
-        [Unit((wrong, made, off))]
-        if grids.turned
-        else [[values, wrong, made]]
-        if lesson.presenting()
-        else [[values, wrong], [made, off]]
-    )
-    return [[shares, values, arrow, *right] if grids.turned else [shares, arrow, *right]], ("Z_printed", i, j)
+    right: list[Item]
+    if params.printed:
+        shares = grids.shares(sums=("row", "column") if known else ("row",), line="column")
+        shares, arrow, name = replace(shares, covered=False), "Aᵀ V" if grids.turned else "V A", "Z_printed"
+        wrong, off = grids.printed(data.printed.z), grids.off(data.printed.z)
+        if grids.turned:
+            right = [Unit((wrong, made, off))]
+        else:
+            right = [[values, wrong, made]] if lesson.presenting() else [[values, wrong], [made, off]]
+    else:
+        shares, arrow, name = grids.shares(), "A V" if grids.turned else "V Aᵀ", "Z"
+        right = [made] if grids.turned else [[values, made]]
+    return [[shares, *([values] if grids.turned else []), Sign(ARROW, arrow), *right]], (name, i, j)
 
 
 def _hand(grids: Grids, data: Data, params: Params, known: bool) -> Board:
@@ -156,44 +136,19 @@ def _hand(grids: Grids, data: Data, params: Params, known: bool) -> Board:
         f"“{example.word}”, number {c + 1}: {products(weights, values[:, c], 3)} = {number(mixed.mix[c], 3)}"
         for c in range(values.shape[1])
     ]
-    wide, r = len(names), values.shape[1]
-    top = [
-        Grid(
-            "s", scores[None], f"1 × n = 1 × {wide}", columns=names, places=2, limit=link.FURTHEST, edit=True
-        ),
-        Grid(
-            "a",
-            weights[None],
-            "softmax(s)",
-            places=2,
-            scale="weights",
-            told=[shares],
-            uses=(("s", "row", "row"),),
-        ),
-    ]
+    wide, r, size = len(names), values.shape[1], f"1 × n = 1 × {len(names)}"
+    s = Grid("s", scores[None], size, columns=names, places=2, limit=link.FURTHEST, edit=True)
+    told: dict[str, Any] = {"told": [shares], "uses": (("s", "row", "row"),)}
+    a = Grid("a", weights[None], "softmax(s)", places=2, scale="weights", **told)
     if grids.turned:
         v = Grid("V", values, f"n × r = {wide} × {r}", rows=names)
-        z = Grid(
-            "z",
-            mixed.mix[None],
-            f"1 × r = 1 × {r}",
-            places=2,
-            told=[mixes],
-            uses=(("a", "row", 0), ("V", "column", "column")),
-            rows=[example.word],
-        )
-        return [[top, Sign(ARROW, "a V"), v, z]], ("z", 0, 0)
+        told = {"told": [mixes], "uses": (("a", "row", 0), ("V", "column", "column"))}
+        z = Grid("z", mixed.mix[None], f"1 × r = 1 × {r}", places=2, rows=[example.word], **told)
+        return [[[s, a], Sign(ARROW, "a V"), v, z]], ("z", 0, 0)
     v = Grid("V", values.T, f"r × n = {r} × {wide}")  # its columns stand below the words of s
-    z = Grid(
-        "z",
-        mixed.mix[:, None],
-        f"r × 1 = {r} × 1",
-        places=2,
-        told=[[text] for text in mixes],
-        uses=(("a", "row", 0), ("V", "row", "row")),
-        columns=[example.word],
-    )
-    return [[[top[0], top[1], v], Sign(ARROW, "V aᵀ"), z]], ("z", 0, 0)
+    told = {"told": [[text] for text in mixes], "uses": (("a", "row", 0), ("V", "row", "row"))}
+    z = Grid("z", mixed.mix[:, None], f"r × 1 = {r} × 1", places=2, columns=[example.word], **told)
+    return [[[s, a, v], Sign(ARROW, "V aᵀ"), z]], ("z", 0, 0)
 
 
 # ------------------------------------------------------------------ what the board says to the page

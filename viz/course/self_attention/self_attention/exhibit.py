@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.self_attention import steps
+from viz.course.self_attention.self_attention import folds
 from viz.course.self_attention.self_attention.params import Data, Params
+from viz.course.self_attention.self_attention.steps import step
 from viz.course.shared.maths import self_attention as maths
 
 
@@ -33,12 +36,12 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.question, ("text",), change=("lot", *SIZES)),
-        Step(steps.one, ("lot",), change=("text", *SIZES)),
-        Step(steps.every, SIZES, change=("text", "lot")),
-        Step(steps.scores, ("itself", "tied"), change=("text", "lot", *SIZES)),
-        Step(steps.mix, ("printed", "itself"), change=("text", "lot", *SIZES)),
-        Step(steps.by_hand, ("example", "scores", "own"), change=("text", "lot", *SIZES)),
+        Step(partial(step, folds.QUESTION), ("text",), change=("lot", *SIZES)),
+        Step(partial(step, folds.ONE), ("lot",), change=("text", *SIZES)),
+        Step(partial(step, folds.ALL), SIZES, change=("text", "lot")),
+        Step(partial(step, folds.SCORES), ("itself", "tied"), change=("text", "lot", *SIZES)),
+        Step(partial(step, folds.MIX), ("printed", "itself"), change=("text", "lot", *SIZES)),
+        Step(partial(step, folds.HAND), ("example", "scores", "own"), change=("text", "lot", *SIZES)),
     ),
     cost=3,
 )

@@ -15,7 +15,8 @@ from viz.course.self_attention.self_attention.params import Data, Params, at_of
 from viz.labels import distinct
 
 QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
-"""The """
+"""The steps, by what they are about."""
+TAKEN = ("x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "weights", "z")
 
 
 def folds(step: int, data: Data, params: Params, known: bool) -> Folds:
@@ -56,10 +57,10 @@ def _all(data: Data, at: int) -> Told:
 def _scores(data: Data, at: int) -> Told:
     best, p = int(data.found.weights[at].argmax()), data.found.q.shape[1]
     dot = products(data.found.q[at], data.found.k[best]).replace("·", r" \cdot ").replace("−", "-")
-    line = rf"s_{{{at + 1}\,{best + 1}}} = \frac{{{dot}}}{{\sqrt{{{p}}}}} = {number(data.found.scores[at, best], 3)}".replace(
-        "−", "-"
-    )
-    weight = rf"a_{{{at + 1}\,{best + 1}}} = \frac{{e^{{{data.found.scores[at, best]:.3f}}}}}{{\sum_j e^{{s_{{{at + 1}\,j}}}}}} = {data.found.weights[at, best]:.3f}"
+    pair, score = rf"{at + 1}\,{best + 1}", data.found.scores[at, best]
+    line = rf"s_{{{pair}}} = \frac{{{dot}}}{{\sqrt{{{p}}}}} = {number(score, 3)}".replace("−", "-")
+    share = rf"\frac{{e^{{{score:.3f}}}}}{{\sum_j e^{{s_{{{at + 1}\,j}}}}}}"
+    weight = rf"a_{{{pair}}} = {share} = {data.found.weights[at, best]:.3f}"
     return {"self.scores": {"p": str(p)}, "self.weights": {}, "self.kernel": {}}, (line, weight)
 
 
@@ -72,15 +73,9 @@ def _mix(data: Data, at: int) -> Told:
 
 def _hand(data: Data, at: int) -> Told:
     example, mixed = data.example, data.mixed
-    total = " + ".join(
-        rf"{weight:.3g}\, v_{{\text{{{word}}}}}"
-        for word, weight in zip(example.words, mixed.weights, strict=True)
-        if weight
-    )
-    scores = ", ".join(
-        f"{score:.3g}" for score, weight in zip(mixed.scores, mixed.weights, strict=True) if weight
-    )
-    shares = ", ".join(f"{weight:.3g}" for weight in mixed.weights if weight)
+    seen = [row for row in zip(example.words, mixed.scores, mixed.weights, strict=True) if row[-1]]
+    total = " + ".join(rf"{weight:.3g}\, v_{{\text{{{word}}}}}" for word, _, weight in seen)
+    scores, shares = (", ".join(f"{row[at]:.3g}" for row in seen) for at in (1, 2))
     return {"self.output": {}}, (
         rf"v_{{\text{{{example.word}}}}} = {total}",
         rf"\mathrm{{softmax}}({scores}) = ({shares})",
@@ -98,16 +93,14 @@ def table(step: int, data: Data) -> pd.DataFrame:
             index=list(data.example.words),
         ).round(4)
     found, names = data.found, distinct(data.words)
+    x, q, k, v, z = (_columns(letter, getattr(found, letter)) for letter in "xqkvz")
     chosen = {
-        QUESTION: _columns("x", found.x),
-        ONE: _columns("x", found.x)
-        | _columns("q", found.q)
-        | _columns("k", found.k)
-        | _columns("v", found.v),
-        ALL: _columns("q", found.q) | _columns("k", found.k) | _columns("v", found.v),
+        QUESTION: x,
+        ONE: x | q | k | v,
+        ALL: q | k | v,
         SCORES: {f"score of {name}": found.scores[:, j] for j, name in enumerate(names)}
         | {f"share of {name}": found.weights[:, j] for j, name in enumerate(names)},
-        MIX: _columns("z", found.z)
+        MIX: z
         | _columns("z as printed", data.printed.z)
         | {"what reaches it, as printed": data.printed.sums},
     }
@@ -120,11 +113,7 @@ def _columns(letter: str, values: np.ndarray) -> dict[str, np.ndarray]:
 
 def arrays(data: Data) -> dict[str, Any]:
     """What one takes away; words are rows."""
-    found = data.found
-    return {
-        name: getattr(found, name)
-        for name in ("x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "weights", "z")
-    } | {"z_printed": data.printed.z}
+    return {name: getattr(data.found, name) for name in TAKEN} | {"z_printed": data.printed.z}
 
 
 def code(params: Params) -> str:

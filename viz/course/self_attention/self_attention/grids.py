@@ -69,14 +69,8 @@ class Grids:
         """W_Q, W_K or W_V: the same in both conventions; `short`: its shape in numbers alone."""
         values = getattr(self.found, name.lower())
         d, size = values.shape
-        letter = "r" if name == "W_V" else "p"
-        return Grid(
-            name,
-            values,
-            ("" if short else f"d × {letter} = ") + f"{d} × {size}",
-            edit=editable,
-            places=_places(values),
-        )
+        shape = ("" if short else f"d × {'r' if name == 'W_V' else 'p'} = ") + f"{d} × {size}"
+        return Grid(name, values, shape, edit=editable, places=_places(values))
 
     def projected(self, name: str, alone: bool = False) -> Grid:
         """Q, K or V, of all words or of the marked one."""
@@ -89,11 +83,8 @@ class Grids:
             ]
             for i in range(self.n)
         ]
-        uses = (
-            (("X", "row", "row"), (f"W_{name}", "column", "column"))
-            if self.turned
-            else (("X", "column", "column"), (f"W_{name}", "column", "row"))
-        )
+        line, other = ("row", "column") if self.turned else ("column", "row")
+        uses = (("X", line, line), (f"W_{name}", "column", other))
         return self._of_words(name, values, "r" if name == "V" else "p", told=told, uses=uses, alone=alone)
 
     # ------------------------------------------------------------------ scores and shares
@@ -109,9 +100,8 @@ class Grids:
             )
 
         line = "row" if self.turned else "column"
-        return self._square(
-            "S", self.found.scores, told, (("Q", line, "row"), ("K", line, "column")), limit=4.0
-        )
+        uses = (("Q", line, "row"), ("K", line, "column"))
+        return self._square("S", self.found.scores, told, uses, limit=4.0)
 
     def shares(self, sums: Sequence[str] = ("row",), line: str = "row") -> Grid:
         """A, each row the softmax of a row of S."""
@@ -134,30 +124,23 @@ class Grids:
 
     def mix(self, name: str = "Z") -> Grid:
         """Z: each word as a mix of all values."""
-        uses = (
-            (("A", "row", "row"), ("V", "column", "column"))
-            if self.turned
-            else (("V", "row", "row"), ("A", "row", "column"))
-        )
-        return self._made(name, self.found.z, self.found.weights, uses, "made of the values by its row of A")
+        return self._made(name, self.found.z, self.found.weights, "row")
 
     def printed(self, z: Array) -> Grid:
         """The same as printed: word j is made with column j of A."""
-        uses = (
-            (("A", "column", "row"), ("V", "column", "column"))
-            if self.turned
-            else (("V", "row", "row"), ("A", "column", "column"))
-        )
-        return self._made("Z_printed", z, self.found.weights.T, uses, "made of the values by its column of A")
+        return self._made("Z_printed", z, self.found.weights.T, "column")
 
     def off(self, z: Array) -> Grid:
         """How far the printed result is off."""
         return self._of_words("Z_printed − Z", z - self.found.z, "r", covered=self.covered)
 
-    def _made(self, name: str, z: Array, weights: Array, uses: Any, how: str) -> Grid:
+    def _made(self, name: str, z: Array, weights: Array, line: str) -> Grid:
+        """Each word by its row or its column of A."""
+        shares, values = ("A", line, "row" if self.turned else "column"), ("V", "row", "row")
+        uses = (shares, ("V", "column", "column")) if self.turned else (values, shares)
         told = [
             [
-                f"“{self.names[i]}” after attention, number {c + 1}, {how}: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
+                f"“{self.names[i]}” after attention, number {c + 1}, made of the values by its {line} of A: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"
                 for c in range(z.shape[1])
             ]
             for i in range(self.n)
@@ -173,24 +156,12 @@ class Grids:
         told: Callable[[int, int], str],
         uses: Any,
         line: str = "row",
-        **options: Any,
+        **more: Any,
     ) -> Grid:
         texts = [[told(i, j) for j in range(self.n)] for i in range(self.n)]
-        return Grid(
-            name,
-            values,
-            f"n × n = {self.n} × {self.n}",
-            rows=self.names,
-            columns=self.names,
-            words=("row",),
-            places=2,
-            marked=((line, self.at),),
-            told=texts,
-            uses=uses,
-            shut=~self.found.allowed,
-            covered=self.covered,
-            **options,
-        )
+        more |= {"rows": self.names, "columns": self.names, "words": ("row",), "marked": ((line, self.at),)}
+        more |= {"told": texts, "uses": uses, "shut": ~self.found.allowed, "covered": self.covered}
+        return Grid(name, values, f"n × n = {self.n} × {self.n}", places=2, **more)
 
     def _of_words(
         self,
@@ -207,16 +178,12 @@ class Grids:
         side = "row" if self.turned else "column"
         seen, texts = values[keep], [told[i] for i in keep] if told else []
         n, k = seen.shape
-        sizes = (
-            (("1" if alone else "n", letter), (n, k))
-            if self.turned
-            else ((letter, "1" if alone else "n"), (k, n))
-        )
+        shape = (f"n × {letter} = {n} × {k}" if self.turned else f"{letter} × n = {k} × {n}").split(" = ")
         names = [self.names[i] for i in keep]
         return Grid(
             name.lower() if alone else name,
             seen if self.turned else seen.T,
-            ("" if alone else f"{' × '.join(sizes[0])} = ") + f"{sizes[1][0]} × {sizes[1][1]}",
+            shape[1] if alone else " = ".join(shape),
             rows=names if self.turned else (),
             columns=() if self.turned else names,
             words=() if alone else (side,),

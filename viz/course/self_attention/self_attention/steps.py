@@ -7,7 +7,7 @@ import numpy as np
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.self_attention import boards, folds
-from viz.course.self_attention.self_attention.folds import ALL, HAND, MIX, ONE, QUESTION, SCORES
+from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTION, SCORES
 from viz.course.self_attention.self_attention.grids import neat, products, vector
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
@@ -20,45 +20,17 @@ TIE = "two or more alike"
 # ------------------------------------------------------------------ questions
 
 
-def _step(step: int, data: Data, params: Params, known: bool = True) -> Folds:
-    """The board of a step and its sentence, and what belongs in its folds."""
+def step(number: int, params: Params, data: Data) -> Folds:
+    """The board of a step and its sentence, and what belongs in its folds; nothing of an answer is on the board before."""
+    asked = {QUESTION: _how_many, SCORES: _which} | ({MIX: _what_reaches} if params.printed else {})
+    known = asked[number](data, params) if number in asked else True
     with room.wide():
-        boards.picture(step, data, params, known, folds.code(params))
-        parts.numbers(numbers(step, data, params, known))
-    return folds.folds(step, data, params, known)
+        boards.picture(number, data, params, known, folds.code(params))
+        parts.numbers(numbers(number, data, params, known))
+    return folds.folds(number, data, params, known)
 
 
-def question(params: Params, data: Data) -> Folds:
-    """How many scores? Nothing of the answer is on the board before."""
-    return _step(QUESTION, data, params, _how_many(data, params))
-
-
-def one(params: Params, data: Data) -> Folds:
-    """Query, key and value of the marked word."""
-    return _step(ONE, data, params)
-
-
-def every(params: Params, data: Data) -> Folds:
-    """The same matrices for all words."""
-    return _step(ALL, data, params)
-
-
-def scores(params: Params, data: Data) -> Folds:
-    """Scores and shares, after the guess."""
-    return _step(SCORES, data, params, _which(data, params))
-
-
-def mix(params: Params, data: Data) -> Folds:
-    """The mix, and Eq. (16) as it is printed."""
-    return _step(MIX, data, params, _what_reaches(data, params) if params.printed else True)
-
-
-def by_hand(params: Params, data: Data) -> Folds:
-    """The slides' examples with given weights."""
-    return _step(HAND, data, params)
-
-
-def _how_many(data: Data, params: Params) -> bool:
+def _how_many(data: Data, _: Params) -> bool:
     n = len(data.words)
     return lesson.predict(
         SLUG + "count",

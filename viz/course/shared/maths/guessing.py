@@ -26,6 +26,7 @@ Array = np.ndarray
 MOST_PIECES = 12
 READS = 32
 """Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
+ONE = "A guess is one word or one sign."
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -101,11 +102,8 @@ class Round:
     @cached_property
     def window(self) -> Window:
         """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
-        return fit(
-            self.model,
-            self.text.removesuffix(" "),
-            min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)),
-        )
+        room = min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS))
+        return fit(self.model, self.text.removesuffix(" "), room)
 
     @cached_property
     def prompt(self) -> Prompt:
@@ -160,12 +158,10 @@ class Round:
             scores = reader.read([new]).logits[0]
             best = int(scores.argmax())
             text = self.model.tokenizer.decode(ids)
-            if ids and (
-                not (_ends_in_letter(text) and letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES
-            ):
-                return self._guess(
-                    text.strip() or self.prompt.name(ids[0]), tuple(ids), tuple(logprobs), scores
-                )
+            longer = _ends_in_letter(text) and letters(self.model.tokenizer)[best]
+            if ids and (not longer or len(ids) == MOST_PIECES):
+                word = text.strip() or self.prompt.name(ids[0])
+                return self._guess(word, tuple(ids), tuple(logprobs), scores)
             logprobs.append(float(torch.from_numpy(scores).log_softmax(-1)[best]))
             ids.append(best)
             new = (best,)
@@ -210,19 +206,11 @@ class Round:
 def _checked(guess: str) -> str:
     """The guess without spaces around it."""
     if not guess.strip():
-        raise InputError(
-            "There is no guess.", "A guess is one word or one sign.", "Type what you think comes next."
-        )
+        raise InputError("There is no guess.", ONE, "Type what you think comes next.")
     if "\n" in guess or "\r" in guess:
-        raise InputError(
-            "The guess starts a new line.", "A guess is one word or one sign.", "Leave the line break out."
-        )
+        raise InputError("The guess starts a new line.", ONE, "Leave the line break out.")
     if len(guess.split()) > 1:
-        raise InputError(
-            "The guess has more than one word.",
-            "A guess is one word or one sign.",
-            "Type only the next word.",
-        )
+        raise InputError("The guess has more than one word.", ONE, "Type only the next word.")
     return guess.strip()
 
 
@@ -306,11 +294,7 @@ def told(history: Sequence[Played]) -> str:
     if not history:
         return "No round has been played."
     now = score(history)
-    rounds = "1 round" if now.rounds == 1 else f"{now.rounds} rounds"
-    gap = now.behind
-    stand = (
-        "You are even with the model."
-        if abs(gap) < 0.05
-        else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
-    )
-    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. {stand}"
+    rounds, gap, stand = f"{now.rounds} round{'s' * (now.rounds > 1)}", now.behind, "even with"
+    if abs(gap) >= 0.05:
+        stand = f"{abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'}"
+    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. You are {stand} the model."

@@ -74,20 +74,19 @@ class Recipe:
         'mask = masks.window(n, radius=2) & masks.causal(n)'
         """
         past = " & masks.causal(n)" if self.past_only else ""
+        window = f"masks.window(n, radius={self.radius})"
         if self.kind == "padding":
             return f"real = torch.arange(n) < max(1, n - {self.padded})\nmask = masks.not_padding(real[None])[0, 0].expand(n, n){past}"
         if self.kind == "window":
-            return f"mask = masks.window(n, radius={self.radius}){past}"
+            return f"mask = {window}{past}"
         if self.kind == "sparse":
+            blocks = f"block={self.block}, count={self.count}, seed={self.seed}, besides=there"
             return (
-                f"there = masks.window(n, radius={self.radius}) | masks.global_tokens(n, range(min(n, {self.n_global})))\n"
-                f"mask = there | masks.random_blocks(n, block={self.block}, count={self.count}, seed={self.seed}, besides=there)"
+                f"there = {window} | masks.global_tokens(n, range(min(n, {self.n_global})))\n"
+                f"mask = there | masks.random_blocks(n, {blocks})"
             ) + (f"\nmask = mask{past}" if past else "")
-        return (
-            f"mask = masks.prefix(n, length={self.length})"
-            if self.kind == "prefix"
-            else f"mask = masks.{self.kind}(n)"
-        )
+        length = f", length={self.length}" if self.kind == "prefix" else ""
+        return f"mask = masks.{self.kind}(n{length})"
 
     def _padding(self, n: int) -> Tensor:
         real = torch.arange(n) < max(1, n - self.padded)
@@ -98,9 +97,8 @@ class Recipe:
 
     def _sparse(self, n: int) -> Tensor:
         there = self._window(n) | masks.global_tokens(n, range(min(n, self.n_global)))
-        return there | masks.random_blocks(
-            n, block=self.block, count=self.count, seed=self.seed, besides=there
-        )
+        blocks = {"block": self.block, "count": self.count, "seed": self.seed}
+        return there | masks.random_blocks(n, **blocks, besides=there)
 
 
 @dataclass(frozen=True)

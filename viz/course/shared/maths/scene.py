@@ -6,8 +6,12 @@ down, in units; a picture is `width` by `height` units. No photograph is used an
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,89 +93,18 @@ class Scene:
         return np.stack([(cells == i).mean(1) for i in range(len(self.parts))], axis=1)
 
 
-PORTRAIT = Scene(
-    8,
-    10,
-    (
-        Shape("sky", "#b9cdd0", ((0, 0), (8, 0), (8, 10), (0, 10))),
-        Shape("sky", "#d8d9b8", ((0, 2.4), (8, 1.9), (8, 4), (0, 4))),
-        Shape(
-            "hills",
-            "#8fa59a",
-            (
-                (0, 3.0),
-                (0.8, 2.3),
-                (1.7, 3.1),
-                (2.7, 2.5),
-                (4, 3.3),
-                (5.2, 2.3),
-                (6.4, 3.0),
-                (7.2, 2.4),
-                (8, 2.9),
-                (8, 6),
-                (0, 6),
-            ),
-        ),
-        Shape(
-            "hills",
-            "#74886a",
-            ((0, 4.3), (1.4, 3.8), (3, 4.5), (5, 4.4), (6.6, 3.7), (8, 4.2), (8, 10), (0, 10)),
-        ),
-        Shape(
-            "hills",
-            "#c6b78c",
-            ((0.1, 6.6), (1.5, 5.6), (0.7, 5.1), (1.4, 4.6), (1.6, 4.7), (1.1, 5.1), (2, 5.7), (0.8, 6.8)),
-        ),
-        Shape("hair", "#4a3526", ((4, 3.5), (1.75, 2.2)), round=True),
-        Shape("hair", "#4a3526", ((2.25, 3.6), (5.75, 3.6), (5.95, 6.3), (2.05, 6.3))),
-        Shape("dress", "#39463f", ((0.9, 10), (1.1, 7.7), (2.4, 6.2), (5.6, 6.2), (6.9, 7.7), (7.1, 10))),
-        Shape("face", "#d9b48a", ((3.4, 5.0), (4.6, 5.0), (4.8, 6.6), (4, 7.1), (3.2, 6.6))),
-        Shape("face", "#e3c095", ((4, 3.75), (1.2, 1.6)), round=True),
-        Shape("eyes", "#fbf5e8", ((3.5, 3.5), (0.3, 0.14)), round=True),
-        Shape("eyes", "#fbf5e8", ((4.5, 3.5), (0.3, 0.14)), round=True),
-        Shape("eyes", "#2d2118", ((3.53, 3.5), (0.12, 0.13)), round=True),
-        Shape("eyes", "#2d2118", ((4.53, 3.5), (0.12, 0.13)), round=True),
-        Shape("face", "#c39a70", ((3.98, 3.6), (4.15, 4.2), (3.85, 4.22))),
-        Shape(
-            "smile",
-            "#9c4f43",
-            (
-                (3.4, 4.55),
-                (3.7, 4.68),
-                (4, 4.7),
-                (4.3, 4.68),
-                (4.6, 4.55),
-                (4.35, 4.85),
-                (4, 4.93),
-                (3.65, 4.85),
-            ),
-        ),
-        Shape("hands", "#dcb88c", ((3.5, 8.6), (1.15, 0.42)), round=True),
-        Shape("hands", "#e3c095", ((4.5, 8.85), (1.25, 0.42)), round=True),
-        Shape("hands", "#c39a70", ((3.4, 8.85), (4.9, 8.72), (4.9, 8.78), (3.4, 8.93))),
-    ),
-    "A drawn portrait: a smiling woman with dark hair, her hands crossed, hills behind her.",
-)
+def _shape(line: str) -> Shape:
+    """A line of scenes.toml: part, colour, o for an ellipse, points."""
+    part, colour, *points = line.split()
+    round_ = points[0] == "o"
+    pairs = (point.split(",") for point in points[round_:])
+    return Shape(part, colour, tuple((float(x), float(y)) for x, y in pairs), round_)
 
-HARBOUR = Scene(
-    6,
-    4,
-    (
-        Shape("sky", "#8ec3e6", ((0, 0), (6, 0), (6, 4), (0, 4))),
-        Shape("sun", "#f6c945", ((5.15, 0.62), (0.42, 0.42)), round=True),
-        Shape("cloud", "#f4f4f0", ((1.1, 0.55), (0.55, 0.24)), round=True),
-        Shape("cloud", "#f4f4f0", ((1.5, 0.45), (0.4, 0.26)), round=True),
-        Shape("hill", "#7fae62", ((2.6, 2.6), (2.6, 1.1)), round=True),
-        Shape("lake", "#3c78b4", ((0, 2.55), (6, 2.55), (6, 4), (0, 4))),
-        Shape("lake", "#5b95cc", ((0, 3.2), (6, 3.05), (6, 3.2), (0, 3.35))),
-        Shape("meadow", "#5f9a47", ((0, 2.4), (3.3, 2.4), (2.7, 3.2), (1.8, 4), (0, 4))),
-        Shape("house", "#f0e3c8", ((1.2, 1.75), (2.4, 1.75), (2.4, 2.75), (1.2, 2.75))),
-        Shape("roof", "#b8402f", ((1.0, 1.8), (1.8, 1.05), (2.6, 1.8))),
-        Shape("house", "#6b4a35", ((1.65, 2.2), (1.95, 2.2), (1.95, 2.75), (1.65, 2.75))),
-        Shape("tree", "#6b4a35", ((0.42, 2.2), (0.58, 2.2), (0.58, 3.1), (0.42, 3.1))),
-        Shape("tree", "#2f6b3a", ((0.5, 1.85), (0.42, 0.62)), round=True),
-        Shape("boat", "#fbfaf4", ((4.4, 1.75), (4.4, 2.75), (5.15, 2.75))),
-        Shape("boat", "#c04a36", ((3.85, 2.82), (5.4, 2.82), (5.1, 3.25), (4.15, 3.25))),
-    ),
-    "A drawn harbour: a tree, a house with a red roof, a lake with a red boat, the sun.",
+
+def _scene(said: Mapping[str, Any]) -> Scene:
+    return Scene(*said["size"], tuple(map(_shape, said["shapes"].strip().split("\n"))), said["say"])
+
+
+PORTRAIT, HARBOUR = map(
+    _scene, tomllib.loads(Path(__file__).with_name("scenes.toml").read_text("utf-8")).values()
 )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.analysis.attention.measures import entropy
 from core.edits import NoScale
+from core.maths import log_softmax
 
 Array = NDArray[np.floating[Any]]
 KEEP = ("*.scores", "*.pattern", "*.allowed", "logits")
@@ -71,7 +72,5 @@ def surprise(logits: Array, ids: tuple[int, ...]) -> float:
     """
     if len(ids) < 2:
         return 0.0
-    rows = logits[: len(ids) - 1].astype(np.float64)
-    top = rows.max(-1, keepdims=True)
-    logs = rows - top - np.log(np.exp(rows - top).sum(-1, keepdims=True))
-    return -logs[np.arange(len(rows)), list(ids[1:])].mean()
+    logs = log_softmax(logits[: len(ids) - 1].astype(np.float64))
+    return -logs[np.arange(len(logs)), list(ids[1:])].mean()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
+from core.maths import log_softmax
 
 Array = NDArray[np.float64]
 
@@ -88,12 +89,7 @@ def word_bits(run, words: Sequence[str], text: str) -> Array:
     A word's pieces add up. The run's text must have something before the first word (a line break), or that word has
     no prediction. Shapes: returns (word,).
     """
-    logits = np.asarray(run.logits, dtype=np.float64)
-    logp = (
-        logits
-        - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True))
-        - logits.max(-1, keepdims=True)
-    )
+    logp = log_softmax(np.asarray(run.logits, dtype=np.float64))
     bits = np.zeros(len(words))
     starts, at = [], 0
     for word in words:

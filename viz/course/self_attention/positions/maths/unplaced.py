@@ -98,19 +98,19 @@ class Unplaced:
 def surprises(run: Run) -> Array:
     """Of a decoder: -ln p of each token after the first, in nats, (n - 1,)."""
     chances = probabilities(run.logits[: run.side.n_real - 1])
-    return -np.log(
-        np.maximum(chances[np.arange(len(chances)), list(run.ids[1 : run.side.n_real])], np.finfo(float).tiny)
-    )
+    return _nats(chances[np.arange(len(chances)), list(run.ids[1 : run.side.n_real])])
+
+
+def _nats(chances: Array) -> Array:
+    return -np.log(np.maximum(chances, np.finfo(float).tiny))
 
 
 def blanks(model: Any, run: Run) -> tuple[list[int], list[str]]:
     """The rows of a masked model's own words, and for each the text with that piece hidden."""
     text, places = run.side.text, [i for i, span in enumerate(run.spans) if span is not None]
     mask = model.tokenizer.token(model.tokenizer.mask)
-    texts = [
-        text[: span[0]] + f" {mask} " + text[span[1] :] for i in places if (span := run.spans[i]) is not None
-    ]
-    return places, texts
+    spans = (span for span in run.spans if span is not None)
+    return places, [f"{text[:start]} {mask} {text[end:]}" for start, end in spans]
 
 
 def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Array:
@@ -118,29 +118,19 @@ def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Arr
     run = model.run(text, keep=())
     places, texts = blanks(model, run)
     runs = model.run_many(texts, keep=(), edits=changes)
-    kept = [
-        (row, place) for row, place in zip(runs, places, strict=True) if row.side.n_real == run.side.n_real
+    chances = [
+        float(probabilities(row.logits[place])[run.ids[place]])
+        for row, place in zip(runs, places, strict=True)
+        if row.side.n_real == run.side.n_real
     ]
-    return np.array(
-        [
-            -np.log(max(float(probabilities(row.logits[place])[run.ids[place]]), np.finfo(float).tiny))
-            for row, place in kept
-        ]
-    )
+    return _nats(np.array(chances))
 
 
 def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None = None) -> float:
     """The mean surprise of a model about a text, under one of `WAYS`; `target` is what a translator wrote as trained."""
     if model.spec.has_source:
-        n = len(model.tokenizer.encode(text).ids)
-        return float(
-            -np.log(
-                np.maximum(
-                    wrote(model.run(text, target=target, keep=(), edits=edits_of(model, way, n, lot))),
-                    np.finfo(float).tiny,
-                )
-            ).mean()
-        )
+        changes = edits_of(model, way, len(model.tokenizer.encode(text).ids), lot)
+        return float(_nats(wrote(model.run(text, target=target, keep=(), edits=changes))).mean())
     run = model.run(text, keep=())
     changes = edits_of(model, way, run.side.n_real, lot)
     if model.spec.framed:
@@ -151,17 +141,14 @@ def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None 
 def over(model: Any, texts: Sequence[str], lot: int = 0) -> dict[str, float]:
     """The mean surprise over several texts, by way."""
     targets = [model.run(text, keep=()).target_text if model.spec.has_source else None for text in texts]
-    return {
-        way: float(
-            np.mean(
-                [
-                    mean_surprise(model, text, way, lot + i, target)
-                    for i, (text, target) in enumerate(zip(texts, targets, strict=True))
-                ]
-            )
+
+    def mean(way: str) -> float:
+        pairs = enumerate(zip(texts, targets, strict=True))
+        return float(
+            np.mean([mean_surprise(model, text, way, lot + i, target) for i, (text, target) in pairs])
         )
-        for way in WAYS
-    }
+
+    return {way: mean(way) for way in WAYS}
 
 
 def unplaced(model: Any, text: str, lot: int) -> Unplaced:
@@ -182,20 +169,16 @@ def unplaced(model: Any, text: str, lot: int) -> Unplaced:
         changes = edits_of(model, way, n, lot)
         run = whole if way == AS_TRAINED else model.run(text, keep=KEEP, edits=changes)
         says = _says(model, run, asked, changes)
-        ways[way] = Told(
-            mean_surprise(model, text, way, lot, whole.target_text),
-            says,
-            run.attention(kind).weights[layer, head],
-        )
+        nats = mean_surprise(model, text, way, lot, whole.target_text)
+        ways[way] = Told(nats, says, run.attention(kind).weights[layer, head])
     return Unplaced(model.name, side.tokens[:n], n, (layer, head), ways, hidden)
 
 
 def _asked(model: Any, run: Run) -> tuple[tuple[int, str] | None, str]:
     """A word in the middle that is hidden for the model to guess: its row and the text with the hole."""
     places, texts = blanks(model, run)
-    letters = [
-        k for k, place in enumerate(places) if any(letter.isalpha() for letter in run.tokens[place])
-    ] or list(range(len(places)))
+    letters = [k for k, place in enumerate(places) if any(map(str.isalpha, run.tokens[place]))]
+    letters = letters or list(range(len(places)))
     k = letters[len(letters) // 2]
     return (places[k], texts[k]), run.tokens[places[k]]
 

@@ -1,4 +1,4 @@
-"""The causal mask in pictures: how often the next digit is said right, place by place; sums over the words so far."""
+"""The masks in pictures: how often the next digit is said right, sums over the words so far, what leaks through a number."""
 
 from __future__ import annotations
 
@@ -55,51 +55,32 @@ def rightness(
     across = alt.X(
         "left:Q",
         title="position in the list",
-        scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False),
-        axis=alt.Axis(
-            values=list(range(n)),
-            labelExpr=under,
-            grid=False,
-            ticks=False,
-            domain=False,
-            labelFontSize=14,
-            labelPadding=6,
-        ),
+        scale=panels.span(-0.55, n - 0.45),
+        axis=panels.quiet(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
     )
     up = alt.Y(
         "from:Q",
         title="accuracy, next digit",
-        scale=alt.Scale(domain=[0, 1.12], nice=False),
+        scale=panels.span(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6),
     )
-    told = [
-        alt.Tooltip("name:N", title="model"),
-        alt.Tooltip("place:Q", title="place"),
-        alt.Tooltip("exact:N", title="right"),
-    ]
-    drawn = alt.Chart(alt.Data(values=bars)).encode(x=across, y=up, tooltip=told)
-    hue = alt.Color(
-        "name:N",
-        sort=names,
-        scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]),
-        legend=_legend(symbolType="square") if names else None,
+    told = panels.told(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
+    drawn = panels.rows(bars).encode(x=across, y=up, tooltip=told)
+    hue = panels.hue(
+        "name:N", panels.hues(names), _legend(symbolType="square") if names else None, sort=names
     )
-    line = alt.Chart(
-        alt.Data(
-            values=[{"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}]
-        )
-    )
+    by_lot = {"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}
     layers: list[alt.Chart] = [
-        alt.Chart(
-            alt.Data(values=[{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
-        )
+        panels.rows([{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
         .mark_rect(color=theme.MUTED, opacity=0.12)
         .encode(x=across, x2="right:Q", y=up, y2="share:Q"),
         drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),
         drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
             x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
         ),
-        line.mark_rule(color=theme.MUTED, strokeWidth=1.5).encode(
+        panels.rows([by_lot])
+        .mark_rule(color=theme.MUTED, strokeWidth=1.5)
+        .encode(
             x=across,
             x2="right:Q",
             y=up,
@@ -112,21 +93,15 @@ def rightness(
     ]
     if not shares:
         layers.append(
-            alt.Chart(alt.Data(values=[{"text": "?"}]))
+            panels.rows([{"text": "?"}])
             .mark_text(fontSize=30, color=theme.MUTED)
             .encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N")
         )
-    return (
-        alt.layer(*layers)
-        .resolve_scale(color="independent", strokeDash="independent")
-        .properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
-    )
+    return panels.laid(height, *layers).resolve_scale(color="independent", strokeDash="independent")
 
 
 def _legend(**mark: Any) -> alt.Legend:
-    return alt.Legend(
-        title=None, orient="top", direction="horizontal", labelFontSize=13, labelLimit=320, offset=4, **mark
-    )
+    return panels.legend(labelFontSize=13, labelLimit=320, offset=4, **mark)
 
 
 @kept
@@ -163,69 +138,111 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     pluses = [
         {"x": key + 0.5, "y": query} for query in range(shown if written else 0) for key in range(query)
     ]
-    size = 14 if written else 12
-    names = json.dumps([visible(shorten(word, 14)) for word in words])
+    words_of: dict[str, Any] = {
+        "values": list(range(n)),
+        "labelFontSize": 14 if written else 12,
+        "labelColor": theme.TEXT,
+        "labelOverlap": False,
+    }
     along = alt.X(
         "left:Q",
         title=None,
-        scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False),
-        axis=alt.Axis(
-            values=list(range(n)),
-            labelExpr=f"{names}[datum.value]",
+        scale=panels.span(-0.55, n - 0.45),
+        axis=panels.quiet(
+            **words_of,
+            labelExpr=panels.named([visible(shorten(word, 14)) for word in words]),
             orient="top",
-            grid=False,
-            domain=False,
-            ticks=False,
-            labelFontSize=size,
-            labelColor=theme.TEXT,
-            labelOverlap=False,
             labelLimit=110,
             labelAngle=0 if n <= 9 else -55,
             labelAlign="center" if n <= 9 else "left",
             labelPadding=6,
         ),
     )
-    lines = json.dumps([f"y{str(line + 1).translate(LOW)} =" for line in range(n)], ensure_ascii=False)
+    lines = panels.named([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
     down = alt.Y(
         "top:Q",
         title=None,
-        scale=alt.Scale(domain=[n - 0.5, -0.5], nice=False),
-        axis=alt.Axis(
-            values=list(range(n)),
-            labelExpr=f"{lines}[datum.value]",
-            grid=False,
-            domain=False,
-            ticks=False,
-            labelFontSize=size,
-            labelColor=theme.TEXT,
-            labelOverlap=False,
-            labelPadding=8,
-        ),
+        scale=panels.span(n - 0.5, -0.5),
+        axis=panels.quiet(**words_of, labelExpr=lines, labelPadding=8),
     )
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        tooltip=[alt.Tooltip("line:Q"), alt.Tooltip("word:N"), alt.Tooltip("exact:N", title="weight")]
-    )
+    base = panels.rows(cells).encode(tooltip=panels.told("line:Q", "word:N", ("exact:N", "weight")))
     rect = base.mark_rect(stroke=theme.MUTED).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=alt.Color("colour:N", scale=None),
+        color=panels.own(),
         strokeWidth=alt.StrokeWidth("edge:Q", scale=None),
     )
     layers = [rect]
     if written:
         at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
-        layers.append(
-            base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}")).encode(
-                **at, text="said:N", color=alt.Color("ink:N", scale=None)
-            )
-        )
-        layers.append(
-            alt.Chart(alt.Data(values=pluses))
-            .mark_text(text="+", fontSize=14, color=theme.MUTED)
-            .encode(**at)
-        )
-    return alt.layer(*layers).properties(
-        width="container", height=height or 60 + 34 * n, padding=panels.AROUND, view=panels.BARE
+        said = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}"))
+        plus = panels.rows(pluses).mark_text(text="+", fontSize=14, color=theme.MUTED)
+        layers += [said.encode(**at, text="said:N", color=panels.own("ink")), plus.encode(**at)]
+    return panels.laid(height or 60 + 34 * n, *layers)
+
+
+@kept
+def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> panels.Layers:
+    """The largest leak of a row (0 to 1) over the number that stands for -inf, one line a curve.
+
+    `fills` are negative; the axis runs to the right towards -inf in equal factors. `marked` draws the number chosen.
+    Shapes: fills (point,), each curve (point,).
+    Errors: ValueError when a number is not negative or a curve has another length.
+
+    >>> chart = leak(np.array([-1.0, -10.0]), {"outside": np.array([0.2, 0.0])}, marked=-10).to_dict()
+    >>> [row["size"] for row in chart["layer"][0]["data"]["values"]]
+    [1.0, 10.0]
+    """
+    if not (fills < 0).all():
+        raise ValueError(f"fills={fills.tolist()} must all be negative")
+    if any(len(curve) != len(fills) for curve in curves.values()):
+        raise ValueError(f"each curve needs {len(fills)} points, one a number")
+    names = [phrase(name) for name in curves]
+    rows = [
+        {
+            "size": -float(fill),
+            "fill": f"−{-fill:.3g}",
+            "leak": float(leaked),
+            "leaks": f"{100 * leaked:.2f} %",
+            "name": name,
+        }
+        for name, curve in zip(names, curves.values(), strict=True)
+        for fill, leaked in zip(fills, curve, strict=True)
+    ]
+    ticks = [value for value in (1, 10, 100, 1000, 10_000) if -fills.max() <= value <= -fills.min()]
+    across = alt.X(
+        "size:Q",
+        title="the number in place of −∞",
+        scale=panels.span(-float(fills.max()), -float(fills.min()), type="log"),
+        axis=panels.quiet(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
+    )
+    up = alt.Y(
+        "leak:Q",
+        title="largest leak of a row",
+        scale=panels.span(-0.01, 1.02),
+        axis=alt.Axis(
+            format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
+        ),
+    )
+    key = panels.legend(
+        direction="vertical",
+        symbolType="stroke",
+        symbolStrokeWidth=2.5,
+        labelFontSize=13,
+        labelLimit=320,
+        offset=4,
+    )
+    base = panels.rows(rows).encode(
+        x=across,
+        y=up,
+        color=panels.hue("name:N", panels.hues(names), key, sort=names),
+        tooltip=panels.told(("fill:N", "number"), "leaks:N", ("name:N", "added")),
+    )
+    return panels.laid(
+        height,
+        base.mark_line(strokeWidth=2.5),
+        base.mark_circle(size=90, opacity=0),
+        panels.here(across, -float(marked)),
     )

@@ -1,7 +1,8 @@
-"""Why the future is hidden while a model learns: a small attention layer on lists that nobody can guess.
+"""Why the future is hidden while a model learns, and causal attention in its two forms.
 
-Digits are drawn by lot, so which one comes next cannot be known: whoever says it right more often than by chance has
-read it. The layer is trained for a second, once for each mask, and then asked on fresh lists.
+A small attention layer learns on lists of digits drawn by lot: whoever says the next one right more often than by chance
+has read it. The two forms, a sum over the words so far and a mask over all words, are ordinary Python sums, rounded once,
+so that "the same" can mean the same to the last digit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,8 +19,60 @@ from torch import Tensor
 
 from core import masks
 from core.layers.attention import masked_softmax
+from viz.course.shared.maths.masks import row
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Weights (query key), zeros where nothing is summed, and outputs y (query d)."""
+
+    weights: Array
+    outputs: Array
+
+
+def prefix_form(scores: Any, values: Any) -> Form:
+    """y_i = a_i1 v_1 + .. + a_ii v_i, the weights a softmax over the first i scores only (lifei.tech 2022).
+
+    Shapes: scores (query key), only those with key <= query are read; values (key d).
+
+    >>> prefix_form([[0.0, 9.0], [0.0, 0.0]], [[1.0], [3.0]]).outputs.tolist()
+    [[1.0], [2.0]]
+    """
+    known, given = np.asarray(scores, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    n = len(known)
+    weights = np.zeros((n, n))
+    for i in range(n):
+        weights[i, : i + 1] = row(known[i, : i + 1], [True] * (i + 1)).weights
+    return Form(weights, np.array([_mix(weights[i, : i + 1], given[: i + 1]) for i in range(n)]))
+
+
+def mask_form(scores: Any, values: Any, allowed: Any = None) -> Form:
+    """softmax(S + M) V with M = 0 where key <= query and -inf elsewhere; `allowed` (query key) puts another mask there.
+
+    Ghojogh and Ghodsi 2020, Eqs. (28), (29). All scores are read, and all values summed.
+
+    >>> mask_form([[0.0, 9.0], [0.0, 0.0]], [[1.0], [3.0]]).outputs.tolist()
+    [[1.0], [2.0]]
+    """
+    known, given = np.asarray(scores, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    may = np.tri(len(known), dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
+    weights = np.array([row(s, m).weights for s, m in zip(known, may, strict=True)])
+    return Form(weights, np.array([_mix(each, given) for each in weights]))
+
+
+def gaps(one: Form, other: Form) -> tuple[Array, Array]:
+    """The largest difference of each line: of its weights, and of its output. Shapes: (query,) both."""
+    return np.abs(one.weights - other.weights).max(1), np.abs(one.outputs - other.outputs).max(1)
+
+
+def _mix(weights: Array, values: Array) -> list[float]:
+    return [
+        math.fsum(float(w) * float(v) for w, v in zip(weights, column, strict=True)) for column in values.T
+    ]
+
+
 SEES = ("all", "next", "past")
 LENGTH, WIDTH, STEPS, BATCH, FRESH = 8, 16, 120, 64, 4000
 _RATE = 0.03
