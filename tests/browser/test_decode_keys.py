@@ -34,11 +34,13 @@ class Hands:
 
     def tab_to(self, *parts: str, back: bool = False) -> None:
         """Tab until what has the focus is described by all of `parts`."""
+        met = []
         for _ in range(120):
             self.press("Shift+Tab" if back else "Tab")
-            if all(part in self.focus() for part in parts):
+            met.append(self.focus())
+            if all(part in met[-1] for part in parts):
                 return
-        raise AssertionError(f"Tab never comes to {parts}; it is at {self.focus()}")
+        raise AssertionError(f"Tab never comes to {parts}, only to {list(dict.fromkeys(met))}")
 
     def has(self, *parts: str) -> None:
         """The focus is, or comes, where the visitor was."""
