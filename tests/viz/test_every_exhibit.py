@@ -94,9 +94,18 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 
 @pytest.mark.parametrize(
-    "all_of_it", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"]
+    ("entry", "all_of_it"),
+    [
+        pytest.param(
+            entry,
+            all_of_it,
+            id=f"{entry.slug}-{'all' if all_of_it else 'some'}",
+            marks=() if number % 3 == 0 and not all_of_it else pytest.mark.slow,
+        )
+        for number, entry in enumerate(pages.exhibits())
+        for all_of_it in (False, True)
+    ],
 )
-@pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
 def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(
     entry: pages.Entry,
     all_of_it: bool,
