@@ -261,7 +261,7 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
 
     return Folds(
         table,
-        lambda: run | local,
+        run | local,
         {"scores": scores, "t": t, "row": row},
         known,
         more=lambda: _equations(params, data, row, t),
