@@ -17,7 +17,7 @@ returns what belongs in the folds. text.md begins with TOML between two lines of
     ### Try
     What to try.
     ### Code
-    The lines of Python that make the same numbers, between ```python and ```.
+    The lines of Python that make the same numbers, between two lines of ```.
 
 ### Look, ### Try and ### Code before the first step hold for every step that has none of its own; in a step's own lines {lines}
 stands for those. {p.FIELD}, {data} and what the step gives by name are filled in. An exhibit that is no build-up has no ## and one Step.
@@ -56,12 +56,12 @@ class Folds:
     aside: draws what stands below the words on what one looks at, such as a link to another page.
     change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
     that one, each a name, a word for its key and what draws it.
-    table, arrays: called when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
+    table, arrays: a table (or its columns) and arrays by name, or what makes them when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
     Where look or code is a text, it stands in place of text.md's.
     """
 
-    table: Callable[[], pd.DataFrame]
-    arrays: Callable[[], Mapping[str, Any]]
+    table: Mapping[str, Any] | pd.DataFrame | Callable[[], pd.DataFrame]
+    arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
     code: str | Mapping[str, Any] = field(default_factory=dict)
     known: bool = True
     equations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -183,9 +183,12 @@ class Lesson(Generic[P, D]):
                 if folds.aside:
                     folds.aside()
         parts.documents(self.text.info, lambda: self._sources(said.errata, known))
-        parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
+        table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
+        parts.as_table(table if callable(table) else lambda: pd.DataFrame(table), slug)
         parts.take_away(
-            lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {},
+            lambda: {
+                name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()
+            },
             filled(said.code, folds.code, params, data),
             key=slug,
         )

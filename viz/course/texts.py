@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from viz.course.sources import SOURCES, Source
 
@@ -100,12 +102,18 @@ class Said:
 @dataclass(frozen=True)
 class Text:
     """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step (one without a name where there are
-    no steps), and `sources`, what its documents show and what is ours."""
+    no steps), `sources`, what its documents show and what is ours, and `data`: its example sentences, the words of its pictures."""
 
     info: Exhibit
     errata: tuple[str, ...]
     steps: tuple[Said, ...]
     sources: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def data(file: str) -> Mapping[str, Any]:
+    """What [data] says in the text.md beside a module of an exhibit, which says __file__."""
+    return read(Path(file).with_name("text.md")).data
 
 
 @functools.cache
@@ -117,10 +125,8 @@ def read(file: Path) -> Text:
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata, sources = (
-        [each if isinstance(each, list) else [each] for each in about.pop("errata", ())],
-        about.pop("sources", ""),
-    )
+    errata = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())]
+    sources, own = about.pop("sources", ""), about.pop("data", {})
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
     everywhere, *steps = re.split(
@@ -136,6 +142,7 @@ def read(file: Path) -> Text:
         tuple(dict.fromkeys(id for id, *_ in errata)),
         said,
         sources,
+        own,
     )
 
 
@@ -167,5 +174,5 @@ def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
     if not found.keys() <= {"Look", "Try", "Code"}:
         raise PageError(f"{file}: a step has at most ### Look, ### Try and ### Code, not {', '.join(found)}")
     if "Code" in found:
-        found["Code"] = found["Code"].removeprefix("```python\n").removesuffix("\n```")
+        found["Code"] = found["Code"].removeprefix("```\n").removesuffix("\n```")
     return says.strip(), found

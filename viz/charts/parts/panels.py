@@ -134,8 +134,11 @@ def places(names: Sequence[Any], *, apart: tuple[float, float] | None = None, **
         "domain": False,
         "ticks": False,
     }
-    scale = {"scale": alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])} if apart else {}
-    return alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **plain | more), **scale)
+    axis = alt.Axis(labelExpr=named(names), **{**plain, **more})
+    if not apart:
+        return alt.Y("place:O", title=None, axis=axis)
+    scale = alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])
+    return alt.Y("place:O", title=None, axis=axis, scale=scale)
 
 
 def own(field: str = "colour") -> alt.Color:

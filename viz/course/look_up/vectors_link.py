@@ -20,9 +20,11 @@ def pack(vectors: Sequence[Sequence[float]]) -> str:
     return ";".join(",".join(f"{value:g}" for value in vector) for vector in vectors)
 
 
-def vectors(raw: str, limit: float = 9.0) -> Vectors:
-    """Equally long vectors of numbers, each from -limit to limit; raises Unusable for anything else."""
-    rule = f"It must be vectors of equally many numbers from {-limit:g} to {limit:g}, such as 1,0;0,1."
+def vectors(raw: str, limit: float = 9.0, rule: str = "") -> Vectors:
+    """Equally long vectors of numbers, each from -limit to limit; raises Unusable, with its `rule`, for anything else."""
+    rule = (
+        rule or f"It must be vectors of equally many numbers from {-limit:g} to {limit:g}, such as 1,0;0,1."
+    )
     try:
         found = tuple(tuple(float(value) for value in vector.split(",")) for vector in raw.split(";"))
     except ValueError:

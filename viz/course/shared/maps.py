@@ -19,4 +19,4 @@ def side_by_side(
     places = st.columns(len(shown), gap="small" if presenting() or len(shown) > 2 else "medium")
     for place, (key, (values, own)) in zip(places, shown.items(), strict=True):
         with place:
-            heatmap(values, words, words, key=key, **of_all | own)
+            heatmap(values, words, words, key=key, **{**of_all, **own})

@@ -180,8 +180,7 @@ def short(count: int) -> str:
 def counted(boxes: Sequence[Box], chosen: sizes.Sizes) -> dict[str, int]:
     """The parameters of each box for other sizes, by the closed forms; the word table is counted once."""
     d = chosen.d_model
-    each = dict.fromkeys(("self", "cross"), sizes.attention(d)) | dict.fromkeys(
-        ("norm", "final"), sizes.norm(d)
-    )
+    attention, norm = sizes.attention(d), sizes.norm(d)
+    each: dict[str, int] = {"self": attention, "cross": attention, "norm": norm, "final": norm}
     each["ffn"] = sizes.feed_forward(d, chosen.d_ff)
     return {box.name: each.get(box.what, 0) for box in boxes} | {"encoder.embed": chosen.n_vocab * d}

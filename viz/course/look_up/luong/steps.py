@@ -151,7 +151,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
     )
     shown = slice(None) if told else slice(-1, None)
     marked = min(params.window, found.windows[-1])
-    curves = (each[shown] for each in (found.windows, found.surprise, found.touched))
+    curves = found.windows[shown], found.surprise[shown], found.touched[shown]
     picture = charts.costs(*curves, whole=(data.surprise, n_target * n_source), marked=marked)
     alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
     _picture(picture, "cost", alt)
@@ -261,7 +261,7 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
 
     return Folds(
         table,
-        lambda: run | local,
+        run | local,
         {"scores": scores, "t": t, "row": row},
         known,
         more=lambda: _equations(params, data, row, t),

@@ -53,7 +53,7 @@ def reading(params: Params, _: object) -> Folds:
     call = f"{how}({table.tolist()}, {key.tolist()}, {last})"
     return Folds(
         lambda: pd.DataFrame(table).rename(columns=str).assign(cosine=read.cosines, weight=read.weights),
-        lambda: {
+        {
             "memory": table,
             "key": key,
             "cosines": read.cosines,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
@@ -86,8 +85,8 @@ def arrows(params: Params, _: object) -> Folds:
     arrays = {"query": query, "keys": keys, "values": values, "scores": found.scores}
     plain = ("retrieval.mix", "retrieval.similarity", "retrieval.softmax")
     return Folds(
-        lambda: pd.DataFrame(columns),
-        lambda: arrays | {"weights": found.weights, "mix": found.mix},
+        columns,
+        arrays | {"weights": found.weights, "mix": found.mix},
         code,
         told,
         {key: {} for key in plain} | {"retrieval.sharp": {"beta": f"{beta:g}"}},

@@ -46,7 +46,7 @@ def hard(params: Params, _: object) -> Folds:
     )
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity),
-        lambda: {"similarity": answer.similarity},
+        {"similarity": answer.similarity},
         {},
         told,
         {"retrieval.hard": {"n": str(n)}},
@@ -103,7 +103,7 @@ def soft(params: Params, _: object) -> Folds:
     shown_fits, shown_weights = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity, fit=fits, weight=weights),
-        lambda: {"fits": fits, "weights": weights, "sharpness": [beta]},
+        {"fits": fits, "weights": weights, "sharpness": [beta]},
         {"asked": asked, "ids": ids},
         told,
         {"retrieval.sharp": {"beta": f"{beta:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}},

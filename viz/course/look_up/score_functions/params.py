@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from viz.course.look_up import vectors_link
 from viz.course.look_up.score_functions import maths
+from viz.course.look_up.vectors_link import LIMIT
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, segmented, slider, touched
 
 SLUG = "score_functions"
-LIMIT = 2.0
 NAMES = ("A", "B", "C", "D")
 TITLES = {function.name: function.title for function in maths.eight()}
 RULES = tuple(TITLES)
@@ -26,15 +27,10 @@ def places(text: str) -> tuple[maths.Pair, ...]:
     (-1.2, -2.0)
     """
     rule = f"It must be {len(NAMES) + 1} pairs of numbers from −{LIMIT:g} to {LIMIT:g}."
-    try:
-        pairs = [tuple(float(part) for part in pair.split(",")) for pair in text.split(";")]
-    except ValueError:
-        raise state.Unusable(rule) from None
-    if len(pairs) != len(NAMES) + 1 or any(
-        len(pair) != 2 or not all(map(math.isfinite, pair)) for pair in pairs
-    ):
+    found = vectors_link.vectors(text, math.inf, rule)
+    if np.shape(found) != (len(NAMES) + 1, 2):
         raise state.Unusable(rule)
-    return tuple((float(np.clip(x, -LIMIT, LIMIT)), float(np.clip(y, -LIMIT, LIMIT))) for x, y in pairs)
+    return tuple((x, y) for x, y in np.clip(found, -LIMIT, LIMIT).tolist())
 
 
 def written(pairs: Any) -> str:
@@ -43,7 +39,7 @@ def written(pairs: Any) -> str:
     >>> written([(1, 0.6), (0.123, 0)])
     '1,0.6;0.12,0'
     """
-    return ";".join(",".join(f"{round(x, 2):g}" for x in pair) for pair in pairs)
+    return vectors_link.pack(np.round(pairs, 2).tolist())
 
 
 def on_board(text: str) -> str:

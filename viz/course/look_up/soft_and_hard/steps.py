@@ -215,7 +215,7 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
         if learns:
             _both_gradients(data)
 
-    return Folds(table, lambda: read | grown, known=known, more=explained)
+    return Folds(table, read | grown, known=known, more=explained)
 
 
 def _both_reads(params: Params, data: maths.Data) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
@@ -58,8 +57,8 @@ def one_vector(params: Params, data: Model) -> Folds:
         else f"In the table “{word}” has one vector: cosine {first:.3f}. And after the layers?"
     )
     return Folds(
-        lambda: pd.DataFrame({"where": names, "cosine": same}),
-        lambda: {"cosines": same},
+        {"where": names, "cosine": same},
+        {"cosines": same},
         {},
         told,
         {"vectors.cosine": {}, "causal.prefix": {}},
@@ -114,8 +113,8 @@ def remember(params: Params, data: Model) -> Folds:
     links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Folds(
-        lambda: pd.DataFrame({"word": said, "weight": found.weights, "cosine with the mix": found.near}),
-        lambda: {"weights": found.weights, "mix": found.mix},
+        {"word": said, "weight": found.weights, "cosine with the mix": found.near},
+        {"weights": found.weights, "mix": found.mix},
         {"layer": layer, "head": head, "row": row},
         told,
         {"causal.prefix": {}},

@@ -61,7 +61,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     return Folds(
         lambda: pd.DataFrame(drawn, index=list(NAMES), columns=["x", "y"]),
-        lambda: {"places": drawn},
+        {"places": drawn},
         {"at": dict(zip(NAMES, drawn, strict=True))},
         told,
         {"vectors.analogy": {}},
@@ -142,8 +142,8 @@ def _terms(found: words.Sum) -> str:
 def _folds(found: words.Sum, known: bool = True) -> Folds:
     best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
     return Folds(
-        lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines}),
-        lambda: {"cosines": found.cosines, "map": found.map},
+        {"word": found.nearest, "cosine": found.cosines},
+        {"cosines": found.cosines, "map": found.map},
         {},
         known,
         {"vectors.analogy": {}, "vectors.cosine": {}},

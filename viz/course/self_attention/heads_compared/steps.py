@@ -69,7 +69,7 @@ def one_word(params: Params, data: Layer) -> Folds:
     i, row_of_heads = row + 1, rows.astype(float)
     return Folds(
         lambda: pd.DataFrame(np.round(row_of_heads, 4), index=heads(data), columns=names),
-        lambda: {"weights": row_of_heads},
+        {"weights": row_of_heads},
         {"target": _target(data), "name": names[row]},
         known,
         {"heads.query": {}, "self.weights": {}},
@@ -124,7 +124,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     mean = float(bits[np.triu_indices(len(bits), 1)].mean() if len(bits) > 1 else 0)
     return Folds(
         figures,
-        lambda: {"weights": data.weights, "bits": bits},
+        {"weights": data.weights, "bits": bits},
         {"target": _target(data)},
         equations={"self.weights": {}},
         latex=(
@@ -178,7 +178,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
     second = "weights.mean(0)" if b == MEAN else f"weights[{b}]"
     return Folds(
         lambda: pd.DataFrame(np.round(difference.astype(float), 4), index=names, columns=names),
-        lambda: {"a": one, "b": other, "difference": difference},
+        {"a": one, "b": other, "difference": difference},
         {"target": _target(data), "one": a, "other": second},
         equations={"self.weights": {}},
         latex=(

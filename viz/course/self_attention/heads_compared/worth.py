@@ -90,7 +90,7 @@ def kinds(params: Params, data: Layer) -> Folds:
 
     return Folds(
         table,
-        lambda: {"habits": values},
+        {"habits": values},
         {"n": n},
         equations={"self.weights": {}},
         latex=(
@@ -152,7 +152,7 @@ def without(params: Params, data: Layer) -> Folds:
 
     return Folds(
         table,
-        lambda: {"before": found.before, "without": found.without, "bare": found.bare},
+        {"before": found.before, "without": found.without, "bare": found.bare},
         {},
         known,
         {"heads.merge": {}},

@@ -111,7 +111,7 @@ def several(params: Params, data: Ways) -> Folds:
     d = size.d
     return Folds(
         lambda: pd.DataFrame(values.round(4), [f"{m} heads" for m in heads], ["closed form", "measured"]),
-        lambda: {"lost": values},
+        {"lost": values},
         {},
         known,
         {"heads.merge": {}},

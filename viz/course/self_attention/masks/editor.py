@@ -50,7 +50,7 @@ def editor(params: Params, data: read.Head) -> Folds:
     past, numbers = (("past_only",) if params.kind in PAST else ()), KNOBS.get(params.kind, ())
     return Folds(
         lambda: _table(found),
-        lambda: {name: getattr(found, name) for name in ("tokens", "scores", "allowed", "pattern")},
+        {name: getattr(found, name) for name in ("tokens", "scores", "allowed", "pattern")},
         f"{python}\nprint(pattern.round(3))",
         more=lambda: _row(found, query, key),
         look={

@@ -66,7 +66,7 @@ def lines(params: Params, data: read.Head) -> Folds:
         )
     return Folds(
         lambda: pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)),
-        lambda: {"weights": weights},
+        {"weights": weights},
         {},
         known,
         {"causal.prefix": {}},
@@ -109,7 +109,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     nothing = f"may[{blind(len(names))}] = False\n" if kind == "nothing" else ""
     return Folds(
         lambda: table(loose.weights, names),
-        lambda: {"loose": loose.weights, "leaks": loose.leaks},
+        {"loose": loose.weights, "leaks": loose.leaks},
         steps.lines() | {"nothing": nothing, "k": -1 if kind == "strict" else 0, "d_head": p},
         known,
         {"masked.matrix": {"p": str(p)}, "masked.mask": {}},

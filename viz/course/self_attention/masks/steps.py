@@ -58,8 +58,8 @@ def leak(params: Params, _: object) -> Folds:
     )
     places = range(1, maths.LENGTH + 1)
     return Folds(
-        lambda: pd.DataFrame({"place": places, "right": np.round(found.right, 4)}),
-        lambda: {"right": found.right, "pattern": found.pattern},
+        {"place": places, "right": np.round(found.right, 4)},
+        {"right": found.right, "pattern": found.pattern},
         {},
         known,
         {"masked.mask": {}},
@@ -118,7 +118,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     values = {"y_i": first, "alpha_ij": number(float(weights[0]), 4)}
     return Folds(
         lambda: table(form.weights, found.words),
-        lambda: {"weights": form.weights, "y": form.outputs},
+        {"weights": form.weights, "y": form.outputs},
         lines(),
         equations={"causal.prefix": values, "causal.weights": {}},
     )
@@ -168,7 +168,7 @@ def mask(params: Params, data: read.Head) -> Folds:
     )
     return Folds(
         lambda: table(other.weights, words),
-        lambda: {"scores": found.scores, "weights": other.weights, "y": other.outputs},
+        {"scores": found.scores, "weights": other.weights, "y": other.outputs},
         lines(without),
         known,
         {"masked.matrix": {}, "masked.mask": {}},

@@ -29,7 +29,9 @@ from viz.course.shared.maths.positions import Formula, choose_dimensions
 from viz.course.texts import read
 from viz.widgets import controls, lesson, parts
 
-LOOKING = dict(zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True))
+LOOKING: dict[str, str] = dict(
+    zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True)
+)
 """What one looks at, view by view."""
 
 

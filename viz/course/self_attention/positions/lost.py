@@ -75,7 +75,7 @@ def lost(params: Params, _: object) -> Folds:
 
     return Folds(
         table,
-        lambda: {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
+        {f"pattern_{way.split()[0]}": each.pattern for way, each in found.ways.items()},
         {},
         known,
         {"positions.add": {}},

@@ -64,7 +64,7 @@ def guess(params: Params, _: object) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(found.lines).rename_axis("after layer"),
-        lambda: found.lines,
+        found.lines,
         {"text": text, "first": first, "second": second},
         known,
         {"permutation.equivariant": {}, "positions.add": {}},
@@ -100,8 +100,8 @@ def two_ideas(params: Params, _: object) -> Folds:
     )
     fractions = ideas.candidates(None)["fraction"](long)[:, 0]
     return Folds(
-        lambda: pd.DataFrame({"t": range(long), "t/(n−1)": fractions, "count": range(long)}),
-        lambda: {"fraction": fractions},
+        {"t": range(long), "t/(n−1)": fractions, "count": range(long)},
+        {"fraction": fractions},
         {},
         known,
         {"positions.add": {}},
@@ -138,7 +138,7 @@ def criteria(params: Params, data: read.Judged) -> Folds:
 
     return Folds(
         table,
-        lambda: {"kept": kept.astype(float)},
+        {"kept": kept.astype(float)},
         equations={"positions.sinusoid": {}},
         aside=in_full,
     )
@@ -173,8 +173,8 @@ def wave(params: Params, _: object) -> Folds:
         "degrees a step": turn,
     }
     return Folds(
-        lambda: pd.DataFrame(columns),
-        lambda: {"vector": vector, "angles": angles},
+        columns,
+        {"vector": vector, "angles": angles},
         equations={"positions.sinusoid": {"i": str(at), "d": str(2 * PAIRS)}, "positions.add": {}},
         aside=formulas,
     )
@@ -215,7 +215,7 @@ def table(params: Params, _: object) -> Folds:
 
     return Folds(
         places,
-        lambda: dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
+        dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
         equations={"positions.add": {}},
         latex=tuple(
             rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace(

@@ -102,7 +102,8 @@ def _shape(line: str) -> Shape:
 
 
 def _scene(said: Mapping[str, Any]) -> Scene:
-    return Scene(*said["size"], tuple(map(_shape, said["shapes"].strip().split("\n"))), said["say"])
+    width, height = said["size"]
+    return Scene(width, height, tuple(map(_shape, said["shapes"].strip().split("\n"))), said["say"])
 
 
 PORTRAIT, HARBOUR = map(
