@@ -43,7 +43,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     marks = {found.title: found.ways[FULL].reports[0].right for found in whole}
     title = "accuracy (line: before the first step)"
     parts.show(
-        grouped(rows, title=title, ends=(0, 1), shares=True, marks=marks, height=330),
+        grouped(rows, title=title, ends=(0, 1), shares=True, at_first=marks, height=330),
         SLUG + "enough.picture",
         listed(rows),
     )
