@@ -16,9 +16,11 @@ returns what belongs in the folds. text.md begins with TOML between two lines of
     What one looks at.
     ### Try
     What to try.
+    ### Code
+    The lines of Python that make the same numbers, between two lines of ```.
 
-### Look and ### Try before the first step hold for every step that has none of its own. An exhibit that is no build-up has no
-## and one Step.
+### Look, ### Try and ### Code before the first step hold for every step that has none of its own; in a step's own lines {lines}
+stands for those. {p.FIELD}, {data} and what the step gives by name are filled in. An exhibit that is no build-up has no ## and one Step.
 """
 
 from __future__ import annotations
@@ -50,21 +52,22 @@ class Folds:
     """What a step leaves for the folds. Nothing of it is told before `known`: that the question, if there is one, has been answered.
 
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
-    more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
+    more: draws what else belongs below the equations. look: what is filled into text.md's, where it has numbers of the run.
     aside: draws what stands below the words on what one looks at, such as a link to another page.
     change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
     that one, each a name, a word for its key and what draws it.
-    table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
+    table, arrays: columns and arrays by name, or what makes them when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
+    Where look or code is a text, it stands in place of text.md's.
     """
 
-    table: Callable[[], pd.DataFrame]
-    arrays: Callable[[], Mapping[str, Any]]
-    code: str
+    table: Mapping[str, Any] | Callable[[], pd.DataFrame]
+    arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+    code: str | Mapping[str, Any] = field(default_factory=dict)
     known: bool = True
     equations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     latex: Sequence[str] = ()
     more: Callable[[], object] | None = None
-    look: str = ""
+    look: str | Mapping[str, Any] = ""
     aside: Callable[[], object] | None = None
     change: Callable[[], object] | None = None
     own: Sequence[tuple[str, str, Callable[[], object]]] = ()
@@ -146,9 +149,9 @@ class Lesson(Generic[P, D]):
                 params.show(self.slug, *shown)
         with errors.guard():
             if folds is not None:
-                self._folds(at, params, folds)
+                self._folds(at, params, data, folds)
 
-    def _folds(self, at: int, params: P, folds: Folds) -> None:
+    def _folds(self, at: int, params: P, data: Any, folds: Folds) -> None:
         """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
         slug, known, said = self.slug, folds.known, self.text.steps[at]
         if self.steps[at].change or folds.change:
@@ -173,16 +176,20 @@ class Lesson(Generic[P, D]):
                     folds.more()
         with parts.fold(parts.LOOKING, f"{slug}.looking") as opened:
             if opened.open:
-                st.markdown(formulas(folds.look or said.look, ours=True))
+                look = filled(said.look, folds.look, params, data) if folds.look else said.look
+                st.markdown(formulas(look, ours=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, ours=True))
                 if folds.aside:
                     folds.aside()
         parts.documents(self.text.info, lambda: self._sources(said.errata, known))
-        parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
+        table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
+        parts.as_table(table if callable(table) else lambda: pd.DataFrame(dict(table)), slug)
         parts.take_away(
-            lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {},
-            folds.code,
+            lambda: {
+                name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()
+            },
+            filled(said.code, folds.code, params, data),
             key=slug,
         )
 
@@ -194,3 +201,12 @@ class Lesson(Generic[P, D]):
             lesson.errata(*errata)
         elif errata:
             st.text(LATER)
+
+
+def filled(words: str, given: str | Mapping[str, Any], params: Any, data: Any = None) -> str:
+    """Words of text.md with the visitor's choice as {p}, {data} and what a step gives; or the step's own text in their place.
+
+    >>> filled("print(f({p.real}, {layer}))", {"layer": 3}, 2.5)
+    'print(f(2.5, 3))'
+    """
+    return given if isinstance(given, str) else words.format(p=params, data=data, **given)

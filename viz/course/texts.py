@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from viz.course.sources import SOURCES, Source
 
@@ -86,24 +88,32 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Said:
-    """The words of one step: its name, what is said at it, what one looks at, what to try; and the errata that it shows."""
+    """The words of one step: its name, what is said at it, what one looks at, what to try, the lines of Python that make its numbers
+    again; and the errata that it shows. In `look` and `code` may stand {p.FIELD} of the Params, {data} and what the step gives."""
 
     name: str
     says: str
     look: str = ""
     tries: str = ""
     errata: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)
 class Text:
     """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step (one without a name where there are
-    no steps), and `sources`, what its documents show and what is ours."""
+    no steps), `sources`, what its documents show and what is ours, and `data`: its example sentences, the words of its pictures."""
 
     info: Exhibit
     errata: tuple[str, ...]
     steps: tuple[Said, ...]
     sources: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def data(file: str) -> Mapping[str, Any]:
+    """What [data] says in the text.md beside a module of an exhibit, which says __file__."""
+    return read(Path(file).with_name("text.md")).data
 
 
 @functools.cache
@@ -111,14 +121,12 @@ def read(file: Path) -> Text:
     """The words of an exhibit.
 
     Raises:
-        PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look and ### Try, or a step without a sentence.
+        PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look, ### Try and ### Code, or a step without a sentence.
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata, sources = (
-        [each if isinstance(each, list) else [each] for each in about.pop("errata", ())],
-        about.pop("sources", ""),
-    )
+    errata = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())]
+    sources, own = about.pop("sources", ""), about.pop("data", {})
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
     everywhere, *steps = re.split(
@@ -128,12 +136,13 @@ def read(file: Path) -> Text:
     shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
     said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
     if not steps:
-        said = (Said("", "", shared.get("Look", ""), shared.get("Try", ""), tuple(id for id, *_ in errata)),)
+        said = (_words("", "", shared, tuple(id for id, *_ in errata)),)
     return Text(
         Exhibit(chapter=chapter, cites=cites, **about),
         tuple(dict.fromkeys(id for id, *_ in errata)),
         said,
         sources,
+        own,
     )
 
 
@@ -149,14 +158,21 @@ def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]
     says, own = _sections(file, rest)
     if not says:
         raise PageError(f"{file}: the step {name!r} has no sentence")
-    found = shared | own
-    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""), errata)
+    if "Code" in own:
+        own["Code"] = own["Code"].replace("{lines}\n", shared.get("Code", "") + "\n")
+    return _words(name.strip(), says, shared | own, errata)
+
+
+def _words(name: str, says: str, found: dict[str, str], errata: tuple[str, ...]) -> Said:
+    return Said(name, says, found.get("Look", ""), found.get("Try", ""), errata, found.get("Code", ""))
 
 
 def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
     """What stands before the first ###, and what below each."""
     says, *more = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
     found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
-    if not found.keys() <= {"Look", "Try"}:
-        raise PageError(f"{file}: a step has at most ### Look and ### Try, not {', '.join(found)}")
+    if not found.keys() <= {"Look", "Try", "Code"}:
+        raise PageError(f"{file}: a step has at most ### Look, ### Try and ### Code, not {', '.join(found)}")
+    if "Code" in found:
+        found["Code"] = found["Code"].removeprefix("```\n").removesuffix("\n```")
     return says.strip(), found

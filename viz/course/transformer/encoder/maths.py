@@ -1,5 +1,4 @@
-"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as
-a loop."""
+"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as a loop."""
 
 from __future__ import annotations
 
@@ -122,8 +121,7 @@ def through(run: Run) -> Data:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there
-    or a part of it."""
+    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there or a part of it."""
 
     name: str
     vector: Array
@@ -131,8 +129,7 @@ class Stage:
 
 
 def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
-    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or
-    behind the sums."""
+    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or behind the sums."""
     home, _ = blocks(run.model)
 
     def at(leaf: str) -> Array:
