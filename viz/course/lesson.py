@@ -56,11 +56,11 @@ class Folds:
     aside: draws what stands below the words on what one looks at, such as a link to another page.
     change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
     that one, each a name, a word for its key and what draws it.
-    table, arrays: columns and arrays by name, or what makes them when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
+    table, arrays: a table (or its columns) and arrays by name, or what makes them when their fold is opened. code: what is filled into text.md's lines that make the same numbers in a notebook.
     Where look or code is a text, it stands in place of text.md's.
     """
 
-    table: Mapping[str, Any] | Callable[[], pd.DataFrame]
+    table: Mapping[str, Any] | pd.DataFrame | Callable[[], pd.DataFrame]
     arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
     code: str | Mapping[str, Any] = field(default_factory=dict)
     known: bool = True
@@ -184,7 +184,7 @@ class Lesson(Generic[P, D]):
                     folds.aside()
         parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
-        parts.as_table(table if callable(table) else lambda: pd.DataFrame(dict(table)), slug)
+        parts.as_table(table if callable(table) else lambda: pd.DataFrame(table), slug)
         parts.take_away(
             lambda: {
                 name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()

@@ -8,11 +8,10 @@ import streamlit as st
 
 from core.data import grammar
 from core.edits import Scale
-from viz.charts.tuned import shares
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import PAIRS, SAYS, SLUG, Params
-from viz.course.bert.cls_and_pairs.steps import covered
+from viz.course.bert.cls_and_pairs.steps import beside
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
@@ -47,14 +46,8 @@ def pairs(params: Params, used: Using) -> Folds:
         _listed(swapped) + ".",
     )
     origin.tell(model=model, text=a, beside=b)
-    shown = (now, swapped if told else None)
-    for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, shown, strict=True):
-        with column:
-            if chances is None:
-                covered(way, lesson.fit(190, 270))
-                continue
-            picture = shares(WORDS, chances.tolist(), title=way, height=lesson.fit(190, 270))
-            parts.show(picture, f"{SLUG}pair.{way[0]}", f"{way}: {_listed(chances)}.")
+    shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
+    beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 270))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,13 +43,7 @@ def one_vector(params: Params, used: Using) -> Folds:
         f"{_listed(chances)}. Is it right? On texts it never read, {percent(used.reports[-1].right)} are.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
-    for column, (name, found) in zip(st.columns(2, gap="medium"), named.items(), strict=True):
-        with column:
-            if found is None:
-                covered(name, lesson.fit(150, 250))
-                continue
-            picture = shares(CLASSES, found.tolist(), title=name, height=lesson.fit(150, 250))
-            parts.show(picture, f"{SLUG}said.{name[:5]}", f"{name}: {_listed(found)}.")
+    beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))
     n, d = len(data.tokens), len(data.said.hidden)
     parts.numbers(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "
@@ -201,6 +196,20 @@ def arithmetic(params: Params, used: Using) -> Folds:
             rf"\frac{{({above})}}{{{powers.sum():.4f}}} = ({chances})",
         ),
     )
+
+
+def beside(
+    pictures: Mapping[Any, np.ndarray | None], classes: Sequence[str], key: str, letters: int, height: int
+) -> None:
+    """The probabilities of classes side by side, by the names of the pictures; None waits for the guess."""
+    for column, (name, found) in zip(st.columns(2, gap="medium"), pictures.items(), strict=True):
+        with column:
+            if found is None:
+                covered(name, height)
+                continue
+            picture = shares(classes, found.tolist(), title=name, height=height)
+            said = listed(zip(classes, found, strict=True))
+            parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
 
 
 def covered(name: str, height: int) -> None:

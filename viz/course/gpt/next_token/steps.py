@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.diagram_nodes import boxes
+from core.run import Attention, Run
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
@@ -179,7 +180,7 @@ def block(params: Params, data: Both) -> Folds:
         columns=["box", "what it does", "shape"],
     )
     return Folds(
-        lambda: table,
+        table,
         {"pattern": run.trace[f"layer.{layer}.self_attn.pattern"]},
         {"model": MODEL, "layer": layer},
         known,
@@ -195,46 +196,35 @@ def two_masks(params: Params, data: Both) -> Folds:
     sees, looks = both.attention("self"), back.attention("causal")
     n = len(looks.queries)
     shut = int((~looks.allowed[0, 0]).sum())
-    known = (
-        lesson.predict_number(
-            SLUG + "shut",
-            f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
-            0,
-            n * n,
-            shut,
-            f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
-            max(1, n // 4),
-        )
-        if n > 3
-        else True
+    known = n <= 3 or lesson.predict_number(
+        SLUG + "shut",
+        f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
+        0,
+        n * n,
+        shut,
+        f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
+        max(1, n // 4),
     )
     left, right = st.columns(2, gap=lesson.fit("large", "small"))
-    tall = lesson.fit(380, 330)
-    with left:
-        origin.tell_run(both, "self", changed="mean of all layers and heads")
+
+    def shown(run: Run, kind: str, found: Attention, key: str, title: str) -> None:
+        origin.tell_run(run, kind, changed="mean of all layers and heads")
         heatmap(
-            sees.weights.mean((0, 1)),
-            distinct(sees.queries),
-            distinct(sees.keys),
-            key=SLUG + "bert",
-            allowed=sees.allowed[0, 0],
-            title="BERT: looks both ways",
-            height=tall,
+            found.weights.mean((0, 1)),
+            named(found.queries),
+            named(found.keys),
+            key=SLUG + key,
+            allowed=found.allowed[0, 0],
+            title=title,
+            height=lesson.fit(380, 330),
             axis=query_and_key("token"),
         )
+
+    with left:
+        shown(both, "self", sees, "bert", "BERT: looks both ways")
     with right:
         if known:
-            origin.tell_run(back, "causal", changed="mean of all layers and heads")
-            heatmap(
-                looks.weights.mean((0, 1)),
-                named(looks.queries),
-                named(looks.keys),
-                key=SLUG + "gpt",
-                allowed=looks.allowed[0, 0],
-                title="GPT: looks back only",
-                height=tall,
-                axis=query_and_key("token"),
-            )
+            shown(back, "causal", looks, "gpt", "GPT: looks back only")
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
@@ -248,11 +238,10 @@ def two_masks(params: Params, data: Both) -> Folds:
             else "And GPT?"
         )
     )
-    table = pd.DataFrame(
-        looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys)
-    )
     return Folds(
-        lambda: table,
+        lambda: pd.DataFrame(
+            looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys)
+        ),
         {"bert": row, "gpt": looks.weights.mean((0, 1))},
         {"reader": READER, "model": MODEL},
         known,
@@ -306,7 +295,7 @@ def window(params: Params, data: Both) -> Folds:
         }
     )
     return Folds(
-        lambda: frame,
+        frame,
         {"window": near.logprobs, "full": full.logprobs},
         {"model": MODEL, "k": f", {params.k}"},
         known,

@@ -78,7 +78,7 @@ def described(params: Params, _: object) -> Folds:
         columns=["candidate", "ln P", "share", "place"],
     )
     return Folds(
-        lambda: table,
+        table,
         {"shares": np.array(shares)},
         {"model": MODEL},
         known,
@@ -162,7 +162,7 @@ def examples(params: Params, _: object) -> Folds:
         index=distinct(pair[0] for pair in task.pairs),
     )
     return Folds(
-        lambda: table,
+        table,
         {f"shares {each}": np.array(found[each].shares) for each in SHOTS},
         {"model": MODEL, "shots": SHOTS},
         known,

@@ -70,7 +70,7 @@ def one_word(params: Params, data: Data) -> Folds:
         columns=["prompt", "written", "wanted", "least sure letter"],
     )
     return Folds(
-        lambda: table,
+        table,
         {task: np.array(found.p) for task, found in wrote.items()},
         {"model": TINY, "prompts": [toy.prompt for toy in data.asked]},
         known,
@@ -145,7 +145,7 @@ def how_well(params: Params, _: object) -> Folds:
         "letters"
     )
     return Folds(
-        lambda: table,
+        table,
         {task: table[task].to_numpy() for task in PROMPTS},
         {"model": TINY, "end": LONGEST + 1, "each": EACH},
         known,

@@ -167,7 +167,7 @@ def path(params: Params, data: Data) -> Folds:
     )
     chain = r"h_n = f(h_{n-1}, x_n) = f(f(\cdots f(h_1, x_2) \cdots), x_n)"
     return Folds(
-        lambda: frame,
+        frame,
         {"n": np.array(LENGTHS)},
         known=told,
         equations={"complexity.recurrence": {"n": f"{params.n:,}"}},
@@ -211,7 +211,7 @@ def memory(params: Params, data: Data) -> Folds:
     )
     line = rf"8 \cdot {n}^2 \cdot 4 = {scores:,}".replace(",", "{,}") + r"\;\text{bytes}"
     return Folds(
-        lambda: frame,
+        frame,
         {"n": data.lengths, "scores": lines[f"scores, {maths.HEADS} heads"][1]},
         equations={"self.scores": {}},
         latex=(line,),

@@ -128,7 +128,7 @@ def count(params: Params, data: Inner) -> Folds:
     table = {name: [counted[name], base[name]] for name in ("attention", "network", "norms")}
     return Folds(
         lambda: pd.DataFrame(table, index=[row.replace("\n", ": ") for row in rows]).rename_axis("one layer"),
-        lambda: table,
+        table,
         chosen(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
         latex=(

@@ -91,7 +91,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     eta = RATES[params.rule] * params.rate
     rule = "training.adam" if params.rule == "Adam" else "training.descent"
     return Folds(
-        lambda: frame,
+        frame,
         {
             "losses": np.stack([each.losses for each in found]),
             "others": np.array([each.others for each in found]),

@@ -48,7 +48,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
         "place"
     )
     return Folds(
-        lambda: frame,
+        frame,
         {"target": data.ids},
         {"model": MODEL},
         told,
@@ -107,7 +107,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     )
     sums = " + ".join(number(value, 3) for value in values)
     return Folds(
-        lambda: frame,
+        frame,
         {"losses": values},
         {"model": MODEL},
         told,
@@ -157,7 +157,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         index=range(1, m + 1),
     )
     return Folds(
-        lambda: frame,
+        frame,
         {"one pass": one, "step by step": step, "difference": data.differences},
         {"model": MODEL},
         equations={"decoding.greedy": {"y_t": word(free[0].next)}},

@@ -62,7 +62,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
     )
     config = default().open(MODEL).config
     return Folds(
-        lambda: frame,
+        frame,
         {"logits": data.logits[place], "p": p},
         {"model": MODEL, "place": place, "heat": heat, "top": TOP},
         equations={
@@ -129,7 +129,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
         columns=["way", "token", "probability", "of the text so far"],
     )
     return Folds(
-        lambda: frame,
+        frame,
         {"greedy": np.array(first.p), "other": np.array(best.p)},
         _ways_code(where, text),
         told,
