@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -20,13 +20,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @kept
 def by_layer(
-    lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290
+    word: str, values: Array, names: Sequence[str], *, known: int | None = None
 ) -> alt.TopLevelMixin:
-    """Cosines over the layers, a line each with its number at every point; only the first `known` points are drawn (None: all).
+    """A word's cosines over the layers, a line with its number at every point; only the first `known` points are drawn (None: all).
 
-    Shapes: each line (layer,), `names` of the layers.
+    Shapes: values (layer,), `names` of the layers.
 
-    >>> by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
+    >>> by_layer("bank", np.array([1.0, 0.5]), ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
     '?'
     """
     n = len(names)
@@ -35,15 +35,13 @@ def by_layer(
         {
             "at": place,
             "value": float(value),
-            "line": name,
+            "line": word,
             "said": f"{value:.3f}",
             "fell": bool(place and value < values[place - 1] - 0.02),
         }
-        for name, values in lines.items()
         for place, value in enumerate(values[:cut])
     ]
-    lowest = min([0.5, *(float(values.min()) - 0.1 for values in lines.values())]) if known is None else 0.0
-    low = max(-1.0, lowest)
+    low = max(-1.0, min(0.5, float(values.min()) - 0.1)) if known is None else 0.0
     axis = alt.Axis(
         values=list(range(n)),
         grid=False,
@@ -52,31 +50,29 @@ def by_layer(
         labelFontSize=13,
         labelOverlap=False,
     )
-    hues = dict(zip(lines, theme.CATEGORICAL, strict=False))
     base = marks(
         cells,
         x=alt.X("at:Q", title=None, scale=span(-0.3, n - 0.7), axis=axis),
         y=alt.Y("value:Q", title="cosine", scale=span(low, 1.06), axis=alt.Axis(tickCount=5)),
-        color=kinds("line:N", hues, "bottom" if len(lines) > 1 else "", labelLimit=300),
+        color=kinds("line:N", {word: theme.CATEGORICAL[0]}),
         tooltip=tips({"line:N": "of", "said:N": "cosine"}),
     )
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
-    if len(lines) == 1:
-        for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
-            layers.append(
-                base.transform_filter(f"datum.fell == {str(fell).lower()}")
-                .mark_text(dy=aside, fontSize=13, fontWeight=600)
-                .encode(text="said:N", color=alt.value(theme.TEXT))
-            )
+    for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
+        layers.append(
+            base.transform_filter(f"datum.fell == {str(fell).lower()}")
+            .mark_text(dy=aside, fontSize=13, fontWeight=600)
+            .encode(text="said:N", color=alt.value(theme.TEXT))
+        )
     if cut < n:
         middle = marks([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
         layers.append(middle.mark_text(text="?", fontSize=34, color=theme.MUTED))
-    return alt.layer(*layers).properties(view=panels.BARE, height=height)
+    return alt.layer(*layers).properties(view=panels.BARE, height=290)
 
 
 @kept
 def on_a_map(
-    places: Array, names: Sequence[str], senses: Sequence[str], order: Sequence[str], *, height: int = 340
+    places: Array, names: Sequence[str], senses: Sequence[str], order: Sequence[str]
 ) -> alt.TopLevelMixin:
     """Points of a plane with their names, a colour and a shape for each kind; both axes without numbers.
 
@@ -102,7 +98,7 @@ def on_a_map(
         shape=_shapes(order, ("circle", "square", "diamond")),
     )
     numbers = base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")
-    return alt.layer(points, numbers).properties(view=panels.BARE, height=height)
+    return alt.layer(points, numbers).properties(view=panels.BARE, height=340)
 
 
 def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:

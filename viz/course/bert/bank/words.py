@@ -44,7 +44,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     by_name = list(zip(names, values, strict=True))
     parts.show(
-        charts.by_layer({word: values}, names, known=None if told else 1),
+        charts.by_layer(word, values, names, known=None if told else 1),
         SLUG + "two",
         "Cosine: " + listed(by_name, "{:.3f}")
         if told

@@ -50,13 +50,12 @@ def token_rows(
     *,
     across: int = 8,
     breaks: Sequence[int] = (),
-    marked: int | None = None,
     high: int = HIGH,
 ) -> panels.Layers:
-    """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
+    """The rows in bands; `high` are the pixels of a row.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
-    >>> [(cell["row"], cell["exact"]) for cell in chart["layer"][0]["data"]["values"]]
+    >>> [(cell["row"], cell["exact"]) for cell in chart["data"]["values"]]
     [('reads', 'a'), ('reads', '[MASK]')]
     """
     n = max((len(row.cells) for row in rows), default=0)
@@ -116,10 +115,4 @@ def token_rows(
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
     ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
-    frame = [
-        {"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5}
-        for x, y in ([where[marked]] if marked in where else [])
-    ]
-    ring = marks(frame, x=along, x2="right:Q", y=down, y2="bottom:Q")
-    ring = ring.mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2)
-    return framed(rect, text, ring, height=round(high * tall) + 6)
+    return framed(rect, text, height=round(high * tall) + 6)

@@ -48,7 +48,6 @@ PARTS = tuple(
         ("softmax", "softmax", "probabilities"),
     )
 )
-BLOCK = [part.name for part in PARTS if part.leaf.startswith("layer") or not part.leaf]
 GONE = ("norm.cross", "cross", "add.cross")
 
 

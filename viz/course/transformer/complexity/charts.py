@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -156,7 +157,7 @@ def _upright(
 
 
 @kept
-def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height: int = 330) -> panels.Layers:
+def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> panels.Layers:
     """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
 
     >>> [row["text"] for row in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["layer"][0]["data"]["values"]]
@@ -202,12 +203,12 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height
     titles = marks(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
         align="left", baseline="bottom", fontSize=14, color=theme.MUTED
     )
-    return framed(drawn, numbers, titles, height=height)
+    return framed(drawn, numbers, titles, height=330)
 
 
 @kept
-def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layers:
-    """The way from the first of n words to the last: state after state above, one step below. `upto` steps of the chain are walked.
+def reach(n: int) -> panels.Layers:
+    """The way from the first of n words to the last: state after state above, one step below.
 
     >>> [row["x"] for row in reach(3).to_dict()["layer"][0]["data"]["values"]]
     [0, 1]
@@ -215,14 +216,9 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
     whole = n <= DRAWN
     places = list(range(n)) if whole else [*range(DRAWN // 2), *range(n - DRAWN // 2, n)]
     xs = list(range(n)) if whole else [*range(DRAWN // 2), *range(DRAWN // 2 + 1, DRAWN)]
-    walked = n - 1 if upto is None else upto
     width = n if whole else DRAWN
     far = f"min(15, 0.37 * width / {width})"  # pixels from the middle of a word to its rim
-    arrows = [
-        {"x": left, "x2": right, "y": 0, "done": place < walked}
-        for left, right, place in zip(xs, xs[1:], places, strict=False)
-        if right - left == 1
-    ]
+    arrows = [{"x": left, "x2": right, "y": 0} for left, right in pairwise(xs) if right - left == 1]
     words = [
         {"x": x, "y": y, "text": f"{place + 1}", "hue": HUES[name] if i in (0, len(xs) - 1) else theme.HATCH}
         for y, name in ((0, "recurrence"), (2, "self-attention"))
@@ -239,7 +235,7 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
     ]
     across, up = plane((-0.6, width - 0.4), (2.95, -1.05))
     way, node, arch, said = (marks(rows, x=across, y=up) for rows in (arrows, words, bow, heads))
-    done = alt.condition("datum.done", alt.value(HUES["recurrence"]), alt.value(theme.LINE))
+    done = alt.value(HUES["recurrence"])
     begin, stop, rim = (alt.ExprRef(each) for each in (f"{far} + 3", f"-{far} - 5", f"3.14 * pow({far}, 2)"))
     head = {"shape": "triangle-right", "size": alt.ExprRef(f"6.5 * {far}"), "xOffset": stop}
     dot = {"filled": True, "opacity": 1}
@@ -256,4 +252,4 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
     if not whole:
         gaps = marks([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
         layers.append(gaps.mark_text(text="…", fontSize=22, color=theme.MUTED))
-    return framed(*layers, height=height)
+    return framed(*layers, height=260)

@@ -118,7 +118,6 @@ def _power(power: int) -> str:
 
 
 WAYS = {  # what stands on the way up, with its height; where the side way leaves and where it ends
-    "none": (("f", 0.40), ("+", 0.66)),
     "post": (("f", 0.34), ("+", 0.56), ("LN", 0.78)),
     "pre": (("LN", 0.27), ("f", 0.50), ("+", 0.74)),
     "worded": (("f", 0.30), ("LN", 0.53), ("+", 0.77)),
@@ -126,24 +125,23 @@ WAYS = {  # what stands on the way up, with its height; where the side way leave
 
 
 @kept
-def block(order: str, formula: str, *, residual: bool = True, height: int = 380) -> go.Figure:
+def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
     """One sub-layer from below: x goes up through f and the norm, and around them to the plus.
 
     >>> [note.text for note in block("post", "LN(x + f(x))").layout.annotations if note.text in ("f", "+", "LN")]
     ['f', '+', 'LN']
     """
     figure = go.Figure()
-    way = [(name, y) for name, y in WAYS[order] if residual or name != "+"]
+    way = WAYS[order]
     below = 0.08
     for name, y in [*way, ("out", 0.97)]:
         half = 0.045 if name == "+" else 0.0 if name == "out" else BOX[1]
         arrow(figure, (0, below), (0, y - half), arrowsize=1.1, arrowwidth=1.8)
         below = y + half
-    if residual:
-        plus, line = dict(way)["+"], {"color": theme.CATEGORICAL[0], "width": 3}
-        for x0, x1, y1 in ((0.0, 0.62, 0.13), (0.62, 0.62, plus)):
-            figure.add_shape(type="line", x0=x0, y0=0.13, x1=x1, y1=y1, line=line)
-        arrow(figure, (0.62, plus), (0.09, plus), line["color"], arrowsize=1.1, arrowwidth=3)
+    plus, line = dict(way)["+"], {"color": theme.CATEGORICAL[0], "width": 3}
+    for x0, x1, y1 in ((0.0, 0.62, 0.13), (0.62, 0.62, plus)):
+        figure.add_shape(type="line", x0=x0, y0=0.13, x1=x1, y1=y1, line=line)
+    arrow(figure, (0.62, plus), (0.09, plus), line["color"], arrowsize=1.1, arrowwidth=3)
     for name, y in way:
         round_ = name == "+"
         wide, tall = (0.085, 0.045) if round_ else BOX
