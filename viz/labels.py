@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 from core.maths import percent as percent
 
@@ -199,3 +199,18 @@ def head_name(layer: int, head: int, kind: str = "") -> str:
     ('L3.H5', 'cross.L2.H1')
     """
     return f"{kind}.L{layer}.H{head}" if kind else f"L{layer}.H{head}"
+
+
+def listed(
+    values: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+    say: str | Callable[[Any], str] = percent,
+    between: str = ", ",
+) -> str:
+    """Names with their numbers, for a sentence; without more said the numbers are shares.
+
+    >>> listed({"bank": 0.5, "river": 0.25}), listed([("n", 1200), ("d", 64)], "{:,}", "; ")
+    ('bank 50 %, river 25 %', 'n 1,200; d 64')
+    """
+    pairs = values.items() if isinstance(values, Mapping) else values
+    write = say.format if isinstance(say, str) else say
+    return between.join(f"{name} {write(value)}" for name, value in pairs)

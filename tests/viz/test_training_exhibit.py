@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import core.serving.engine
 from viz import theme
 from viz.charts.curves import tiny
+from viz.course.lesson import filled
 from viz.course.transformer.training_and_inference import exhibit, learn, write
 from viz.course.transformer.training_and_inference.charts import taught as pictures
 from viz.course.transformer.training_and_inference.charts import teaching
@@ -198,12 +199,10 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     monkeypatch.setattr("core.open_model", lambda name: model())
     names: dict[str, object] = {}
     params = exhibit.Params("You are welcome.", "De nada.")
-    from viz.course.transformer.training_and_inference import steps
-
+    first, *_, learnt, last, _ = (step.code for step in exhibit.LESSON.text.steps)
+    values = {"model": MODEL, "most": learn.MOST, "place": 1, "heat": 2.0, "top": write.TOP}
     for code in (
-        steps._code(params),
-        learn._code(params),
-        write._layer_code(params, 1, 2.0),
+        *(filled(lines, values, params) for lines in (first, learnt, last)),
         write._ways_code("paper", ""),
         write._ways_code("model", "a cat"),
     ):

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
+from viz.course.lesson import filled
 from viz.course.shared import transformer_map as drawn_map
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
@@ -232,7 +233,8 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
         steps.sizes_of(data),
     )
     names: dict[str, object] = {}
-    exec(folds.code(params.Params(), told), names)
+    lines = exhibit.LESSON.text.steps[2].code
+    exec(filled(lines, folds.folds(data, told).code, params.Params()), names)
     np.testing.assert_allclose(names["out"], value(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose(
         [station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4

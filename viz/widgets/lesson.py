@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -22,10 +22,12 @@ from viz.shell.state import presenting
 from viz.widgets import controls
 from viz.widgets.asking import predict, predict_number, predict_share, predict_touched
 
+T = TypeVar("T")
 __all__ = [
     "Step",
     "equation",
     "errata",
+    "fit",
     "predict",
     "predict_number",
     "predict_share",
@@ -61,6 +63,11 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     with room.head(), st.container(key="lesson-says"):
         st.markdown(formulas(STEPS[at - 1].says))
     return at - 1
+
+
+def fit(page: T, before_a_room: T) -> T:
+    """What a page takes and what there is room for in Present: a height, a number of rows, a word."""
+    return before_a_room if presenting() else page
 
 
 def equation(

@@ -10,6 +10,7 @@ import streamlit as st
 from core.checkpoints import history
 from core.data.corpora import Reads
 from core.data.readable import in_small_letters, is_english, shouted, unknown
+from core.errors import InputError
 from core.serving import bounds
 from core.serving.engine import default
 from core.training.recipe import recipes
@@ -42,6 +43,14 @@ def line(model: str, most: str = "") -> str:
     return f"Reads {found.language}: {found.kind}, {most}." + (
         f" Writes {found.writes}." if found.writes else ""
     )
+
+
+def limit(model: str, text: str, longest: int) -> None:
+    """Raises InputError for a sentence of more tokens than a page draws."""
+    n = len(default().open(model).tokenizer.encode(text).ids)
+    if n > longest:
+        rule = f"This page draws sentences of up to {longest}."
+        raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
 
 
 def show(said: str) -> None:

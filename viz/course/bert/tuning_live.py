@@ -9,9 +9,11 @@ A training runs in its panel, which looks again each second, and nothing else of
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.serving.resolve import RECORDED
@@ -80,12 +82,28 @@ def missing(name: str, slug: str, *equations: str) -> Folds:
     panel(name, slug)
     code = f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
     return Folds(
-        lambda: pd.DataFrame({"": [MISSING]}),
-        lambda: {},
+        {"": [MISSING]},
+        {},
         code,
         equations={key: {} for key in equations},
         look=MISSING,
     )
+
+
+def needs(
+    goal: str, slug: str, *equations: str
+) -> Callable[[Callable[[Any, Using], Folds]], Callable[[Any, Mapping[str, Using]], Folds]]:
+    """A step that needs the tuned model of a goal, and is given it; where there is none, the way to it stands in its place."""
+
+    def step(draw: Callable[[Any, Using], Folds]) -> Callable[[Any, Mapping[str, Using]], Folds]:
+        @functools.wraps(draw)
+        def drawn(params: Any, models: Mapping[str, Using]) -> Folds:
+            used = models[goal]
+            return draw(params, used) if used.model else missing(used.tuning.name, slug, *equations)
+
+        return drawn
+
+    return step
 
 
 def made(run: Using) -> str:
@@ -151,7 +169,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     known = {
         whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports
     }
-    hues, height = {"recorded": 0, "yours": 1}, 180 if lesson.presenting() else 200
+    hues, height = {"recorded": 0, "yours": 1}, lesson.fit(200, 180)
     labels = used.tuning.taught.labels
     for column, kind, title, ends in zip(
         st.columns(2, gap="medium"),

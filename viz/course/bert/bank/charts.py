@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import kinds, marks, named, span, tips
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
-BARE = alt.ViewBackground(strokeWidth=0)
 
 
 @kept
 def by_layer(
-    lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290
+    word: str, values: Array, names: Sequence[str], *, known: int | None = None
 ) -> alt.TopLevelMixin:
-    """Cosines over the layers, a line each with its number at every point; only the first `known` points are drawn (None: all).
+    """A word's cosines over the layers, a line with its number at every point; only the first `known` points are drawn (None: all).
 
-    Shapes: each line (layer,), `names` of the layers.
+    Shapes: values (layer,), `names` of the layers.
 
-    >>> by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
+    >>> by_layer("bank", np.array([1.0, 0.5]), ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
     '?'
     """
     n = len(names)
@@ -34,63 +35,44 @@ def by_layer(
         {
             "at": place,
             "value": float(value),
-            "line": name,
+            "line": word,
             "said": f"{value:.3f}",
             "fell": bool(place and value < values[place - 1] - 0.02),
         }
-        for name, values in lines.items()
         for place, value in enumerate(values[:cut])
     ]
-    low = min([0.5, *(float(values.min()) - 0.1 for values in lines.values())]) if known is None else 0.0
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X(
-            "at:Q",
-            title=None,
-            scale=alt.Scale(domain=[-0.3, n - 0.7], nice=False),
-            axis=alt.Axis(
-                values=list(range(n)),
-                grid=False,
-                labelExpr=json.dumps(list(names)) + "[datum.value]",
-                labelAngle=0,
-                labelFontSize=13,
-                labelOverlap=False,
-            ),
-        ),
-        y=alt.Y(
-            "value:Q",
-            title="cosine",
-            scale=alt.Scale(domain=[max(-1.0, low), 1.06], nice=False),
-            axis=alt.Axis(tickCount=5),
-        ),
-        color=alt.Color(
-            "line:N",
-            scale=alt.Scale(domain=list(lines), range=theme.CATEGORICAL[: len(lines)]),
-            legend=None
-            if len(lines) < 2
-            else alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300),
-        ),
-        tooltip=[alt.Tooltip("line:N", title="of"), alt.Tooltip("said:N", title="cosine")],
+    low = max(-1.0, min(0.5, float(values.min()) - 0.1)) if known is None else 0.0
+    axis = alt.Axis(
+        values=list(range(n)),
+        grid=False,
+        labelExpr=json.dumps(list(names)) + "[datum.value]",
+        labelAngle=0,
+        labelFontSize=13,
+        labelOverlap=False,
+    )
+    base = marks(
+        cells,
+        x=alt.X("at:Q", title=None, scale=span(-0.3, n - 0.7), axis=axis),
+        y=alt.Y("value:Q", title="cosine", scale=span(low, 1.06), axis=alt.Axis(tickCount=5)),
+        color=kinds("line:N", {word: theme.CATEGORICAL[0]}),
+        tooltip=tips({"line:N": "of", "said:N": "cosine"}),
     )
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
-    if len(lines) == 1:
-        for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
-            layers.append(
-                base.transform_filter(f"datum.fell == {str(fell).lower()}")
-                .mark_text(dy=aside, fontSize=13, fontWeight=600)
-                .encode(text="said:N", color=alt.value(theme.TEXT))
-            )
-    if cut < n:
+    for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
         layers.append(
-            alt.Chart(alt.Data(values=[{"at": (cut + n - 1) / 2, "value": (max(-1.0, low) + 1) / 2}]))
-            .mark_text(text="?", fontSize=34, color=theme.MUTED)
-            .encode(x="at:Q", y="value:Q")
+            base.transform_filter(f"datum.fell == {str(fell).lower()}")
+            .mark_text(dy=aside, fontSize=13, fontWeight=600)
+            .encode(text="said:N", color=alt.value(theme.TEXT))
         )
-    return alt.layer(*layers).properties(view=BARE, height=height)
+    if cut < n:
+        middle = marks([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
+        layers.append(middle.mark_text(text="?", fontSize=34, color=theme.MUTED))
+    return alt.layer(*layers).properties(view=panels.BARE, height=290)
 
 
 @kept
 def on_a_map(
-    places: Array, names: Sequence[str], kinds: Sequence[str], order: Sequence[str], *, height: int = 340
+    places: Array, names: Sequence[str], senses: Sequence[str], order: Sequence[str]
 ) -> alt.TopLevelMixin:
     """Points of a plane with their names, a colour and a shape for each kind; both axes without numbers.
 
@@ -101,34 +83,29 @@ def on_a_map(
     """
     cells = [
         {"x": float(x), "y": float(y), "name": shorten(phrase(name), 80), "short": str(at + 1), "kind": kind}
-        for at, ((x, y), name, kind) in enumerate(zip(places, names, kinds, strict=True))
+        for at, ((x, y), name, kind) in enumerate(zip(places, names, senses, strict=True))
     ]
     reach = [1.15 * max(float(np.abs(places[:, axis]).max(initial=0)), 1e-6) for axis in range(2)]
     bare = {"title": None, "axis": alt.Axis(labels=False, ticks=False, tickCount=3)}
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X("x:Q", scale=alt.Scale(domain=[-reach[0], reach[0]], nice=False), **bare),
-        y=alt.Y("y:Q", scale=alt.Scale(domain=[-reach[1], reach[1]], nice=False), **bare),
-        tooltip=[
-            alt.Tooltip("short:N", title="sentence"),
-            alt.Tooltip("name:N", title="text"),
-            alt.Tooltip("kind:N", title="meaning"),
-        ],
-    )
-    legend = alt.Legend(title=None, orient="bottom", direction="horizontal")
-    hues = alt.Color(
-        "kind:N", scale=alt.Scale(domain=list(order), range=theme.CATEGORICAL[: len(order)]), legend=legend
+    base = marks(
+        cells,
+        x=alt.X("x:Q", scale=span(-reach[0], reach[0]), **bare),
+        y=alt.Y("y:Q", scale=span(-reach[1], reach[1]), **bare),
+        tooltip=tips({"short:N": "sentence", "name:N": "text", "kind:N": "meaning"}),
     )
     points = base.mark_point(filled=True, size=190, opacity=0.9).encode(
-        color=hues,
-        shape=alt.Shape(
-            "kind:N",
-            scale=alt.Scale(domain=list(order), range=["circle", "square", "diamond"][: len(order)]),
-            legend=legend,
-        ),
+        color=kinds("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), "bottom"),
+        shape=_shapes(order, ("circle", "square", "diamond")),
     )
-    return alt.layer(
-        points, base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")
-    ).properties(view=BARE, height=height)
+    numbers = base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")
+    return alt.layer(points, numbers).properties(view=panels.BARE, height=340)
+
+
+def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
+    """A shape for each kind, in one key with their colours."""
+    key = alt.Legend(title=None, orient="bottom", direction="horizontal", **more)
+    scale = alt.Scale(domain=list(order), range=list(shapes[: len(order)]))
+    return alt.Shape("kind:N", scale=scale, legend=key)
 
 
 @kept
@@ -140,45 +117,22 @@ def bars(
     >>> bars([("river", 0.4, "river")], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
     'bar'
     """
+    shown = [(0.0 if covered else value, kind) for _, value, kind in rows]
     cells = [
-        {
-            "place": at,
-            "value": 0.0 if covered else value,
-            "kind": kind,
-            "said": "?" if covered else f"{value:.2f}",
-        }
-        for at, (_, value, kind) in enumerate(rows)
+        {"place": at, "value": value, "kind": kind, "said": "?" if covered else f"{value:.2f}"}
+        for at, (value, kind) in enumerate(shown)
     ]
     low = 0.0 if covered else min([0.0, *(value for _, value, _ in rows)])
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X(
-            "value:Q", title=None, scale=alt.Scale(domain=[low, 1], nice=False), axis=alt.Axis(tickCount=5)
-        ),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=json.dumps([shorten(phrase(name), 44) for name, _, _ in rows]) + "[datum.value]",
-                labelLimit=260,
-                labelPadding=8,
-                domain=False,
-                ticks=False,
-                labelFontSize=14,
-                labelColor=theme.TEXT,
-            ),
-        ),
-        tooltip=[alt.Tooltip("said:N", title="cosine"), alt.Tooltip("kind:N", title="meaning")],
+    base = marks(
+        cells,
+        x=alt.X("value:Q", title=None, scale=span(low, 1), axis=alt.Axis(tickCount=5)),
+        y=named([shorten(phrase(name), 44) for name, _, _ in rows], limit=260),
+        tooltip=tips({"said:N": "cosine", "kind:N": "meaning"}),
     )
-    bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(
-        color=alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=list(order), range=theme.CATEGORICAL[: len(order)]),
-            legend=alt.Legend(title=None, orient="bottom", direction="horizontal"),
-        )
-    )
-    return alt.layer(bar, base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")).properties(
-        view=BARE, height=high * len(rows) + 56
-    )
+    hues = kinds("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), "bottom")
+    bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(color=hues)
+    said = base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")
+    return alt.layer(bar, said).properties(view=panels.BARE, height=high * len(rows) + 56)
 
 
 @kept
@@ -198,7 +152,9 @@ def nearer(
     >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
     'point'
     """
-    kinds = ("same meaning", "same words")
+    hues = {"same meaning": theme.CATEGORICAL[2], "same words": theme.CATEGORICAL[1]}
+    places = range(len(texts))
+    both = () if same is None else (same, alike)
     cells = [
         {
             "place": at,
@@ -207,75 +163,29 @@ def nearer(
             "said": f"{values[at]:.3f}",
             "text": partners[at][which],
         }
-        for which, (kind, values) in enumerate(zip(kinds, (same, alike), strict=True))
-        if values is not None and same is not None
-        for at in range(len(texts))
+        for which, (kind, values) in enumerate(zip(hues, both, strict=False))
+        for at in places
     ]
-    spans = (
-        [
-            {"place": at, "from": float(min(same[at], alike[at])), "to": float(max(same[at], alike[at]))}
-            for at in range(len(texts))
-        ]
-        if same is not None
-        else []
+    spans = [
+        {"place": at, "from": min(ends), "to": max(ends)}
+        for at, ends in enumerate(zip(*(values.tolist() for values in both), strict=True))
+    ]
+    across = span(low, 1)
+    up = named(
+        [shorten(text, 34) for text in texts], limit=230, scale=alt.Scale(domain=list(places)), grid=True
     )
-    across = alt.Scale(domain=[low, 1], nice=False)
-    up = alt.Y(
-        "place:O",
-        title=None,
-        scale=alt.Scale(domain=list(range(len(texts)))),
-        axis=alt.Axis(
-            labelExpr=json.dumps([shorten(text, 34) for text in texts]) + "[datum.value]",
-            labelLimit=230,
-            labelPadding=8,
-            domain=False,
-            ticks=False,
-            labelFontSize=14,
-            labelColor=theme.TEXT,
-            grid=True,
-        ),
-    )
-    lines = (
-        alt.Chart(alt.Data(values=spans))
-        .mark_rule(strokeWidth=3, color=theme.LINE)
-        .encode(
-            x=alt.X("from:Q", title="cosine", scale=across, axis=alt.Axis(tickCount=5, format=".2f")),
-            x2="to:Q",
-            y=up,
-        )
-    )
-    points = (
-        alt.Chart(alt.Data(values=cells))
-        .mark_point(filled=True, size=130, opacity=1)
-        .encode(
-            x=alt.X("value:Q", scale=across),
-            y=up,
-            tooltip=[
-                alt.Tooltip("text:N", title="sentence"),
-                alt.Tooltip("kind:N"),
-                alt.Tooltip("said:N", title="cosine"),
-            ],
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=list(kinds), range=[theme.CATEGORICAL[2], theme.CATEGORICAL[1]]),
-                legend=alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300),
-            ),
-            shape=alt.Shape(
-                "kind:N",
-                scale=alt.Scale(domain=list(kinds), range=["circle", "square"]),
-                legend=alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300),
-            ),
-        )
-    )
-    hidden = (
-        alt.Chart(
-            alt.Data(
-                values=[{"place": at, "value": (1 + low) / 2} for at in range(len(texts))]
-                if same is None
-                else []
-            )
-        )
-        .mark_text(text="?", fontSize=16, color=theme.MUTED)
-        .encode(x=alt.X("value:Q", scale=across), y=up)
-    )
-    return alt.layer(lines, points, hidden).properties(view=BARE, height=high * len(texts) + 70)
+    axis = alt.Axis(tickCount=5, format=".2f")
+    begin = alt.X("from:Q", title="cosine", scale=across, axis=axis)
+    lines = marks(spans, x=begin, x2="to:Q", y=up).mark_rule(strokeWidth=3, color=theme.LINE)
+    value = alt.X("value:Q", scale=across)
+    points = marks(
+        cells,
+        x=value,
+        y=up,
+        tooltip=tips({"text:N": "sentence", "kind:N": "", "said:N": "cosine"}),
+        color=kinds("kind:N", hues, "bottom", labelLimit=300),
+        shape=_shapes(list(hues), ("circle", "square"), labelLimit=300),
+    ).mark_point(filled=True, size=130, opacity=1)
+    covers = [] if both else [{"place": at, "value": (1 + low) / 2} for at in places]
+    hidden = marks(covers, x=value, y=up).mark_text(text="?", fontSize=16, color=theme.MUTED)
+    return alt.layer(lines, points, hidden).properties(view=panels.BARE, height=high * len(texts) + 70)

@@ -13,7 +13,7 @@ from core.serving.engine import default
 from viz.course.bert.bank import charts
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
-from viz.course.bert.bank.words import check, lines
+from viz.course.bert.bank.words import check
 from viz.course.bert.charts.squares import squares
 from viz.course.lesson import Folds
 from viz.course.shared.maths.word_vectors import spread_out
@@ -72,9 +72,8 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(now, index=numbers, columns=numbers),
-        lambda: {"cosines": now},
-        code(params) + f"print(found.cosines({layer}).round(3))\n"
-        f"print(in_context.agree(found.cosines(-1)[:{k}, :{k}], [kind for _, kind in word.uses]))",
+        {"cosines": now},
+        {"model": MODEL, "own": own_of(params), "layer": layer, "k": k},
         told,
         {"vectors.cosine": {}},
         (
@@ -114,10 +113,9 @@ def on_map(params: Params, held: senses.Word) -> Folds:
         f"By the whole vectors {agrees} of {k} have a nearest one of their own meaning."
     )
     return Folds(
-        lambda: pd.DataFrame({"text": found.texts, "meaning": named, "x": places[:, 0], "y": places[:, 1]}),
-        lambda: {"places": places},
-        code(params) + "from viz.course.shared.maths.word_vectors import spread_out\n"
-        f"print(spread_out(found.vectors[{layer}]))",
+        {"text": found.texts, "meaning": named, "x": places[:, 0], "y": places[:, 1]},
+        {"places": places},
+        {"model": MODEL, "own": own_of(params), "layer": layer},
         latex=(rf"\text{{held by two directions: }} {share:.4f}",),
     )
 
@@ -132,13 +130,9 @@ def collection(params: Params, held: senses.Word) -> tuple[in_context.Uses, list
     return found, [kind for _, kind in held.uses] + ([2] if own else []), (*held.meanings, YOURS)
 
 
-def code(params: Params) -> str:
-    """The lines of Python of the word's vectors."""
-    own = f" + [{params.own.strip()!r}]" if params.own.strip() else ""
-    return lines(
-        f"word = senses.WORDS[{params.which!r}]\ntexts = [text for text, _ in word.uses]{own}\n"
-        "found = in_context.uses(model, texts, word.word)\n"
-    )
+def own_of(params: Params) -> str:
+    """The visitor's own sentence in the lines of Python, behind ours."""
+    return f" + [{params.own.strip()!r}]" if params.own.strip() else ""
 
 
 def listed(found: in_context.Uses, kinds: list[int], meanings: tuple[str, ...]) -> None:
@@ -160,8 +154,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     told = lesson.predict_number(
         SLUG + "whole",
         f"{n} sentences: in how many is the one that means the same nearer than the one that only looks "
-        "alike? "
-        f"(bert-mini, {shown(hows[1])})",
+        f"alike? (bert-mini, {shown(hows[1])})",
         0.0,
         float(n),
         float(wins[hows[1]]),
@@ -196,12 +189,8 @@ def whole(params: Params, held: senses.Word) -> Folds:
                 "cosine, alike": alike,
             }
         ),
-        lambda: {"same": same, "alike": alike},
-        lines(
-            "for row in senses.TRIPLES:\n"
-            "    print(row.text, in_context.cosines(in_context.sentences(model, "
-            f"[row.text, row.same, row.alike], {params.how!r}))[0, 1:])"
-        ),
+        {"same": same, "alike": alike},
+        {"model": MODEL},
         told,
         {"vectors.cosine": {}},
         (rf"\text{{nearer to the same meaning: }} {won} / {n}",),

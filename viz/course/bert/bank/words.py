@@ -12,7 +12,7 @@ from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
-from viz.labels import visible
+from viz.labels import listed, visible
 from viz.widgets import compute, controls, lesson, parts
 
 LONGEST = 1000
@@ -44,9 +44,9 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     by_name = list(zip(names, values, strict=True))
     parts.show(
-        charts.by_layer({word: values}, names, known=None if told else 1),
+        charts.by_layer(word, values, names, known=None if told else 1),
         SLUG + "two",
-        "Cosine: " + ", ".join(f"{name} {value:.3f}" for name, value in by_name)
+        "Cosine: " + listed(by_name, "{:.3f}")
         if told
         else "The table gives 1; the rest is covered until you guessed.",
     )
@@ -55,9 +55,8 @@ def two(params: Params, held: senses.Word) -> Folds:
     parts.numbers(
         f"“{word}” is token {first} and token {second}, "
         f"{'the same position' if first == second else 'different positions'}: {values[1]:.3f} before the "
-        "first "
-        f"layer. The vectors are farthest apart at “{names[lowest]}” ({values[lowest]:.3f}) "
-        f"and end at {values[-1]:.3f}."
+        f"first layer. The vectors are farthest apart at “{names[lowest]}” ({values[lowest]:.3f}) and end at "
+        f"{values[-1]:.3f}."
         if told
         else f"“{word}” is token {first} of the first sentence and token {second} of the second. "
         f"In the table it has one vector: {values[0]:.3f}."
@@ -71,9 +70,9 @@ def two(params: Params, held: senses.Word) -> Folds:
         {SLUG + "one": params.one, SLUG + "two": params.two, SLUG + "word": params.word},
     )
     return Folds(
-        lambda: pd.DataFrame({"where": names, "cosine": values}),
-        lambda: {"cosines": values},
-        lines(f"found = in_context.uses(model, {pair!r}, {params.word!r})\nprint(found.by_layer())"),
+        {"where": names, "cosine": values},
+        {"cosines": values},
+        {"model": MODEL, "pair": pair},
         told,
         {"vectors.cosine": {}},
         [rf"\cos_{{\text{{{name}}}}} = {value:.6f}" for name, value in by_name],
@@ -108,19 +107,15 @@ def static(params: Params, held: senses.Word) -> Folds:
     same, other = in_context.kept_apart(own.cosines(-1), kinds)
     parts.numbers(
         f"One vector for all: mean cosine {means[0]:.3f} with “{meanings[0]}”, {means[1]:.3f} with "
-        f"“{meanings[1]}”. "
-        f"bert-mini after its last layer: {same:.3f} between uses of one meaning, {other:.3f} between the "
-        "two."
+        f"“{meanings[1]}”. bert-mini after its last layer: {same:.3f} between uses of one meaning, "
+        f"{other:.3f} between the two."
         if told
         else f"“{word}” means {meanings[0]} or {meanings[1]}. A table does not ask which."
     )
     return Folds(
         lambda: pd.DataFrame(rows, columns=["word", "meaning", "cosine"]),
-        lambda: {"cosines": [cosine for *_, cosine in rows]},
-        lines(
-            f"word = senses.WORDS[{word!r}]\n"
-            f"print(in_context.belongs(core.open_model({TABLE!r}), word.word, word.near))"
-        ),
+        {"cosines": [cosine for *_, cosine in rows]},
+        {"model": MODEL, "table": TABLE},
         told,
         {"vectors.cosine": {}},
         (rf"\text{{mean: }} {means[0]:.4f}, \quad {means[1]:.4f}",),
@@ -133,11 +128,3 @@ def check(*texts: str) -> None:
         if len(text) > LONGEST:
             rule = f"This page reads up to {LONGEST:,}."
             raise InputError(f"A sentence has {len(text):,} letters.", rule, "Shorten it.")
-
-
-def lines(code: str) -> str:
-    """The lines of Python of a step."""
-    return (
-        "import core\nfrom viz.course.bert.bank.maths import in_context\n"
-        f"from viz.course.bert.bank.maths import senses\n\nmodel = core.open_model({MODEL!r})\n{code}"
-    )

@@ -9,6 +9,7 @@ import altair as alt
 from viz import theme
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import framed, marks, plane, question, tips
 from viz.labels import visible
 
 MOST = 12
@@ -27,8 +28,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
     """
     letters, shown = word[:24], list(looks or ())[:MOST]
     n, lines = max(1, len(letters)), max(1, len(shown))
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, 1.75 * n + 1.5], nice=False))
-    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[lines - 0.4, -0.6], nice=False))
+    across, down = plane((-0.6, 1.75 * n + 1.5), (lines - 0.4, -0.6))
     bars = [
         {
             "x": start - 0.46,
@@ -49,9 +49,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
         for line, (start, end, _, _) in enumerate(shown)
         for at in range(start, min(end, n))
     ]
-    looked = alt.Chart(alt.Data(values=bars)).encode(
-        x=across, y=down, tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("told:N", title="in the vocabulary")]
-    )
+    looked = marks(bars, x=across, y=down, tooltip=tips({"piece:N": "", "told:N": "in the vocabulary"}))
     frame = looked.mark_rect(strokeDash=[2, 2]).encode(
         x2="x2:Q",
         y2="y2:Q",
@@ -60,23 +58,9 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
         stroke=alt.value(theme.HATCH),
         strokeWidth=alt.condition("datum.found", alt.value(0), alt.value(1)),
     )
-    text = (
-        alt.Chart(alt.Data(values=cells))
-        .mark_text(fontSize=15, color=theme.TEXT)
-        .encode(x=across, y=down, text="letter:N")
-    )
+    text = marks(cells, x=across, y=down, text="letter:N").mark_text(fontSize=15, color=theme.TEXT)
     said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(
         x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N"
     )
-    cover = (
-        alt.Chart(alt.Data(values=[{"text": "?"}] if looks is None else []))
-        .mark_text(fontSize=44, color=theme.MUTED)
-        .encode(
-            x=alt.value(alt.ExprRef("width / 2")),
-            y=alt.value(alt.ExprRef("height / 2")),
-            text="text:N",
-        )
-    )
-    return alt.layer(frame, text, said, cover).properties(
-        width="container", height=height - 8, padding=panels.AROUND, view=panels.BARE
-    )
+    covers = [question(44)] if looks is None else []
+    return framed(frame, text, said, *covers, height=height - 8)

@@ -42,7 +42,7 @@ def cut(params: Params, data: Sum) -> Folds:
             else f"The longest pieces from the left are {listed(then)}."
         ),
     )
-    tall = 205 if lesson.presenting() else 260
+    tall = lesson.fit(260, 205)
     left, right = st.columns(2, gap="medium")
     with left:
         st.text(f"{len(known)} pieces: {shorten(listed(now), 40)}")
@@ -60,8 +60,7 @@ def cut(params: Params, data: Sum) -> Folds:
         )
     parts.numbers(
         f"“{visible(shorten(word, 40))}”: {len(word)} letters, {len(tried)} looks into a vocabulary of "
-        f"{len(known)}, "
-        f"{len(now)} {'piece' if len(now) == 1 else 'pieces'}."
+        f"{len(known)}, {len(now)} {'piece' if len(now) == 1 else 'pieces'}."
         + (f" The first {MOST} are drawn." if len(tried) > MOST else "")
     )
     edit_vocabulary(params, wordpiece.DOCUMENTS)
@@ -71,11 +70,8 @@ def cut(params: Params, data: Sum) -> Folds:
             [(one.piece, one.start, one.end, one.found) for one in tried],
             columns=["piece", "from", "to", "found"],
         ),
-        lambda: {"found": [float(one.found) for one in tried]},
-        "from viz.course.bert.bert_input.maths import wordpiece\n\n"
-        f"known = wordpiece.vocabulary({params.pieces!r})\nprint(wordpiece.cut({word!r}, known))\n"
-        f"for look in wordpiece.tries({word!r}, known):\n    print(look)",
-        told,
+        {"found": [float(one.found) for one in tried]},
+        known=told,
         latex=(
             rf"\text{{{len(tried)} looks, at most }} \tfrac{{n (n + 1)}}{{2}} = {n * (n + 1) // 2} "
             rf"\text{{ for }} n = {n} \text{{ letters}}",
@@ -104,7 +100,7 @@ def vocabularies(params: Params, data: Sum) -> Folds:
         for word, a, b in zip(words[shown], ours, real, strict=False)
     )
     parts.show(
-        token_rows([Row("word", words[shown]), *rows], across=4 if lesson.presenting() else 6),
+        token_rows([Row("word", words[shown]), *rows], across=lesson.fit(6, 4)),
         SLUG + "both",
         f"Each word with its pieces in both vocabularies: {told}.",
     )
@@ -125,11 +121,8 @@ def vocabularies(params: Params, data: Sum) -> Folds:
                 "bert-mini": [listed(cut) for cut in real],
             }
         ),
-        lambda: {"yours": [len(cut) for cut in ours], "bert_mini": [len(cut) for cut in real]},
-        "import core\nfrom viz.course.bert.bert_input.maths import wordpiece\n\n"
-        f"text = {params.text + ' ' + params.pair!r}\n"
-        f"print(wordpiece.split(text, wordpiece.vocabulary({params.pieces!r})))\n"
-        "print(core.open_model('bert-mini').tokenizer.encode(text).tokens)",
+        {"yours": [len(cut) for cut in ours], "bert_mini": [len(cut) for cut in real]},
+        {"text": f"{params.text} {params.pair}", "pieces": params.pieces},
         latex=(rf"\text{{pieces a word: yours }} {yours:.2f}, \quad \text{{bert-mini }} {own:.2f}",),
     )
 
@@ -156,7 +149,7 @@ def marks(params: Params, data: Sum) -> Folds:
         places = [str(place) for place in row.positions]
         table = [Row("token", row.tokens, odd), Row("text", texts, hues), Row("place", places)]
     counts = f"{first} of text A, {n - first} of text B"
-    high = 42 if lesson.presenting() else 34
+    high = lesson.fit(34, 42)
     parts.show(
         token_rows(table, across=8, breaks=[first] if told else [], high=high),
         SLUG + "marks",
@@ -165,15 +158,11 @@ def marks(params: Params, data: Sum) -> Folds:
     parts.numbers(f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "Guess, and the table opens.")
     tokens = [visible(token) for token in row.tokens]
     return Folds(
-        lambda: pd.DataFrame({"token": tokens, "text": texts, "place": row.positions}),
-        lambda: {"segments": row.segments, "positions": row.positions},
-        "from viz.course.bert.bert_input.maths import wordpiece\n\n"
-        f"known = wordpiece.vocabulary({params.pieces!r})\n"
-        f"print(wordpiece.framed(wordpiece.split({params.text!r}, known), "
-        f"wordpiece.split({params.pair!r}, known)))",
-        told,
-        {"bert.input": {}},
-        (rf"n = {n}, \quad A \times {first}, \quad B \times {n - first}, \quad 0, \dots, {n - 1}",),
+        {"token": tokens, "text": texts, "place": row.positions},
+        {"segments": row.segments, "positions": row.positions},
+        known=told,
+        equations={"bert.input": {}},
+        latex=(rf"n = {n}, \quad A \times {first}, \quad B \times {n - first}, \quad 0, \dots, {n - 1}",),
     )
 
 

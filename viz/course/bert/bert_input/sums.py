@@ -32,7 +32,7 @@ def added(params: Params, data: Sum) -> Folds:
         bar_lanes(
             lanes,
             x_title=f"the first {SHOWN} of {n} numbers",
-            height=390 if lesson.presenting() else 430,
+            height=lesson.fit(430, 390),
         ),
         SLUG + "sum",
         f"The first numbers of the token {token}, {text}, position {place}, and their sum.",
@@ -50,8 +50,8 @@ def added(params: Params, data: Sum) -> Folds:
         lambda: pd.DataFrame(
             dict(zip((*NAMES.values(), "sum"), vectors, strict=True)),
         ).rename_axis("number"),
-        lambda: {name: data.parts[name] for name in PARTS} | {"total": data.total},
-        f"{_run(params)}print(found.exact, found.tokens[{place}], found.total[{place}][:4])",
+        {name: data.parts[name] for name in PARTS} | {"total": data.total},
+        {"model": MODEL, "pair": _pair(params), "place": place},
         equations={"bert.input": {}},
         latex=(line.replace("−", "-"),),
     )
@@ -93,7 +93,7 @@ def without(params: Params, data: Sum) -> Folds:
     ]
     turned = ": " + ", ".join(f"{NAMES[part]} {mean:.3f}" for part, mean in means.items()) + "."
     parts.show(
-        bar_lanes(lanes, labels=names, height=380 if lesson.presenting() else 430),
+        bar_lanes(lanes, labels=names, height=lesson.fit(430, 380)),
         SLUG + "without",
         "How far the last vector of each token turns without each of the three"
         + (turned if told else "; covered until you guessed."),
@@ -109,9 +109,8 @@ def without(params: Params, data: Sum) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame({NAMES[part]: one.turned for part, one in found.items()}, index=names),
-        lambda: {part: one.turned for part, one in found.items()},
-        _run(params) + "for part in input_sum.PARTS:\n"
-        f"    print(input_sum.without(model, {params.text!r}, {pair!r}, part).turned.mean())",
+        {part: one.turned for part, one in found.items()},
+        {"model": MODEL, "pair": _pair(params), "second": pair},
         told,
         {"bert.input": {}},
         [
@@ -121,10 +120,5 @@ def without(params: Params, data: Sum) -> Folds:
     )
 
 
-def _run(params: Params) -> str:
-    pair = f", pair={params.pair!r}" if params.pair.strip() else ""
-    return (
-        "import core\nfrom viz.course.bert.bert_input.maths import input_sum\n\n"
-        f"model = core.open_model({MODEL!r})\n"
-        f"found = input_sum.summed(model.run({params.text!r}{pair}, keep=input_sum.KEEP))\n"
-    )
+def _pair(params: Params) -> str:
+    return f", pair={params.pair!r}" if params.pair.strip() else ""

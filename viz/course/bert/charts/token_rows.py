@@ -12,6 +12,7 @@ import altair as alt
 from viz import theme
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import framed, marks, own, plane, tips
 from viz.labels import phrase, shorten, visible
 
 LETTERS = 11
@@ -49,13 +50,12 @@ def token_rows(
     *,
     across: int = 8,
     breaks: Sequence[int] = (),
-    marked: int | None = None,
     high: int = HIGH,
 ) -> panels.Layers:
-    """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
+    """The rows in bands; `high` are the pixels of a row.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
-    >>> [(cell["row"], cell["exact"]) for cell in chart["layer"][0]["data"]["values"]]
+    >>> [(cell["row"], cell["exact"]) for cell in chart["data"]["values"]]
     [('reads', 'a'), ('reads', '[MASK]')]
     """
     n = max((len(row.cells) for row in rows), default=0)
@@ -99,41 +99,20 @@ def token_rows(
         labelLimit=150,
         labelOverlap=False,
     )
-    along = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.52, wide - 0.48], nice=False))
-    down = alt.Y("top:Q", title=None, axis=side, scale=alt.Scale(domain=[tall - 0.48, -0.52], nice=False))
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        tooltip=[alt.Tooltip("exact:N", title="token"), alt.Tooltip("row:N")]
-    )
+    along, down = plane((-0.52, wide - 0.48), (tall - 0.48, -0.52), "left:Q", "top:Q")
+    down = down.title(None).axis(side)
+    base = marks(cells, tooltip=tips({"exact:N": "token", "row:N": ""}))
     rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=alt.Color("colour:N", scale=None),
-        fillOpacity=alt.FillOpacity("shade:Q", scale=None),
+        color=own("colour:N"),
+        fillOpacity=own("shade:Q", alt.FillOpacity),
     )
     text = base.mark_text(
         fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"),
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
-    ).encode(
-        x=panels.on(along, "x:Q"),
-        y=panels.on(down, "y:Q"),
-        text="text:N",
-    )
-    frame = (
-        [
-            {"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5}
-            for x, y in [where[marked]]
-        ]
-        if marked in where
-        else []
-    )
-    framed = (
-        alt.Chart(alt.Data(values=frame))
-        .mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2)
-        .encode(x=along, x2="right:Q", y=down, y2="bottom:Q")
-    )
-    return alt.layer(rect, text, framed).properties(
-        width="container", height=round(high * tall) + 6, padding=panels.AROUND, view=panels.BARE
-    )
+    ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
+    return framed(rect, text, height=round(high * tall) + 6)

@@ -8,14 +8,14 @@ import streamlit as st
 
 from core.data import grammar
 from core.edits import Scale
-from viz.charts.tuned import shares
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
-from viz.course.bert.cls_and_pairs.params import PAIRED, PAIRS, SAYS, SLUG, Models, Params
-from viz.course.bert.cls_and_pairs.steps import covered, tall
+from viz.course.bert.cls_and_pairs.params import PAIRS, SAYS, SLUG, Params
+from viz.course.bert.cls_and_pairs.steps import beside
+from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
-from viz.labels import percent, shorten
+from viz.labels import listed, percent, shorten
 from viz.shell import state
 from viz.widgets import compute, controls, lesson, parts
 
@@ -26,12 +26,10 @@ WAYS = ("A, then B", "B, then A")
 DOES = {"follows": "follows from A", "contradicts": "contradicts A", "neither": "does neither"}
 
 
-def pairs(params: Params, models: Models) -> Folds:
+@tuning_live.needs("pairs", SLUG, "bert.class")
+def pairs(params: Params, used: Using) -> Folds:
     """What the head says of the pair, and of the pair the other way round."""
-    used, (a, b) = models["pairs"], (params.first, params.second)
-    if used.model is None:
-        return tuning_live.missing(PAIRED, SLUG, "bert.class")
-    model = used.model
+    a, b, model = params.first, params.second, used.model or ""
     found = compute.submit(
         ("cls_and_pairs.pairs", (a, b), model),
         lambda: {on: (said(model, a, b, on), said(model, b, a, on)) for on in (True, False)},
@@ -48,14 +46,8 @@ def pairs(params: Params, models: Models) -> Folds:
         _listed(swapped) + ".",
     )
     origin.tell(model=model, text=a, beside=b)
-    shown = (now, swapped if told else None)
-    for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, shown, strict=True):
-        with column:
-            if chances is None:
-                covered(way, tall(190, 270))
-                continue
-            picture = shares(WORDS, chances.tolist(), title=way, height=tall(190, 270))
-            parts.show(picture, f"{SLUG}pair.{way[0]}", f"{way}: {_listed(chances)}.")
+    shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
+    beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 270))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers(
@@ -93,11 +85,8 @@ def pairs(params: Params, models: Models) -> Folds:
             },
             index=WORDS,
         ),
-        lambda: {"now": now, "swapped": swapped, "without": off},
-        f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n\n"
-        f"for a, b in (({a!r}, {b!r}), ({b!r}, {a!r})):\n"
-        "    run = model.run(a, pair=b, keep=first_token.KEEP)\n"
-        f"    print(first_token.said(run).chances[{ORDER}])  # {', '.join(WORDS)}",
+        {"now": now, "swapped": swapped, "without": off},
+        {"model": tuning_live.opening(used), "order": ORDER, "words": ", ".join(WORDS)},
         told,
         {"bert.class": {}, "bert.input": {}},
         [rf"P(\text{{{word}}}) = {chance:.6f}" for word, chance in zip(WORDS, now, strict=True)],
@@ -111,7 +100,7 @@ def said(model: str, first: str, second: str, segments: bool) -> np.ndarray:
 
 
 def _listed(chances: np.ndarray) -> str:
-    return ", ".join(f"{word} {percent(chance)}" for word, chance in zip(WORDS, chances, strict=True))
+    return listed(zip(WORDS, chances, strict=True))
 
 
 def _swap(first: str, second: str) -> None:

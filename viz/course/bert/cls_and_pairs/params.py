@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
+from viz.course.texts import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, segmented, sentence, toggle, touched
 
@@ -22,18 +23,8 @@ SAYS = {"entailment": "follows", "contradiction": "contradicts", "neutral": "nei
 """What the second sentence does, in the order of the bars; by the labels of the task."""
 LONGEST = 40
 ALL_HEADS = -1
-EXAMPLES = (
-    "The soup was not awful.",
-    "The story was dull at first, but it was exciting in the end.",
-    "The garden on the hill was lovely.",
-    "Nobody called the captain rude.",
-)
-PAIRS = (
-    ("A small dog slept under the tree.", "A dog slept under the tree."),
-    ("Anna is much taller than Peter.", "Peter is shorter than Anna."),
-    ("Rosa swept the floor before she lit the lamp.", "Rosa lit the lamp after she swept the floor."),
-    ("Tom has exactly five eggs.", "Tom has more than seven eggs."),
-)
+EXAMPLES: list[str] = data(__file__)["sentences"]
+PAIRS: list[list[str]] = data(__file__)["pairs"]
 BOTH = f"up to {LONGEST} tokens, both together"
 GOALS_SAID = {"opinions": "one sentence", "pairs": "a pair"}
 

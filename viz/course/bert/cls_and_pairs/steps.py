@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,12 @@ from viz.charts.curves import number
 from viz.charts.tuned import shares, terms
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import read
-from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SINGLE, SLUG, Models, Params
+from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SLUG, Params
 from viz.course.bert.tuning_live import BEFORE, Using
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, percent, shorten, visible
+from viz.labels import distinct, listed, percent, shorten, visible
 from viz.shell import room
 from viz.widgets import controls, lesson, parts
 
@@ -26,12 +27,10 @@ SHOWN = 8
 MARKS = ("[CLS]", "[SEP]")
 
 
-def one_vector(params: Params, models: Models) -> Folds:
+@tuning_live.needs("opinions", SLUG, "bert.class")
+def one_vector(params: Params, used: Using) -> Folds:
     """What the head says of the sentence, before it was tuned and after."""
-    used = models["opinions"]
     origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(SINGLE, SLUG, "bert.class")
     data = read.asked(params, used)
     chances, first = data.said.chances, data.untaught
     best, at = CLASSES[data.said.best], data.said.best
@@ -44,13 +43,7 @@ def one_vector(params: Params, models: Models) -> Folds:
         f"{_listed(chances)}. Is it right? On texts it never read, {percent(used.reports[-1].right)} are.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
-    for column, (name, found) in zip(st.columns(2, gap="medium"), named.items(), strict=True):
-        with column:
-            if found is None:
-                covered(name, tall(150, 250))
-                continue
-            picture = shares(CLASSES, found.tolist(), title=name, height=tall(150, 250))
-            parts.show(picture, f"{SLUG}said.{name[:5]}", f"{name}: {_listed(found)}.")
+    beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))
     n, d = len(data.tokens), len(data.said.hidden)
     parts.numbers(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "
@@ -58,21 +51,19 @@ def one_vector(params: Params, models: Models) -> Folds:
         + (f" “{best}” went from {percent(first[at])} to {percent(chances[at])}." if told else "")
     )
     return Folds(
-        lambda: pd.DataFrame({"class": CLASSES, "before": first, "after": chances}),
-        lambda: {"before": first, "after": chances},
-        code(params, used, "print(first_token.said(run).chances)"),
+        {"class": CLASSES, "before": first, "after": chances},
+        {"before": first, "after": chances},
+        {"model": tuning_live.opening(used)},
         told,
         {"bert.class": {}},
         [rf"P(\text{{{name}}}) = {chance:.6f}" for name, chance in zip(CLASSES, chances, strict=True)],
     )
 
 
-def what_it_reads(params: Params, models: Models) -> Folds:
+@tuning_live.needs("opinions", SLUG, "bert.class")
+def what_it_reads(params: Params, used: Using) -> Folds:
     """How [CLS] spreads its look in every layer, before the tuning and after."""
-    used = models["opinions"]
     origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(SINGLE, SLUG, "bert.class")
     data = read.asked(params, used)
     n_layers, n_heads, _ = data.after.shape
     head = params.head if params.head < n_heads else ALL_HEADS
@@ -97,7 +88,7 @@ def what_it_reads(params: Params, models: Models) -> Folds:
         for column, (name, (model, found)) in zip(st.columns(2, gap="medium"), maps.items(), strict=True):
             with column:
                 if found is after and not told:
-                    covered(name, tall(260, 230))
+                    covered(name, lesson.fit(260, 230))
                     continue
                 origin.tell(model=model, text=params.text, kind="self", changed=whose)
                 heatmap(
@@ -107,7 +98,7 @@ def what_it_reads(params: Params, models: Models) -> Folds:
                     key=f"{SLUG}reads.{name[:5]}",
                     axis=("layer", "read by [CLS]"),
                     title=name,
-                    height=tall(260, 150),
+                    height=lesson.fit(260, 150),
                     group=SLUG + "reads",
                     margins=False,
                 )
@@ -131,21 +122,19 @@ def what_it_reads(params: Params, models: Models) -> Folds:
         ),
     )
     return Folds(
-        lambda: pd.DataFrame({"token": names, "before": before[-1], "after": after[-1]}),
-        lambda: {"before": data.before, "after": data.after},
-        code(params, used, "print(first_token.reads(run).mean(1).round(3))  # (layer, key)"),
+        {"token": names, "before": before[-1], "after": after[-1]},
+        {"before": data.before, "after": data.after},
+        {"model": tuning_live.opening(used)},
         told,
         {"self.weights": {}},
         (rf"\text{{words before }} {a:.4f}, \quad \text{{after }} {b:.4f}",),
     )
 
 
-def arithmetic(params: Params, models: Models) -> Folds:
+@tuning_live.needs("opinions", SLUG, "bert.class")
+def arithmetic(params: Params, used: Using) -> Folds:
     """The terms of one class's score, and both scores through the softmax."""
-    used = models["opinions"]
     origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(SINGLE, SLUG, "bert.class")
     said = read.asked(params, used).said
     label = params.label if 0 <= params.label < len(CLASSES) else said.best
     other, name = 1 - label, CLASSES[label]
@@ -160,24 +149,24 @@ def arithmetic(params: Params, models: Models) -> Folds:
         0,
         n,
         speak,
-        f"{speak} of {n}: together {number(float(added[added > 0].sum()), 3)}, "
-        f"the others {number(float(added[added <= 0].sum()), 3)}. The score of “{CLASSES[other]}” is "
-        f"{theirs}; "
-        f"only the difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {chance}.",
+        f"{speak} of {n}: together {number(float(added[added > 0].sum()), 3)}, the others "
+        f"{number(float(added[added <= 0].sum()), 3)}. The score of “{CLASSES[other]}” is {theirs}; only the "
+        f"difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {chance}.",
         n / 20,
     )
-    few = np.argsort(-np.abs(added), kind="stable")[: tall(SHOWN, SHOWN // 2)].tolist()
+    few = np.argsort(-np.abs(added), kind="stable")[: lesson.fit(SHOWN, SHOWN // 2)].tolist()
     rest = float(added.sum() - added[few].sum())
     rows = {f"h{i} · W{i}": float(added[i]) for i in few}
     rows |= {f"{n - len(few)} more": rest, "bias b": float(said.bias[label])}
     parts.show(
         terms(
-            list(rows), list(rows.values()), title=f"added to the score of “{name}”", height=tall(290, 320)
+            list(rows),
+            list(rows.values()),
+            title=f"added to the score of “{name}”",
+            height=lesson.fit(290, 320),
         ),
         SLUG + "terms",
-        f"The terms of the score of {name}: "
-        + ", ".join(f"{row} {value:+.3f}" for row, value in rows.items())
-        + f"; together {z[label]:.3f}.",
+        f"The terms of the score of {name}: " + listed(rows, "{:+.3f}") + f"; together {z[label]:.3f}.",
     )
     i = few[0]
     h, w, product = (number(float(value), 3) for value in (said.hidden[i], said.weight[label, i], added[i]))
@@ -198,13 +187,8 @@ def arithmetic(params: Params, models: Models) -> Folds:
         lambda: pd.DataFrame(
             {"h": said.hidden, **{f"h · W, {c}": said.terms(k) for k, c in enumerate(CLASSES)}}
         ),
-        lambda: {"h": said.hidden, "W": said.weight, "b": said.bias, "z": z},
-        code(
-            params,
-            used,
-            "said = first_token.said(run)\n"
-            "print(said.hidden @ said.weight.T + said.bias, said.scores, first_token.softmax(said.scores))",
-        ),
+        {"h": said.hidden, "W": said.weight, "b": said.bias, "z": z},
+        {"model": tuning_live.opening(used)},
         told,
         {"bert.class": symbols},
         (
@@ -214,15 +198,24 @@ def arithmetic(params: Params, models: Models) -> Folds:
     )
 
 
+def beside(
+    pictures: Mapping[Any, np.ndarray | None], classes: Sequence[str], key: str, letters: int, height: int
+) -> None:
+    """The probabilities of classes side by side, by the names of the pictures; None waits for the guess."""
+    for column, (name, found) in zip(st.columns(2, gap="medium"), pictures.items(), strict=True):
+        with column:
+            if found is None:
+                covered(name, height)
+                continue
+            picture = shares(classes, found.tolist(), title=name, height=height)
+            said = listed(zip(classes, found, strict=True))
+            parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
+
+
 def covered(name: str, height: int) -> None:
     """A place that waits for the guess."""
     with st.container(border=True, height=height, vertical_alignment="center", horizontal_alignment="center"):
         st.markdown(f"**{name}**  \n:gray[Guess first, then it is drawn.]", text_alignment="center")
-
-
-def tall(page: int, before_a_room: int) -> int:
-    """A height, or a number of rows: on the page, and in Present."""
-    return before_a_room if lesson.presenting() else page
 
 
 def told_beside(text: str, control: Callable[[], object]) -> None:
@@ -239,12 +232,4 @@ def told_beside(text: str, control: Callable[[], object]) -> None:
 
 
 def _listed(chances: np.ndarray) -> str:
-    return ", ".join(f"{name} {percent(chance)}" for name, chance in zip(CLASSES, chances, strict=True))
-
-
-def code(params: Params, used: Using, last: str) -> str:
-    """The lines of Python of the steps about one sentence."""
-    return (
-        f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n\n"
-        f"run = model.run({params.text!r}, keep=first_token.KEEP)\n{last}"
-    )
+    return listed(zip(CLASSES, chances, strict=True))

@@ -16,8 +16,9 @@ from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS, plain
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
-from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SINGLE, SLUG, TUNED, Models, Params
-from viz.course.bert.cls_and_pairs.steps import code, covered, tall, told_beside
+from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SLUG, TUNED, Models, Params
+from viz.course.bert.cls_and_pairs.steps import covered, told_beside
+from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
@@ -36,13 +37,11 @@ TOLD = {
 }
 
 
-def gradient(params: Params, models: Models) -> Folds:
+@tuning_live.needs("opinions", SLUG, "bert.class")
+def gradient(params: Params, used: Using) -> Folds:
     """Where the gradient of the loss arrives, layer by layer."""
-    used = models["opinions"]
     origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(SINGLE, SLUG, "bert.class")
-    data, model = read.asked(params, used), used.model
+    data, model = read.asked(params, used), used.model or ""
     unsaid = 1 - data.said.best
     label = params.label if 0 <= params.label < len(CLASSES) else unsaid
     found = compute.submit(
@@ -73,10 +72,10 @@ def gradient(params: Params, models: Models) -> Folds:
             allowed=found[::-1] > 0,
             axis=("where", "token"),
             title="Share of the gradient; hatched: exactly 0",
-            height=tall(300, 200),
+            height=lesson.fit(300, 200),
         )
     else:
-        covered("The gradient, layer by layer", tall(300, 330))
+        covered("The gradient, layer by layer", lesson.fit(300, 330))
     top = int(found[0].argmax())
     told_beside(
         f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "
@@ -91,8 +90,8 @@ def gradient(params: Params, models: Models) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(found, index=rows, columns=names),
-        lambda: {"arrives": found},
-        code(params, used, f"print(first_token.arrives(run, {label}).round(6))  # (layer + 1, place)"),
+        {"arrives": found},
+        {"model": tuning_live.opening(used), "label": label},
         told,
         {"bert.class": {}},
         (
@@ -110,18 +109,16 @@ def trained(params: Params, models: Models) -> Folds:
     params.show(SLUG.rstrip("."), "goal")  # above the training that it chooses
     tuning_live.panel(name, SLUG)
     job = used.tuning.recorded if used.whose == "recorded" else used.tuning
-    look = (
-        f"{GOALS[goal].says} It learns from {job.n_texts:,} labelled texts of our own small grammar, "
-        f"{job.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. The dashed "
-        "line is the "
-        f"baseline by chance. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a "
-        "slow "
-        "machine it learns less. A text of the grammar is simple: of other English these numbers say little."
-    )
+    look = {
+        "says": GOALS[goal].says,
+        "job": job,
+        "checked": tuning.CHECKED,
+        "longest": tuning.LONGEST,
+    }
     if used.model is None:
         return Folds(
-            lambda: pd.DataFrame({"": [tuning_live.MISSING]}),
-            lambda: {},
+            {"": [tuning_live.MISSING]},
+            {},
             f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])",
             equations={"bert.class": {}},
             look=look,
@@ -147,18 +144,14 @@ def trained(params: Params, models: Models) -> Folds:
     )
     with st.container():
         if told:
-            shown = _frame(goal, found, errors[: tall(MOST, 1)])
+            shown = _frame(goal, found, errors[: lesson.fit(MOST, 1)])
             st.table(shown.map(lambda value: literal(str(value))))
         else:
             st.text("Its surest errors stand here after your guess.")
     return Folds(
         lambda: _frame(goal, found, errors),
-        lambda: {"chances": found.chances, "wanted": found.wanted},
-        f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n"
-        "from core.training.finetune.finetune_tasks import GOALS\n\n"
-        f"found = first_token.checked(model, GOALS[{goal!r}], {n}, {seed})\n"
-        "print(found.right.sum())\nfor at in found.errors():\n"
-        "    print(found.items[at], found.chances[at].round(3))",
+        {"chances": found.chances, "wanted": found.wanted},
+        {"model": tuning_live.opening(used), "n": n, "seed": seed},
         told,
         {"bert.class": {}},
         look=look,

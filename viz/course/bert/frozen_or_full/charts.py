@@ -8,6 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import kinds, marks, tips
 
 FROZEN, FULL = "frozen", "full fine-tuning"
 WAYS = (FROZEN, FULL)
@@ -21,12 +22,12 @@ def grouped(
     *,
     title: str,
     ends: tuple[float, float] | None = None,
-    marks: Mapping[str, float] | None = None,
+    at_first: Mapping[str, float] | None = None,
     shares: bool = False,
     height: int = 260,
 ) -> alt.TopLevelMixin:
-    """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
-    per cent.
+    """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `at_first`: a tick across a
+    group; `shares`: the axis is in per cent.
 
     >>> chart = grouped([("tags", "frozen", 0.9, "90 %"), ("tags", "full fine-tuning", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
     >>> [row["value"] for row in chart["data"]["values"]], [layer["mark"]["type"] for layer in chart["layer"]]
@@ -37,42 +38,23 @@ def grouped(
         {"group": group, "way": way, "value": value or 0, "told": told} for group, way, value, told in rows
     ]
     most = ends or (0, max([row["value"] for row in values] + [1e-9]) * 1.15)
-    base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y(
-            "group:N",
-            sort=groups,
-            title=None,
-            scale=alt.Scale(paddingInner=0.2),
-            axis=alt.Axis(labelLimit=200, ticks=False, domain=False),
-        ),
+    side = alt.Axis(labelLimit=200, ticks=False, domain=False)
+    axis = alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s")
+    base = marks(
+        values,
+        y=alt.Y("group:N", sort=groups, title=None, scale=alt.Scale(paddingInner=0.2), axis=side),
         yOffset=alt.YOffset("way:N", sort=list(WAYS)),
-        x=alt.X(
-            "value:Q",
-            title=title,
-            scale=alt.Scale(domain=list(most)),
-            axis=alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s"),
-        ),
-        color=alt.Color(
-            "way:N",
-            sort=list(WAYS),
-            scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())),
-            legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2),
-        ),
-        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("way:N"), alt.Tooltip("told:N", title=title)],
+        x=alt.X("value:Q", title=title, scale=alt.Scale(domain=list(most)), axis=axis),
+        color=kinds("way:N", COLOURS, "top", offset=2).sort(list(WAYS)),
+        tooltip=tips({"group:N": "", "way:N": "", "told:N": title}),
     )
-    layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2)]
-    if marks:
-        ticks = alt.Chart(
-            alt.Data(values=[{"group": group, "value": value} for group, value in marks.items()])
-        )
-        layers.append(
-            ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=30).encode(
-                y=alt.Y("group:N", sort=groups), x="value:Q"
-            )
-        )
-    layers.append(
-        base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))
-    )
+    ticks = marks(
+        [{"group": group, "value": value} for group, value in (at_first or {}).items()],
+        y=alt.Y("group:N", sort=groups),
+        x="value:Q",
+    ).mark_tick(thickness=2, color=theme.TEXT, bandSize=30)
+    said = base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))
+    layers = [base.mark_bar(cornerRadiusEnd=2), *([ticks] if at_first else []), said]
     return alt.layer(*layers).properties(width="container", height=height)
 
 
@@ -93,33 +75,20 @@ def courses(
     ('seconds', 2)
     """
     values = [{"way": way, "at": at, "value": value} for way, points in lines.items() for at, value in points]
-    base = alt.Chart(alt.Data(values=values)).encode(
+    share = ends == (0, 1)
+    scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
+    base = marks(
+        values,
         x=alt.X("at:Q", title=over, axis=alt.Axis(grid=False, tickCount=6, format=",d")),
         y=alt.Y(
-            "value:Q",
-            title=title,
-            scale=alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True),
-            axis=alt.Axis(tickCount=4, format="%" if ends == (0, 1) else "~g"),
+            "value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4, format="%" if share else "~g")
         ),
-        color=alt.Color(
-            "way:N",
-            scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())),
-            legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2),
+        color=kinds("way:N", COLOURS, "top", offset=2),
+        tooltip=tips(
+            {"way:N": "", "at:Q": over, "value:Q": title}, at=",.0f", value=".1%" if share else ".3f"
         ),
-        tooltip=[
-            alt.Tooltip("way:N"),
-            alt.Tooltip("at:Q", title=over, format=",.0f"),
-            alt.Tooltip("value:Q", title=title, format=".1%" if ends == (0, 1) else ".3f"),
-        ],
     )
-    layers: list[alt.Chart] = [
-        base.mark_line(strokeWidth=2),
-        base.mark_point(filled=True, size=42, opacity=1),
-    ]
+    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
     if level is not None:
-        layers.append(
-            alt.Chart(alt.Data(values=[{"value": level}]))
-            .mark_rule(strokeDash=[4, 4], color=theme.MUTED)
-            .encode(y="value:Q")
-        )
+        layers.append(marks([{"value": level}], y="value:Q").mark_rule(strokeDash=[4, 4], color=theme.MUTED))
     return alt.layer(*layers).properties(width="container", height=height)

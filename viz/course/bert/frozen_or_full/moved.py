@@ -10,7 +10,7 @@ from core.training.finetune.tuning import BODY
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, grouped
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TWO, Params
-from viz.course.bert.frozen_or_full.steps import FROM_TUNING, listed, missing
+from viz.course.bert.frozen_or_full.steps import listed, missing
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
@@ -55,11 +55,9 @@ def how_far(params: Params, task: read.Task) -> Folds:
         + (f"With full fine-tuning it moved by {body} of its length." if told else "Full fine-tuning?")
     )
     return Folds(
-        lambda: pd.DataFrame({"part": names, **shares}),
-        lambda: {NAMES[way]: shares[way] for way in WAYS},
-        f'import core\n{FROM_TUNING}run = tuning.Recorded.read("{task.name}-full")\n'
-        f'moved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.job)\n'
-        "print(moved.embeddings, moved.layers)",
+        {"part": names, **shares},
+        {NAMES[way]: shares[way] for way in WAYS},
+        {"body": BODY},
         told,
         {"tuning.full": {}},
         (
@@ -82,8 +80,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     told = lesson.predict_number(
         SLUG + "heads",
         f"{task.title}, fully fine-tuned: in how many of the {change.size} heads did some weight of "
-        "attention move "
-        "by more than a half, on this text?",
+        "attention move by more than a half, on this text?",
         0,
         change.size,
         int(many.sum()),
@@ -132,11 +129,8 @@ def attention(params: Params, task: read.Task) -> Folds:
             index=[f"L{i}" for i in range(n_layers)],
             columns=[f"H{i}" for i in range(n_heads)],
         ),
-        lambda: {NAMES.get(way, way): found for way, found in data.weights.items()},
-        f'import core\n{FROM_TUNING}before = core.open_model("{BODY}").run({first!r}{pair})\n'
-        'for way in ("frozen", "full"):\n'
-        f'    after = tuning.Recorded.read(f"{task.name}-{{way}}").model(way).run({first!r}{pair})\n'
-        "    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))",
+        {NAMES.get(way, way): found for way, found in data.weights.items()},
+        {"body": BODY, "text": f"{first!r}{pair}"},
         told,
         {"self.weights": {}},
     )

@@ -14,8 +14,6 @@ from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import lesson, parts
 
-FROM_TUNING = "from core.training.finetune import tuning\n\n"
-
 
 def enough(params: Params, task: read.Task) -> Folds:
     """Four tasks, each frozen and in full; for which is the head enough?"""
@@ -43,7 +41,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     marks = {found.title: found.ways[FULL].reports[0].right for found in whole}
     title = "accuracy (line: before the first step)"
     parts.show(
-        grouped(rows, title=title, ends=(0, 1), shares=True, marks=marks, height=330),
+        grouped(rows, title=title, ends=(0, 1), shares=True, at_first=marks, height=330),
         SLUG + "enough.picture",
         listed(rows),
     )
@@ -61,24 +59,10 @@ def enough(params: Params, task: read.Task) -> Folds:
             ],
             columns=["task", *WAYS, "before the first step"],
         ),
-        lambda: {way: [found.right(way) for found in whole] for way in WAYS},
-        FROM_TUNING + "for name in tuning.Recorded.names():\n"
-        "    print(name, tuning.Recorded.read(name).reports[-1].right)",
-        told,
-        {"tuning.frozen": {}, "tuning.full": {}},
-        look="Each bar is a model of its own: bert-mini with a new head, tuned on texts of our small "
-        "grammar, and "
-        f"measured on {CHECKED} texts that no tuning reads. **Frozen**: only the head learns, from what the "
-        "body "
-        "says anyway. **Full fine-tuning**: every layer learns, too. The tick is where the new head stood "
-        "before its "
-        "first step. Ghojogh and Ghodsi 2020 name both ways and leave open which to take. It depends on what "
-        "the body "
-        "already says: which part of speech a word is stands in its vector after pre-training, so one linear "
-        "map can "
-        "read it off; whether “not awful” is praise was never asked of the vector of [CLS] in pre-training, "
-        "and one "
-        "linear map of it does worse.",
+        {way: [found.right(way) for found in whole] for way in WAYS},
+        known=told,
+        equations={"tuning.frozen": {}, "tuning.full": {}},
+        look={"checked": CHECKED},
     )
 
 
@@ -114,12 +98,10 @@ def what_learns(params: Params, task: read.Task) -> Folds:
             [(part.name, part.size, ", ".join(part.taught)) for part in found],
             columns=["part", "weights", "learns"],
         ),
-        lambda: {"size": [part.size for part in found]},
-        f'{FROM_TUNING}network = tuning.headed(tuning.TUNINGS["{task.name}-frozen"], tuning.body())\n'
-        "print(sum(weight.numel() for weight in network.parameters() if weight.requires_grad))",
-        told,
-        {"tuning.frozen": {}, "tuning.full": {}},
-        (rf"{d} \times {labels} + {labels} = {head}",),
+        {"size": [part.size for part in found]},
+        known=told,
+        equations={"tuning.frozen": {}, "tuning.full": {}},
+        latex=(rf"{d} \times {labels} + {labels} = {head}",),
     )
 
 
@@ -135,7 +117,7 @@ def course(params: Params, task: read.Task) -> Folds:
         for way, found in reports.items()
     }
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
-    title, height = f"{task.ways[FULL].counted} right", 330 if lesson.presenting() else 250
+    title, height = f"{task.ways[FULL].counted} right", lesson.fit(250, 330)
     parts.show(
         courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
         SLUG + "course.picture",
@@ -159,22 +141,13 @@ def course(params: Params, task: read.Task) -> Folds:
             ],
             columns=["", "step", "seconds", "right", "loss"],
         ),
-        lambda: {
+        {
             f"{NAMES[way]}_{kind}": [getattr(each, kind) for each in found]
             for way, found in reports.items()
             for kind in ("step", "seconds", "right", "loss")
         },
-        f'{FROM_TUNING}for way in ("frozen", "full"):\n'
-        f'    for report in tuning.Recorded.read(f"{task.name}-{{way}}").reports:\n'
-        "        print(way, report.step, report.seconds, report.right)",
         equations={"tuning.frozen": {}, "tuning.full": {}},
-        look=f"A point is a measurement on {CHECKED} texts that no tuning reads. Recorded runs give seconds "
-        "of one "
-        "processor core, so that nothing else on that machine counts; measuring is in them. Over steps the "
-        "two are "
-        "compared by what they read; over seconds by what they cost. A frozen step costs less: it goes up "
-        "through the "
-        "layers and not back.",
+        look={"checked": CHECKED},
     )
 
 

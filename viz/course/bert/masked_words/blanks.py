@@ -19,7 +19,7 @@ from viz.course.bert.masked_words import maths
 from viz.course.bert.masked_words.maths import CONTEXTS, Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.lesson import Folds
-from viz.labels import distinct, percent, visible
+from viz.labels import distinct, listed, percent, visible
 from viz.shell import room
 from viz.widgets import compute, controls, lesson, parts
 
@@ -52,11 +52,11 @@ def blank(params: Params, text: Text) -> Folds:
         rows.append((truth, found.wanted, True))
     if not told:
         rows = sorted((name, None, False) for name, _, _ in rows)
-    listed = ": " + ", ".join(f"{name} {percent(chance)}" for name, chance in chances.items()) + "."
+    every = f": {listed(chances)}."
     parts.show(
         revealed(rows),
         SLUG + "said",
-        "Probabilities at the blank" + (listed if told else ", covered until you guessed."),
+        "Probabilities at the blank" + (every if told else ", covered until you guessed."),
     )
     n, surest = len(model.tokenizer), max(found.wanted, 1e-300)
     parts.numbers(
@@ -68,8 +68,8 @@ def blank(params: Params, text: Text) -> Folds:
     pick_word(params, text)
     return Folds(
         lambda: pd.DataFrame(found.best, columns=["token", "probability"]),
-        lambda: {"probability": [chance for _, chance in found.best]},
-        lines(params, place) + "print(hidden_words.in_turn(model, text, [place]))",
+        {"probability": [chance for _, chance in found.best]},
+        {"model": MODEL, "place": place},
         told,
         {"bert.masked": {}, "output.softmax": {}},
         (rf"L = -\log P = {-math.log(surest):.4f} \text{{ nats}}",),
@@ -115,13 +115,13 @@ def sides(params: Params, text: Text) -> Folds:
     with right:
         table = [line(name, row) for name, row in zip(CONTEXTS, rows, strict=True)]
         parts.show(
-            token_rows(table, across=6, high=22 if lesson.presenting() else 28),
+            token_rows(table, across=6, high=lesson.fit(28, 22)),
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )
-    listed = ", ".join(f"{name} {percent(chance, 2)}" for name, chance in wanted.items())
+    every = listed(wanted, lambda chance: percent(chance, 2))
     parts.numbers(
-        f"{listed}: what “{truth}” gets."
+        f"{every}: what “{truth}” gets."
         if told
         else "Four times the same blank, with more or less of the sentence in sight."
     )
@@ -135,16 +135,12 @@ def sides(params: Params, text: Text) -> Folds:
                 "best guess": [found[name].best[0][0] for name in CONTEXTS],
             }
         ),
-        lambda: {"P": values},
-        lines(params, place) + "rows, found = hidden_words.contexts(model, text, place)\n"
-        "for name, said in found.items():\n    print(name, said.wanted, said.best[0])",
+        {"P": values},
+        {"model": MODEL, "place": place},
         told,
         {"bert.masked": {}},
         [rf"P_{{\text{{{name}}}}} = {chance:.6f}" for name, chance in wanted.items()],
-        look="A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the "
-        "model still knows how many words stand there. So much was never hidden in training "
-        f"({percent(share)} to {percent(bert_mini.HIDDEN)}), which makes one side look somewhat worse than a "
-        "model would be that learned from one side. Orange is the blank with its best guess.",
+        look={"last": percent(share), "first": percent(bert_mini.HIDDEN)},
     )
 
 
@@ -174,7 +170,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
         for hue, (name, row) in enumerate(zip(LANES, values, strict=True))
     ]
     parts.show(
-        bar_lanes(lanes, labels=names, height=380 if lesson.presenting() else 420),
+        bar_lanes(lanes, labels=names, height=lesson.fit(420, 380)),
         SLUG + "both",
         "The probability of each true word from both sides and from the left"
         + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."),
@@ -193,10 +189,8 @@ def both_or_left(params: Params, text: Text) -> Folds:
             {"bert-mini": both, "gpt-mini": left, "gpt-mini's own": [own for _, (own, _) in gpt]},
             index=names[: len(places)],
         ),
-        lambda: {"both": both, "left": left},
-        lines(params, place) + f"places = {places!r}\n"
-        "print([said.wanted for said in hidden_words.in_turn(model, text, places)])\n"
-        f"print(hidden_words.from_the_left(core.open_model({WRITER!r}), text, places))",
+        {"both": both, "left": left},
+        {"model": MODEL, "writer": WRITER, "place": place, "places": places},
         told,
         {"bert.masked": {}, "masked.mask": {}},
         (rf"\text{{mean: both sides }} {means[0]:.4f}, \quad \text{{left }} {means[1]:.4f}",),
@@ -230,15 +224,6 @@ def pick_word(params: Params, text: Text) -> None:
 def guess(model: Model, text: Text, params: Params) -> Said:
     """What the model says at the blank."""
     return maths.in_turn(model, text, [place_of(params, text)])[0]
-
-
-def lines(params: Params, place: int) -> str:
-    """The first lines of Python of these steps."""
-    return (
-        "import core\nfrom viz.course.bert.masked_words import maths as hidden_words\n\n"
-        f"model = core.open_model({MODEL!r})\n"
-        f"text, place = hidden_words.read(model, {params.text!r}, 30), {place}\n"
-    )
 
 
 def with_blank(text: Text, place: int) -> list[str]:

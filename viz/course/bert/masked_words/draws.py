@@ -16,7 +16,7 @@ from viz.course.bert.masked_words.maths import Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import masking
 from viz.course.lesson import Folds
-from viz.labels import distinct, percent, visible
+from viz.labels import distinct, listed, percent, visible
 from viz.widgets import compute, lesson, parts
 
 FATES = ("[MASK]", "random", "left")
@@ -53,7 +53,7 @@ def drawn(params: Params, text: Text) -> Folds:
     m = int((~text.special).sum())
     became = "; ".join(f"{visible(names[at])} becomes {masking.FATES[one.fate[at]]}" for at in places)
     parts.show(
-        token_rows(table, across=6 if len(names) <= 18 else 8, high=26 if lesson.presenting() else 30),
+        token_rows(table, across=6 if len(names) <= 18 else 8, high=lesson.fit(30, 26)),
         SLUG + "drawn",
         f"{len(places)} of {m} tokens are chosen: {became}.",
     )
@@ -64,9 +64,8 @@ def drawn(params: Params, text: Text) -> Folds:
     )
     share = params.rates.share
     parts.numbers(
-        f"{percent(share)} of {m} tokens are {share * m:.2f}, "
-        f"so {len(places)} {'is' if len(places) == 1 else 'are'} chosen: {each}. [CLS] and [SEP] are never "
-        "chosen."
+        f"{percent(share)} of {m} tokens are {share * m:.2f}, so {len(places)} "
+        f"{'is' if len(places) == 1 else 'are'} chosen: {each}. [CLS] and [SEP] are never chosen."
     )
     loss = np.mean([-np.log(max(said.wanted, 1e-300)) for said in found.values()])
     return Folds(
@@ -78,8 +77,8 @@ def drawn(params: Params, text: Text) -> Folds:
                 "label": one.labels,
             }
         ),
-        lambda: {"read": one.read, "fate": one.fate, "labels": one.labels},
-        lines(params) + f"print(masking.draw(text.ids, text.special, {params.draw}, **how))",
+        {"read": one.read, "fate": one.fate, "labels": one.labels},
+        {"model": MODEL},
         equations={"bert.masked": {}},
         latex=(
             rf"\text{{labels: }} {', '.join(map(str, one.labels))}",
@@ -100,8 +99,7 @@ def counted(params: Params, text: Text) -> Folds:
         3000.0 if now.share <= 0.3 else 5000.0,
         float(round(hidden)),
         f"{TOKENS * now.share:,.0f} are chosen, and of these {percent(now.parts[0])} become [MASK]: "
-        f"{hidden:,.0f}. "
-        f"{changed:,.0f} become a random word, {kept:,.0f} stay. The loss counts all "
+        f"{hidden:,.0f}. {changed:,.0f} become a random word, {kept:,.0f} stay. The loss counts all "
         f"{TOKENS * now.share:,.0f}.",
         50.0,
     )
@@ -131,11 +129,11 @@ def counted(params: Params, text: Text) -> Folds:
             (0, 1.15 * max(1, found.total)),
             places=0,
         )
-        listed = ", ".join(f"{name} {n}" for name, n in zip(FATES, found.fates, strict=True))
+        became_of = listed(zip(FATES, found.fates, strict=True), "{}")
         parts.show(
             bar_lanes([lane], labels=FATES, height=290),
             SLUG + "fates",
-            f"What became of the chosen tokens: {listed}."
+            f"What became of the chosen tokens: {became_of}."
             if told
             else "What became of the chosen tokens; covered.",
         )
@@ -161,22 +159,16 @@ def counted(params: Params, text: Text) -> Folds:
             },
             index=distinct(text.tokens),
         ),
-        lambda: {
+        {
             "chosen": found.chosen,
             "fates": found.fates,
             "expected": found.fates_expected,
             "deviation": found.fates_deviation,
         },
-        lines(params)
-        + f"found = masking.count(text.ids, text.special, {params.draws}, {params.draw}, **how)\n"
-        + "print(found.chosen, found.fates, found.fates_expected, found.outside)",
+        {"model": MODEL},
         told,
         latex=(rf"n q \pm 3 \sqrt{{n q (1 - q)}}, \quad n = {found.total}: \quad {ranges}",),
-        look="The shaded band is where a count lies in 997 of 1,000 cases: the expected number and three "
-        "standard "
-        "deviations to each side. In a short sentence the share is rounded, at least one token is chosen: "
-        f"here {now.n_chosen(m)} of {m}. The routine that draws is the one that trained bert-mini. "
-        "A random word that happens to be the word itself counts as left.",
+        look={"chosen": now.n_chosen(m), "m": m},
     )
 
 
@@ -190,17 +182,3 @@ def how(text: Text, params: Params) -> dict[str, Any]:
     special = set(tokenizer.special_tokens.values())
     drawable = np.array([index for index in range(len(tokenizer)) if index not in special])
     return {"mask": tokenizer.mask, "drawable": drawable, "rates": params.rates}
-
-
-def lines(params: Params) -> str:
-    """The first lines of Python of both steps."""
-    rates = params.rates
-    return (
-        "import core\nimport numpy as np\nfrom viz.course.bert.masked_words import maths as hidden_words\n"
-        f"from viz.course.bert.maths import masking\n\nmodel = core.open_model({MODEL!r})\n"
-        f"text = hidden_words.read(model, {params.text!r}, 30)\n"
-        "special = set(model.tokenizer.special_tokens.values())\n"
-        "drawable = np.array([i for i in range(len(model.tokenizer)) if i not in special])\n"
-        "how = dict(mask=model.tokenizer.mask, drawable=drawable, "
-        f"rates=masking.Rates({rates.share}, {rates.masked}, {rates.redrawn}))\n"
-    )

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.bert.maths.masking import Rates
+from viz.course.texts import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, draw, knob, sentence, slider, stops, touched
 
 SLUG = "masked_words."
 MODEL, WRITER = "bert-mini", "gpt-mini"
 LONGEST = 30
-SENTENCES = (
-    "She opened the door and went into the house.",
-    "The king and the queen lived in a castle.",
-    "He shut the door behind him and sat down by the fire.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 DRAWS = (10, 100, 1000, 10_000)
 WARM_UPS = (0, 1_000, 10_000, 100_000, 300_000)
 STEPS = (100_000, 500_000, 1_000_000, 2_000_000)

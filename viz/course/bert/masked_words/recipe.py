@@ -64,12 +64,11 @@ def recipe(params: Params, text: Text) -> Folds:
     a_step = masking.tokens_a_step(params.sequences, params.length)
     epochs = masking.epochs(a_step, steps, CORPUS)
     parts.numbers(
-        f"{params.sequences} × {params.length} = {a_step:,} tokens a step. "
-        f"{steps:,} steps over {CORPUS / 1e9:.1f} billion words: {epochs:.1f} epochs. "
-        f"The rate is {tiny(rate(warm_up / 2, warm_up, steps))} at step {warm_up // 2:,}, "
+        f"{params.sequences} × {params.length} = {a_step:,} tokens a step. {steps:,} steps over "
+        f"{CORPUS / 1e9:.1f} billion words: {epochs:.1f} epochs. The rate is "
+        f"{tiny(rate(warm_up / 2, warm_up, steps))} at step {warm_up // 2:,}, "
         f"{tiny(rate(warm_up, warm_up, steps))} at {warm_up:,}, {tiny(rate(half, warm_up, steps))} at "
-        f"{half:,}, "
-        f"0 at {steps:,}."
+        f"{half:,}, 0 at {steps:,}."
     )
     kept = record()
     took = f"{own.steps:,} steps"
@@ -81,20 +80,11 @@ def recipe(params: Params, text: Text) -> Folds:
     quotient = rf"\frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {epochs:.2f}"
     return Folds(
         _beside,
-        lambda: {"step": [t for t, _ in rates], "rate": [r for _, r in rates]},
-        "from viz.course.bert.maths import masking\n\n"
-        f"print([masking.rate(t, {PEAK}, {warm_up}, {steps}) for t in {corners}])\n"
-        f"print(masking.tokens_a_step({params.sequences}, {params.length}), masking.epochs({a_step}, "
-        f"{steps}))",
+        {"step": [t for t, _ in rates], "rate": [r for _, r in rates]},
+        {"peak": PEAK, "warm_up": warm_up, "corners": corners, "a_step": a_step},
         equations={"bert.rate": {}},
         latex=(rf"{params.sequences} \times {params.length} = {a_step}, \quad {quotient}",),
-        look=f"Left, the recipe of the paper with your numbers; right, bert-mini's recipe: {took}; the "
-        "cosine of that "
-        "run followed the clock. An epoch here counts words of the corpus as if each were one token, as the "
-        "quotation "
-        "does; in tokens the corpus is longer. Fine-tuning takes far less: batches of 16 or 32, a rate of "
-        "5e-5, 3e-5 "
-        "or 2e-5, 2 to 4 epochs.",
+        look={"took": took},
     )
 
 

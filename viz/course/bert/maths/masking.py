@@ -137,16 +137,15 @@ def count(
     n: int,
     number: int,
     *,
-    mask: int,
-    drawable: Ids,
     rates: Rates = Rates(),
+    **how: Any,
 ) -> Count:
     """n draws, counted beside what is expected.
 
     Of m words k are chosen in each draw, so each word n k / m times, with variance n (k/m)(1 - k/m); of the n k chosen
     tokens a share q becomes [MASK], with variance n k q (1 - q).
     """
-    _, fate = draws(ids, special, n, number, mask=mask, drawable=drawable, rates=rates)
+    _, fate = draws(ids, special, n, number, rates=rates, **how)
     m = int((~special).sum())
     k, free = rates.n_chosen(m), (~special).astype(np.float64)
     p, parts, total = k / m, rates.parts, n * k

@@ -26,8 +26,6 @@ MARKS = ("[CLS]", "[SEP]")
 SOME = 50
 SAYS = ("It follows", "It is not the next sentence")
 ANSWERS = ("B follows", "B is not the next sentence")
-FOLLOWING = "from viz.course.bert.sentence_pairs.maths import next_sentence\n"
-PAIRS = "from viz.course.bert.sentence_pairs.maths import next_pairs\n"
 
 
 def one(params: Params, run: Run) -> Folds:
@@ -42,7 +40,7 @@ def one(params: Params, run: Run) -> Folds:
     told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", both, SAYS[chance < HALF], why)
     n = run.side.n_real
     first = run.segments[:n].count(0)
-    high = 30 if lesson.presenting() else 34
+    high = lesson.fit(34, 30)
     parts.show(
         sentence_pairs.tokens(run.tokens[:n], run.segments[:n], quiet=MARKS, high=high),
         SLUG + "tokens",
@@ -72,9 +70,9 @@ def one(params: Params, run: Run) -> Folds:
         {SLUG + "a": params.a, SLUG + "b": params.b},
     )
     return Folds(
-        lambda: pd.DataFrame({"answer": ANSWERS, "probability": list(both.values())}),
-        lambda: {"probability": list(both.values())},
-        lines(params) + "print(next_sentence.follows(model, [(a, b)]))",
+        {"answer": ANSWERS, "probability": list(both.values())},
+        {"probability": list(both.values())},
+        {"model": MODEL},
         told,
         {"bert.next": {}},
         (rf"P(\text{{IsNext}}) = {chance:.6f}, \quad -\ln P = {-np.log(chance):.4f}",),
@@ -90,7 +88,7 @@ def drawn(params: Params, run: Run) -> Folds:
     encode = default().open(MODEL).tokenizer.encode
     a = ["[CLS]", *encode(last.first).tokens, "[SEP]"]
     b = [*encode(last.second).tokens, "[SEP]"]
-    high = 30 if lesson.presenting() else 34
+    high = lesson.fit(34, 30)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         segments = [0] * len(a) + [1] * len(b)
@@ -111,10 +109,9 @@ def drawn(params: Params, run: Run) -> Folds:
         )
     around = next_pairs.NEAR * found.deviation
     parts.numbers(
-        f"Pair {found.n}: drawn: “{'IsNext' if last.follows else 'NotNext'}”; "
-        f"bert-mini gives P(IsNext) = {percent(chance)}. So far {found.follow} of {found.n} follow; "
-        f"expected {found.expected:g} ± {around:.1f}, "
-        f"so the count lies {'inside' if found.inside else 'outside'}."
+        f"Pair {found.n}: drawn: “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
+        f"{percent(chance)}. So far {found.follow} of {found.n} follow; expected {found.expected:g} ± "
+        f"{around:.1f}, so the count lies {'inside' if found.inside else 'outside'}."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):  # the draw, beside what goes on with it
         full, more = params.draws >= MOST, (params.draws,)
@@ -128,9 +125,7 @@ def drawn(params: Params, run: Run) -> Folds:
         lambda: pd.DataFrame(
             {"A": [row.first for row in rows], "B": [row.second for row in rows], "follows": follows}
         ),
-        lambda: {"follows": follows},
-        f"{PAIRS}\nrows = next_pairs.draws({params.draw}, {params.draws})\n"
-        "print(rows[-1])\nprint(next_pairs.count(rows))",
+        {"follows": follows},
         latex=(
             rf"n q \pm 3 \sqrt{{n q (1 - q)}} = {found.expected:g} \pm {around:.2f}, "
             rf"\quad n = {found.n},\ q = {next_pairs.SHARE}",
@@ -180,25 +175,19 @@ def known(params: Params, run: Run) -> Folds:
                 "P(IsNext)": values,
             }
         ),
-        lambda: {"chances": values, "follows": follows},
-        f"import core\n{FOLLOWING}{PAIRS}\nrows = next_pairs.judged()\n"
-        f"values = next_sentence.follows(core.open_model({MODEL!r}), "
-        "[(row.first, row.second) for row in rows])\n"
-        f"print(next_pairs.right(values, rows, {cut}), next_pairs.preferred(values))",
+        {"chances": values, "follows": follows},
+        {"model": MODEL},
         told,
         {"bert.next": {}},
         (
             rf"\text{{right: }} {now} / {n} = {now / n:.3f}",
             rf"\text{{preferred: }} {better} / {firsts} = {better / firsts:.3f}",
         ),
-        look="A dot is a pair: above the pairs that follow, below the same first texts with a sentence that "
-        "does not "
-        "follow; green is correct, red wrong. Height within a row means nothing. The wrong sentence has the "
-        "same "
-        "subject as A, so words in common do not help. bert-mini is small: it has "
-        f"{model.n_parameters / 1e6:.1f} million parameters and was trained for {trained(MODEL).minutes:.0f} "
-        f"minutes. {record()} BERT itself reached 97 to 98 % with sentences from anywhere "
-        "(Devlin et al. 2019, section 3.1); later models leave this objective out or make it harder.",
+        look={
+            "million": model.n_parameters / 1e6,
+            "minutes": trained(MODEL).minutes,
+            "record": record(),
+        },
     )
 
 
@@ -211,13 +200,6 @@ def truth_of(params: Params) -> bool | None:
     """Whether B follows, where the pair is one of ours."""
     pair = params.a, params.b
     return next((row.follows for row in next_pairs.judged() if (row.first, row.second) == pair), None)
-
-
-def lines(params: Params) -> str:
-    """The first lines of Python of the steps about one pair."""
-    return (
-        f"import core\n{FOLLOWING}\nmodel = core.open_model({MODEL!r})\na, b = {params.a!r}, {params.b!r}\n"
-    )
 
 
 @cache

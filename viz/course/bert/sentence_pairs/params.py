@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
+from viz.course.texts import data
 from viz.labels import head_name
 from viz.shell import state
 from viz.widgets import controls
@@ -18,24 +19,7 @@ START, MOST = 3, 500
 HALF = 0.5
 BLOCKS = ("A → A", "A → B", "B → A", "B → B", "[CLS] → A", "[CLS] → B")
 BATCHES = (1, 4, 8, 16)
-EXAMPLES = (
-    (
-        "A lost dog was sitting in the rain outside the inn.",
-        "The landlord felt sorry for it and opened the door.",
-        True,
-    ),
-    (
-        "The puppy had stolen one of Father's slippers.",
-        "The landlord felt sorry for it and opened the door.",
-        False,
-    ),
-    ("The baker had sold his last loaf before noon.", "So he closed the shop early and went home.", True),
-    (
-        "The baker had sold his last loaf before noon.",
-        "Then she put the dough near the stove to rise.",
-        False,
-    ),
-)
+EXAMPLES: list[tuple[str, str, bool]] = data(__file__)["pairs"]
 BOX = {"drops": ("follows",), "of": MODEL, "most": f"up to {LONGEST} tokens, both together"}
 
 

@@ -12,12 +12,12 @@ from core.run import Run
 from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.charts.squares import squares
-from viz.course.bert.sentence_pairs.game import MARKS, PAIRS, lines
+from viz.course.bert.sentence_pairs.game import MARKS
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.maths.next_sentence import GROUPS, WAYS
 from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, heads
 from viz.course.lesson import Folds
-from viz.labels import head_name, percent, visible
+from viz.labels import head_name, listed, percent, visible
 from viz.shell import state
 from viz.widgets import compute, lesson, parts
 
@@ -38,13 +38,13 @@ def who(params: Params, run: Run) -> Folds:
         "All heads of all layers, on average: at which words do the words of A look more?",
         offered,
         max(offered, key=lambda name: offered[name]),
-        "From the words of A: " + ", ".join(f"{name} {percent(share)}" for name, share in own.items()) + ".",
+        "From the words of A: " + listed(own) + ".",
     )
     place = divmod(params.head, n_heads) if params.head >= 0 else None
     now = mean if place is None else found[place]
     row, column = _block(params.block)
     asked = found[..., row, column]
-    left, right = st.columns([2, 3], gap="small" if lesson.presenting() else "medium")
+    left, right = st.columns([2, 3], gap=lesson.fit("medium", "small"))
     with left:
         st.text("All heads, mean" if place is None else head_name(*place))
         gives = "; ".join(
@@ -70,10 +70,9 @@ def who(params: Params, run: Run) -> Folds:
     largest = f"{params.block} is largest in {head_name(int(layer), int(head))}: {percent(asked.max(), 2)}."
     share = [[percent(value, 2) for value in values] for values in now]
     parts.numbers(
-        f"{'All heads' if place is None else head_name(*place)}: "
-        f"A gives {share[1][1]} to A and {share[1][2]} to B; B gives {share[2][1]} to A and {share[2][2]} to "
-        "B; "
-        f"[CLS] gives {share[0][1]} to A, {share[0][2]} to B. " + ("" if lesson.presenting() else largest)
+        f"{'All heads' if place is None else head_name(*place)}: A gives {share[1][1]} to A and "
+        f"{share[1][2]} to B; B gives {share[2][1]} to A and {share[2][2]} to B; [CLS] gives {share[0][1]} "
+        f"to A, {share[0][2]} to B. " + ("" if lesson.presenting() else largest)
         if told
         else f"{(group == 1).sum()} words of A, {(group == 2).sum()} of B: "
         "nothing is masked, everyone may look at everything."
@@ -84,10 +83,8 @@ def who(params: Params, run: Run) -> Folds:
         lambda: pd.DataFrame(
             {"head": heads()} | {block: found[(..., *_block(block))].ravel() for block in BLOCKS}
         ),
-        lambda: {"blocks": found},
-        lines(params) + "run = model.run(a, pair=b)\n"
-        "found = next_sentence.blocks(run.attention('self').weights, next_sentence.groups(run))\n"
-        "print(next_sentence.GROUPS)\nprint(found.mean((0, 1)))",
+        {"blocks": found},
+        {"model": MODEL},
         told,
         latex=(rf"\text{{{name}, row A: }} {summed} = {now[1].sum():.4f}",),
     )
@@ -159,11 +156,8 @@ def loss(params: Params, run: Run) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(bars, index=names, columns=["masked LM", "next sentence"]),
-        lambda: {"words": found.words, "row": found.row, "pairs": found.pairs, "chances": found.chances},
-        lines(params) + f"{PAIRS}\nrows = [next_pairs.Drawn(a, b, {params.follows}), "
-        f"*next_pairs.draws({params.draw}, {params.batch - 1})]\n"
-        "found = next_sentence.loss(model, [(row.first, row.second) for row in rows], "
-        f"[row.follows for row in rows], {params.draw})\nprint(found.masked, found.next, found.total)",
+        {"words": found.words, "row": found.row, "pairs": found.pairs, "chances": found.chances},
+        {"model": MODEL, "others": params.batch - 1},
         told,
         {"bert.loss": {}},
         (
@@ -190,13 +184,13 @@ def swapped(params: Params, run: Run) -> Folds:
         max(moved, key=lambda way: moved[way]),
         points.replace("-", "−") + ".",
     )
-    listed = ", ".join(f"{way} {percent(value)}" for way, value in found.items())
+    every = listed(found)
     parts.show(
         sentence_pairs.chances(
             [(way, value if told or way == WAYS[0] else None) for way, value in found.items()], high=48
         ),
         SLUG + "ways",
-        f"P(IsNext): {listed}."
+        f"P(IsNext): {every}."
         if told
         else f"P(IsNext) as trained {percent(usual)}; the other three are covered.",
     )
@@ -209,9 +203,9 @@ def swapped(params: Params, run: Run) -> Folds:
     )
     st.button("Swap A and B", key=SLUG + "turn", on_click=_turn, args=(a, b))
     return Folds(
-        lambda: pd.DataFrame({"way": WAYS, "P(IsNext)": list(found.values())}),
-        lambda: {"chances": list(found.values())},
-        lines(params) + "print(next_sentence.ways(model, a, b))",
+        {"way": WAYS, "P(IsNext)": list(found.values())},
+        {"chances": list(found.values())},
+        {"model": MODEL},
         told,
         {"bert.input": {}, "bert.next": {}},
         [rf"\text{{{way}: }} P = {value:.6f}" for way, value in found.items()],

@@ -14,7 +14,7 @@ from core.serving.engine import default
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.maths import Answer, answer
-from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Models, Params
+from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Params
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments import marked, picked
@@ -30,13 +30,11 @@ RELIABLE = 0.5
 EMPTY = "no words"
 
 
-def marking(params: Params, models: Models) -> Folds:
+@tuning_live.needs("answers", SLUG)
+def marking(params: Params, used: Using) -> Folds:
     """The visitor marks the answer; then both distributions stand at the words."""
-    used = models["answers"]
     warn(used)
     origin.tell(model=used.model or "", text=params.question, beside=params.passage)
-    if used.model is None:
-        return tuning_live.missing(used.tuning.name, SLUG)
     one = asked(params, used)
     found, known, n, names = one.found, truth(params), len(one.tokens), words(one)
     best = told(one, found.best)
@@ -105,9 +103,8 @@ def marking(params: Params, models: Models) -> Folds:
                 "P end": found.end,
             }
         ).round(5),
-        lambda: {"starts": one.starts, "ends": one.ends, "p_start": found.start, "p_end": found.end},
-        lines(params, used) + "print(one.text(one.found.best), one.found.probability)\n"
-        "print(one.found.start.sum(), one.found.end.sum())",
+        {"starts": one.starts, "ends": one.ends, "p_start": found.start, "p_end": found.end},
+        {"model": tuning_live.opening(used)},
         committed,
         {"spans.start": {}, "spans.end": {}},
         (
@@ -115,15 +112,7 @@ def marking(params: Params, models: Models) -> Folds:
             rf"\qquad \sum_i p_{{s,i}} = {found.start.sum():.4f}",
             rf"\text{{over one token alone: }} \frac{{{power}}}{{{power}}} = 1",
         ),
-        look="Blue above a word: the probability that the answer starts there. Orange below: that it ends "
-        "there. Both "
-        "are a softmax **over the positions** of the text; over one token's single number it would be 1 for "
-        "every "
-        "token. Question and text are read together, [CLS] question [SEP] text [SEP]; nothing starts or ends "
-        "in the "
-        "question. [SEP] after the text takes part. The new head is two vectors, all else is bert-mini, "
-        "tuned on "
-        f"questions of our own small grammar: {tuning_live.made(used)}",
+        look={"made": tuning_live.made(used)},
     )
 
 
@@ -148,8 +137,7 @@ def warn(used: Using) -> None:
     with room.head():
         st.text(
             f"Of {tuning.CHECKED} questions about texts that it never read, this model gets "
-            f"{percent(1 - right)} wrong. "
-            f"{worth}"
+            f"{percent(1 - right)} wrong. {worth}"
         )
 
 

@@ -29,14 +29,15 @@ NONE = "none: it stayed as it was"
 SMALL = 1e-9
 
 
-def looked(params: Params, models: Models) -> Folds:
+@tuning_live.needs("answers", SLUG)
+def looked(params: Params, used: Using) -> Folds:
     """How far each head moved; one head from one token, before above the words and after below."""
-    used, question, passage = models["answers"], params.question, params.passage
+    question, passage = params.question, params.passage
     warn(used)
-    if used.model is None:
-        return tuning_live.missing(used.tuning.name, SLUG)
     one = asked(params, used)
-    runs = [compute.run(name, question, pair=passage, keep=("*.pattern",)) for name in (BEFORE, used.model)]
+    runs = [
+        compute.run(name, question, pair=passage, keep=("*.pattern",)) for name in (BEFORE, str(used.model))
+    ]
     origin.tell_run(runs[1], "self", changed=f"beside {BEFORE}, before the tuning")
     before, after = (run.attention().weights for run in runs)
     moved = moved_heads(before, after)
@@ -109,7 +110,7 @@ def looked(params: Params, models: Models) -> Folds:
     went = 0.5 * np.abs(rows[0] - rows[1]).sum()
     return Folds(
         lambda: pd.DataFrame({"token": tokens, "before": rows[0], "after": rows[1]}).round(5),
-        lambda: {"moved": moved, "before": rows[0], "after": rows[1]},
+        {"moved": moved, "before": rows[0], "after": rows[1]},
         lines(params, used, layer, head, at),
         told,
         {"self.weights": {}},
@@ -128,16 +129,9 @@ def trained(params: Params, models: Models) -> Folds:
         lambda: pd.DataFrame(
             [{kind: getattr(one, kind) for kind in kinds} for one in reports] or [{"step": "nothing yet"}]
         ),
-        lambda: {kind: [getattr(one, kind) for one in reports] for kind in ("step", "right", "loss")},
-        f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n"
-        f"for report, weights in tuning.training(job, {used.seed}, steps=2):\n    print(report)",
-        look=f"{job.taught.says} {job.n_texts:,} texts of our own small grammar to learn from, {job.n_rows} "
-        "in each "
-        f"step; it is measured on {tuning.CHECKED} others, which never come among them. An answer is right "
-        "if both "
-        "its ends are. These texts are simple, and alike: of other English the numbers say little. The other "
-        "steps of "
-        "this page use the model that is chosen here.",
+        {kind: [getattr(one, kind) for one in reports] for kind in ("step", "right", "loss")},
+        {"name": name, "seed": used.seed},
+        look={"job": job, "checked": tuning.CHECKED},
     )
 
 

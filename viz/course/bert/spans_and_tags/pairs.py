@@ -9,7 +9,8 @@ import streamlit as st
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import asked, lines, told, warn, words
 from viz.course.bert.spans_and_tags.maths import Answer, Edge
-from viz.course.bert.spans_and_tags.params import FURTHEST, SLUG, Models, Params
+from viz.course.bert.spans_and_tags.params import FURTHEST, SLUG, Params
+from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
@@ -21,13 +22,11 @@ from viz.widgets import controls, lesson, parts
 NOTHING = "no answer at all"
 
 
-def pairs(params: Params, models: Models) -> Folds:
+@tuning_live.needs("answers", SLUG)
+def pairs(params: Params, used: Using) -> Folds:
     """The score of each pair; and what becomes of an end that is most probable before the start."""
-    used = models["answers"]
     warn(used)
     origin.tell(model=used.model or "", text=params.question, beside=params.passage)
-    if used.model is None:
-        return tuning_live.missing(used.tuning.name, SLUG)
     plain = asked(params, used)
     edge, at = where(plain)
     known = _ask_crossing(plain, edge, at)
@@ -51,7 +50,7 @@ def pairs(params: Params, models: Models) -> Folds:
                 selected=found.best,
                 axis=("starts at", "ends at"),
                 title="Score of each pair",
-                height=300 if lesson.presenting() else 380,
+                height=lesson.fit(380, 300),
                 python=lines(params, used)
                 + "\nimport numpy as np\n"
                 + drawing("heatmap", picture, origin.now()),
@@ -80,9 +79,8 @@ def pairs(params: Params, models: Models) -> Folds:
     pushed = f"one = one.pushed({edge!r}, {at}, {params.push:g})\n" if params.push else ""
     return Folds(
         lambda: pd.DataFrame(found.scores, index=sides, columns=sides).round(3),
-        lambda: {"scores": found.scores, "starts": one.starts, "ends": one.ends},
-        f"{lines(params, used)}{pushed}"
-        "print(one.found.best, one.text(one.found.best), one.found.scores[one.found.best])",
+        {"scores": found.scores, "starts": one.starts, "ends": one.ends},
+        {"model": tuning_live.opening(used), "pushed": pushed},
         known,
         {"spans.pair": {}},
         (line.replace("+ -", "- "),),

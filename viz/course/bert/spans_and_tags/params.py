@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.text.tokenizer import typed
 from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
+from viz.course.texts import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, segmented, sentence, touched
 
@@ -17,13 +18,7 @@ GOALS = {"answers": "answers in a text", "tags": "tags of words"}
 BODIES = {"full": "all layers learn", "frozen": "only the head learns"}
 Models = Mapping[str, tuning_live.Using]
 """The models of both tunings that the page uses, by their goal."""
-SENTENCES = (
-    "The boys like that light, and two farmers carry a light boat.",
-    "My cook can find that can.",
-    "Anna says that my dogs watch her watch.",
-    "They light the lamp.",
-    "Unfriendly gardeners overwater our sunflowers quietly.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 DROPS = ("mark", "push", "token")
 
 

@@ -18,7 +18,7 @@ from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import glued
 from viz.course.bert.spans_and_tags.maths import Tagged, tagged
-from viz.course.bert.spans_and_tags.params import SLUG, Models, Params
+from viz.course.bert.spans_and_tags.params import SLUG, Params
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments import marked, picked
@@ -34,12 +34,10 @@ HUES: Mapping[str, int] = MappingProxyType({tag: at for at, tag in enumerate(COL
 USUAL = ("NOUN", "VERB", "ADJ")
 
 
-def tagging(params: Params, models: Models) -> Folds:
+@tuning_live.needs("tags", SLUG)
+def tagging(params: Params, used: Using) -> Folds:
     """The sentence with a tag at the first piece of each word; the chances of the chosen word."""
-    used = models["tags"]
     origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(used.tuning.name, SLUG)
     one = read(params, used)
     word, firsts, best = word_of(params, one), one.firsts, one.chances.argmax(-1)
     at, asked, known = firsts[word], visible(one.words[word]), tags_of_words().get(one.words[word].lower())
@@ -89,9 +87,8 @@ def tagging(params: Params, models: Models) -> Folds:
     i = at + 1
     return Folds(
         lambda: pd.DataFrame(one.chances, index=distinct(one.tokens), columns=tags).round(4),
-        lambda: {"chances": one.chances, "begins": one.begins},
-        lines(params, used)
-        + f"print(one.words)\nprint([{tags}[one.chances[at].argmax()] for at in one.firsts])",
+        {"chances": one.chances, "begins": one.begins},
+        {"model": tuning_live.opening(used), "tags": tags},
         told,
         {"spans.tag": {}},
         (
@@ -165,8 +162,7 @@ def _sentence(one: Tagged, best: np.ndarray, used: Using, told: bool) -> str:
         here = f" {sum(grammar.TAGS[best[at]] == tag for at, tag in both)} of {n} are right here."
     return (
         f"{n} words, {len(one.tokens)} tokens, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it "
-        "never "
-        f"read, {percent(used.reports[-1].right, 2)} of the words get the right tag."
+        f"never read, {percent(used.reports[-1].right, 2)} of the words get the right tag."
     )
 
 

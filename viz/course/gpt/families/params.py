@@ -6,15 +6,11 @@ from dataclasses import dataclass
 
 from viz.course.gpt.families import read as reading
 from viz.course.gpt.families.maths import two_chains
+from viz.course.texts import data
 from viz.widgets.knobs import Knobs, draw, knob, sentence
 
 SLUG = "families."
-SENTENCES = (
-    "She has a white car.",
-    "He went to the bank.",
-    "The old man lives in a red house.",
-    "Where is my sister?",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from core.text.words import WORD
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.maths.influence import influence
 from viz.labels import distinct
+from viz.widgets import reads
 
 BERT, GPT, BOTH = "bert-mini", "gpt-mini", "translator-en-es"
 LONGEST = 14
@@ -62,13 +63,7 @@ def read(text: str) -> Data:
     """The sentence through the three models. Errors: InputError for no word, or more pieces than can be drawn."""
     places = list(WORD.finditer(text))
     for name in (BERT, GPT, BOTH):
-        n = len(default().open(name).tokenizer.encode(text).ids)
-        if n > LONGEST:
-            raise InputError(
-                f"The sentence has {n} tokens.",
-                f"This page draws sentences of up to {LONGEST}.",
-                "Shorten it, or take an example.",
-            )
+        reads.limit(name, text, LONGEST)
     runs = [
         default().run(RunRequest(name, text, keep=("*pattern", "*allowed"))) for name in (BERT, GPT, BOTH)
     ]

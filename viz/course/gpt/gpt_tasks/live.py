@@ -46,34 +46,16 @@ def train(params: Params, models: Models) -> Folds:
     vocabulary = default().open(recorded(task).name).config.n_vocab
     return Folds(
         lambda: table(runs),
-        lambda: {
+        {
             f"{kind}, {loss.named(each)}, {place}": [getattr(report, kind) for report in reports]
             for each, run in runs.items()
             for place, reports in enumerate((run.reports, *run.again))
             for kind in KINDS
         },
-        "from core.training.finetune import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n"
-        "    run = gpt_tuning.Recorded.read(name)\n    print(name, run.reports[-1])\n\n"
-        f"tuning = gpt_tuning.TUNINGS[{named(task, weight)!r}]  "
-        "# for report, weights in gpt_tuning.training(tuning): trains it anew",
+        {"name": named(task, weight)},
         known,
         {"gpt.tuned": {"lambda": f"{weight:g}"}},
-        look="The classification begins with the small gpt-twin, the multiple choice where the tuning to "
-        "opinions "
-        "ended, entailment after the multiple choice, and similarity after entailment. Three measures on "
-        f"{CHECKED} texts that no tuning read, at even distances of the steps. Both recorded tunings begin "
-        "with the "
-        "same random numbers: the same head, the same rows for the three marks, the same texts in the same "
-        "order. "
-        "The paper reports that the second term helps on large data sets and not on small ones; its data are "
-        "reviews "
-        "and examinations, ours a small grammar, so this is one small measurement and no proof. What the "
-        "second term "
-        "does for certain can be seen on the right: the network stays a model of the text. A step costs more "
-        "with it, "
-        f"since the scores of all {vocabulary:,} tokens are needed at every position. Here the old rows of "
-        "the table "
-        "of tokens stay as they are, so that a recorded run is small; in the paper they learn, too.",
+        look={"checked": CHECKED, "vocabulary": vocabulary},
     )
 
 
@@ -88,10 +70,9 @@ def _ask(plain: Recorded, both: Recorded) -> bool:
         f"After half of the {last.step} steps: how many texts has λ = 0.5 right, compared with λ = 0?",
         ANSWERED,
         verdict(share(plain, half), share(both, half)),
-        f"{percent(share(both, half), 2)} against {percent(share(plain, half), 2)}, {seeds}; "
-        f"at the end {percent(share(both, -1), 2)} against {percent(share(plain, -1), 2)}. "
-        f"A token of the text costs {with_text.text or 0:.2f} nats with λ = 0.5, and {last.text or 0:.2f} "
-        "without.",
+        f"{percent(share(both, half), 2)} against {percent(share(plain, half), 2)}, {seeds}; at the end "
+        f"{percent(share(both, -1), 2)} against {percent(share(plain, -1), 2)}. A token of the text costs "
+        f"{with_text.text or 0:.2f} nats with λ = 0.5, and {last.text or 0:.2f} without.",
     )
 
 
@@ -186,7 +167,7 @@ def _standing(task: str, weight: float, own: Training | None) -> str:
     return (
         f"Not trained by you yet, {loss.named(weight)}. "
         f"The recorded one took {found.reports[-1].seconds:.0f} seconds of one processor core."
-        + ("" if lesson.presenting() else " Your model then answers on this page.")
+        + (lesson.fit(" Your model then answers on this page.", ""))
     )
 
 
@@ -202,7 +183,7 @@ def _curves(task: str, weight: float, known: bool, own: Training | None) -> None
         mine = f"yours, {loss.named(weight)}"
         runs[mine], hues[mine] = own.reports, 2
     shown = {kind: title for kind, title in KINDS.items() if not lesson.presenting() or kind != "loss"}
-    height = 250 if lesson.presenting() else 200
+    height = lesson.fit(200, 250)
     for column, (kind, title) in zip(st.columns(len(shown), gap="small"), shown.items(), strict=True):
         lines = {
             name: [(report.step, float(getattr(report, kind) or 0)) for report in reports]

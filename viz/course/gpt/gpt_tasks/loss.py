@@ -12,6 +12,7 @@ from viz.course.gpt.gpt_tasks.read import Models, heard, recorded, recorded_of
 from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
+from viz.labels import listed
 from viz.widgets import lesson, parts
 
 
@@ -30,8 +31,7 @@ def losses(params: Params, models: Models) -> Folds:
     known = len(both) < 2 or lesson.predict(
         SLUG + "cheaper",
         "The same model was tuned twice: once for the label alone, λ = 0, and once with the text beside it, "
-        "λ = 0.5. "
-        "To which is this text more probable, token by token?",
+        "λ = 0.5. To which is this text more probable, token by token?",
         texts,
         max(texts, key=lambda name: texts[name]),
         "A token costs "
@@ -41,11 +41,10 @@ def losses(params: Params, models: Models) -> Folds:
     tokens = [found.tokens[0][place] for place in found.places[0]]
     costs = {name: (-each.logprobs[0]).tolist() for name, each in both.items()} if known else {}
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{token} {cost:.2f}" for token, cost in zip(tokens, values, strict=True))
-        for name, values in costs.items()
+        f"{name}: " + listed(zip(tokens, values, strict=True), "{:.2f}") for name, values in costs.items()
     )
     parts.show(
-        token_costs(tokens, costs, height=300 if lesson.presenting() else 230),
+        token_costs(tokens, costs, height=lesson.fit(230, 300)),
         SLUG + "costs",
         told or "The tokens; what they cost comes after the guess.",
     )
@@ -55,9 +54,8 @@ def losses(params: Params, models: Models) -> Folds:
     chance = found.said.probabilities[example.right]
     parts.numbers(
         f"The model in use was tuned with {named(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
-        "tokens; "
-        f"L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. "
-        f"L = {weight:g} · ({one}) + ({two}) = {sum_}{', pure L₂' if weight == 0 else ''}."
+        f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
+        f"({one}) + ({two}) = {sum_}{', pure L₂' if weight == 0 else ''}."
         if known
         else f"L = λ L₁ + L₂, here λ = {weight:g}. The numbers come after the guess."
     )
@@ -74,8 +72,8 @@ def losses(params: Params, models: Models) -> Folds:
     }
     return Folds(
         lambda: pd.DataFrame(rows),
-        lambda: arrays | {"terms": [l_1, l_2, total]},
-        f"{code(example, by)}\nprint({weight!r} * found.text + found.label({example.right}))",
+        arrays | {"terms": [l_1, l_2, total]},
+        code(example, by),
         known,
         {
             "gpt.tuned": {"L_1": one, "L_2": two, "L": sum_, "lambda": f"{weight:g}"},

@@ -62,7 +62,7 @@ def place(params: Params, models: Models) -> Folds:
     )
     return Folds(
         lambda: _table(example, found),
-        lambda: {"vectors": found.vectors},
+        {"vectors": found.vectors},
         code(example, by),
         known,
         {"gpt.label": {"yhat": [f"{p:.3f}" for p in chances]}},
@@ -108,7 +108,7 @@ def tasks(params: Params, models: Models) -> Folds:
                 for row, tokens in enumerate(found.tokens, 1)
             ]
         ),
-        lambda: {"vectors": found.vectors, "read": found.said.read},
+        {"vectors": found.vectors, "read": found.said.read},
         code(example, by),
         known,
         {"gpt.label": {}},
@@ -166,17 +166,11 @@ def says(params: Params, models: Models) -> Folds:
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}
     return Folds(
         lambda: _table(example, found),
-        lambda: every | {"probabilities": chances},
+        every | {"probabilities": chances},
         code(example, by),
         known,
         {"gpt.label": {"yhat": [f"{p:.3f}" for p in chances]}},
-        look="Every token is shaded by the attention that Extract gives it, the mean over the heads of the "
-        "chosen "
-        "layer; a pointer on a token shows the percentage. What the head makes of the vector stands below. "
-        "These "
-        f"models have {n:,} weights and were tuned on a grammar of ours in less than a minute: with other "
-        "sentences "
-        "they guess. Attention is not yet a reason: it says where the vector took something from, not what.",
+        look={"n": n},
     )
 
 
@@ -208,15 +202,9 @@ def line(n: int = 1) -> int:
     return (30 if n < 3 else 27) if lesson.presenting() else 26
 
 
-def code(example: Example, by: Used) -> str:
-    """The lines that make the same numbers; of a model of one's own those of the recorded one."""
-    name = recorded(example.task).name if by.yours else by.name
-    return (
-        "import core\nfrom viz.course.gpt.gpt_tasks.maths import extracted\n\n"
-        f"model = core.serving.engine.default().open({name!r})\n"
-        f"found = extracted(model, {example.task!r}, {example.texts!r})\n"
-        "for row in found.tokens:\n    print(row)\nprint(found.said.probabilities, found.text)"
-    )
+def code(example: Example, by: Used) -> dict[str, object]:
+    """What is filled into the lines that make the same numbers; of a model of one's own those of the recorded one."""
+    return {"name": recorded(example.task).name if by.yours else by.name, "example": example}
 
 
 def _outcomes(example: Example, found: Extracted, known: bool) -> list[Outcome]:

@@ -11,7 +11,9 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import kinds, marks, span, tips
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -20,8 +22,6 @@ WRITTEN, LETTERS = 14, 14
 """Up to so many bars say their number; so many letters of a token are its name."""
 NOW, MARKED, ALL = "the window", "highest surprisal", "everything before"
 COLOURS = {ALL: theme.SEQUENTIAL[2], NOW: theme.PRIMARY, MARKED: theme.CATEGORICAL[1]}
-PLACE = "place:O"
-BARE = alt.ViewBackground(strokeWidth=0)
 
 
 @kept
@@ -40,59 +40,54 @@ def bars(
     >>> [[row["sum"] for row in layer["data"]["values"]] for layer in bars(["a", "b"], np.array([-1.0, -2.0])).to_dict()["layer"] if layer["mark"]["type"] == "line"]
     [[-1.0, -3.0]]
     """
-    known = [
-        (kind, np.asarray(values, dtype=np.float64))
+    known = {
+        kind: np.asarray(values, dtype=np.float64)
         for kind, values in ((ALL, full), (NOW, now))
         if values is not None
-    ]
-    rows = {kind: _rows(tokens, values, kind, marked) for kind, values in known}
+    }
+    rows = {kind: _rows(tokens, values, kind, marked) for kind, values in known.items()}
     x = _names(tokens)
-    upper = alt.Scale(
-        domain=[1.2 * min([-1.0, *(float(values.min()) for _, values in known)]), 0],
-        nice=False,
-        range=[_share(0.6), 0],
+    lowest, least = (
+        min([-1.0, *(float(of(values)) for values in known.values())]) for of in (np.min, np.sum)
     )
-    lower = alt.Scale(
-        domain=[1.12 * min([-1.0, *(float(values.sum()) for _, values in known)]), 0],
-        nice=False,
-        range=[_share(1), _share(0.72)],
+    upper, lower = (
+        span(1.2 * lowest, 0, range=[_share(0.6), 0]),
+        span(1.12 * least, 0, range=[_share(1), _share(0.72)]),
     )
     layers = _covered(tokens, x, upper, lower) if not known else []
     for kind, found in rows.items():
-        first = not layers
-        data = alt.Chart(alt.Data(values=found)).encode(x=x)
-        layers.append(
-            data.mark_bar(
-                width={
-                    "band": 0.42 if full is not None and kind == NOW else 0.8 if full is not None else 0.66
-                }
-            ).encode(
-                y=_level("value:Q", upper, "ln P", 4 if first else 0),
-                y2=alt.Y2(datum=0),
-                color=_hue(full is not None and now is not None),
-                tooltip=_tips(kind, full is not None),
-            )
+        first, pale = not layers, kind == ALL
+        line = theme.SEQUENTIAL[4] if pale else theme.PRIMARY
+        wide = 0.66 if full is None else 0.8 if pale else 0.42
+        data = marks(found, x=x)
+        bar = data.mark_bar(width={"band": wide}).encode(
+            y=_level("value:Q", upper, "ln P", 4 if first else 0),
+            y2=alt.Y2(datum=0),
+            color=_hue(full is not None and now is not None),
+            tooltip=tips(
+                {"token:N": "", "value:Q": "ln P" if full is None else f"ln P, {kind}", "P:Q": ""},
+                value=".3f",
+                P=".2%",
+            ),
         )
-        layers.append(
-            data.mark_line(
-                strokeWidth=2.5,
-                strokeDash=[2, 4] if kind == ALL else [1, 0],
-                color=theme.SEQUENTIAL[4] if kind == ALL else theme.PRIMARY,
-                point={"size": 34, "color": theme.SEQUENTIAL[4] if kind == ALL else theme.PRIMARY},
-            ).encode(
-                y=_level("sum:Q", lower, "sum so far", 3 if first else 0),
-                tooltip=[alt.Tooltip("token:N"), alt.Tooltip("sum:Q", title="sum so far", format=".2f")],
-            )
+        sums = data.mark_line(
+            strokeWidth=2.5,
+            strokeDash=[2, 4] if pale else [1, 0],
+            color=line,
+            point={"size": 34, "color": line},
+        ).encode(
+            y=_level("sum:Q", lower, "sum so far", 3 if first else 0),
+            tooltip=tips({"token:N": "", "sum:Q": "sum so far"}, sum=".2f"),
         )
+        layers += [bar, sums]
     if NOW in rows and len(tokens) <= WRITTEN:
-        said = alt.Chart(alt.Data(values=rows[NOW])).mark_text(
-            fontSize=13, baseline="top", dy=4, opacity=alt.ExprRef(f"width < {26 * len(tokens)} ? 0 : 1")
-        )
-        layers.append(said.encode(x=x, y=_level("value:Q", upper), text="said:N"))
+        fits = alt.ExprRef(f"width < {26 * len(tokens)} ? 0 : 1")
+        said = marks(rows[NOW], x=x, y=_level("value:Q", upper), text="said:N")
+        layers.append(said.mark_text(fontSize=13, baseline="top", dy=4, opacity=fits))
     return (
         alt.layer(*layers)
         .resolve_scale(y="independent")
-        .properties(width="container", height=height, view=BARE)
+        .properties(width="container", height=height, view=panels.BARE)
     )
 
 
@@ -116,17 +111,16 @@ def _rows(tokens: Sequence[str], values: Array, kind: str, marked: int | None) -
 def _covered(tokens: Sequence[str], x: alt.X, upper: alt.Scale, lower: alt.Scale) -> list[alt.Chart]:
     """A question mark for each token, and one for the sum."""
     signs = [{"place": place, "token": visible(token), "said": "?"} for place, token in enumerate(tokens)]
-    panels = ((signs, upper, "ln P"), (signs[len(signs) // 2 :][:1], lower, "sum so far"))
+    strips = ((signs, upper, "ln P"), (signs[len(signs) // 2 :][:1], lower, "sum so far"))
     return [
-        alt.Chart(alt.Data(values=rows))
-        .mark_text(fontSize=20, color=theme.CATEGORICAL[1])
-        .encode(
+        marks(
+            rows,
             x=x,
             y=alt.Y(datum=scale["domain"][0] / 2, type="quantitative", scale=scale, axis=_axis(title, 0)),
             text="said:N",
             tooltip="token:N",
-        )
-        for rows, scale, title in panels
+        ).mark_text(fontSize=20, color=theme.CATEGORICAL[1])
+        for rows, scale, title in strips
     ]
 
 
@@ -135,7 +129,7 @@ def _names(tokens: Sequence[str]) -> alt.X:
     names = [shorten(visible(token), LETTERS) for token in tokens]
     n, slanted = len(names), f"width < {len(names) * (11 * max(map(len, names), default=1) + 6)}"
     return alt.X(
-        PLACE,
+        "place:O",
         title=None,
         scale=alt.Scale(type="band", padding=0),
         axis=alt.Axis(
@@ -175,22 +169,9 @@ def _axis(title: str, ticks: int) -> alt.Axis:
 
 def _hue(legend: bool) -> alt.Color:
     """The colours of the bars; a legend where two kinds stand in one another."""
-    kinds = [ALL, NOW] if legend else list(COLOURS)
-    return alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=kinds, range=[COLOURS[kind] for kind in kinds]),
-        legend=alt.Legend(title=None, orient="bottom", direction="horizontal", offset=4, labelLimit=300)
-        if legend
-        else None,
-    )
-
-
-def _tips(kind: str, both: bool) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("token:N"),
-        alt.Tooltip("value:Q", title=f"ln P, {kind}" if both else "ln P", format=".3f"),
-        alt.Tooltip("P:Q", format=".2%"),
-    ]
+    shown = [ALL, NOW] if legend else list(COLOURS)
+    more: dict[str, Any] = {"offset": 4, "labelLimit": 300} if legend else {}
+    return kinds("kind:N", {kind: COLOURS[kind] for kind in shown}, "bottom" if legend else "", **more)
 
 
 def _share(share: float) -> alt.ExprRef:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.gpt.next_token.maths import LONGEST
+from viz.course.texts import data
 from viz.widgets.knobs import Knobs, knob, sentence, slider
 
 SLUG, MODEL = "next_token.", "gpt-mini"
-SENTENCES = (
-    "The king and the queen lived in a large castle.",
-    "Psychology is the study of the mind.",
-    "The cat sat on the mat and looked at the moon.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 
 
 @dataclass(frozen=True)

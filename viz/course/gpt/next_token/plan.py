@@ -10,6 +10,7 @@ import numpy as np
 
 from viz.charts.tensors import Panel, side_by_side
 from viz.course.shared.transformer_map import GAP, SAID, plain
+from viz.course.texts import data
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 from viz.labels import distinct
 
@@ -27,50 +28,26 @@ class Part:
     does: str
 
 
-PARTS = (
-    Part("embed", "embed", "embed.token", "Takes one row of the token table for each token."),
-    Part(
-        "position",
-        "position",
-        "embed.out",
-        "Adds the learned position embedding. Once, below the first block; the blocks add no positions.",
-    ),
-    Part(
-        "norm1",
-        "norm",
-        "layer.{}.norm1.out",
-        "Brings each token's numbers to mean 0 and deviation 1, then stretches them as learned.",
-    ),
-    Part(
-        "self",
-        "self",
-        "layer.{}.self_attn.out",
-        "Every token looks at itself and at those before it, in all heads at once. Later ones are masked.",
-    ),
-    Part("add1", "add", "layer.{}.resid_mid", "What came in, plus what was found."),
-    Part("norm.cross", "norm", "", "Its norm goes with it."),
-    Part(
-        "cross",
-        "cross",
-        "",
-        "In the Transformer the decoder asks the encoder here. GPT has no encoder, so there is nothing to ask.",
-    ),
-    Part("add.cross", "add", "", "Its sum goes with it."),
-    Part("norm2", "norm", "layer.{}.norm2.out", "The second norm."),
-    Part("ffn", "ffn", "layer.{}.ffn.out", "The same small network for each token by itself."),
-    Part("add2", "add", "layer.{}.resid_out", "The input of the next block."),
-    Part("final", "final", "final_norm.out", "One more norm above the last block."),
-    Part(
-        "linear",
-        "linear",
-        "logits",
-        "Compares each position with every row of the token table: one logit for each token of the vocabulary.",
-    ),
-    Part(
-        "softmax", "softmax", "probabilities", "Makes the logits probabilities: P(next token | all before)."
-    ),
+DOES = data(__file__)["does"]
+PARTS = tuple(
+    Part(name, what, leaf, DOES[name])
+    for name, what, leaf in (
+        ("embed", "embed", "embed.token"),
+        ("position", "position", "embed.out"),
+        ("norm1", "norm", "layer.{}.norm1.out"),
+        ("self", "self", "layer.{}.self_attn.out"),
+        ("add1", "add", "layer.{}.resid_mid"),
+        ("norm.cross", "norm", ""),
+        ("cross", "cross", ""),
+        ("add.cross", "add", ""),
+        ("norm2", "norm", "layer.{}.norm2.out"),
+        ("ffn", "ffn", "layer.{}.ffn.out"),
+        ("add2", "add", "layer.{}.resid_out"),
+        ("final", "final", "final_norm.out"),
+        ("linear", "linear", "logits"),
+        ("softmax", "softmax", "probabilities"),
+    )
 )
-BLOCK = [part.name for part in PARTS if part.leaf.startswith("layer") or not part.leaf]
 GONE = ("norm.cross", "cross", "add.cross")
 
 

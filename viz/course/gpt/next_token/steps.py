@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.diagram_nodes import boxes
+from core.run import Attention, Run
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
@@ -20,7 +21,7 @@ from viz.course.shared.maths import across, sizes
 from viz.instruments import heatmap
 from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
-from viz.labels import distinct, percent, query_and_key
+from viz.labels import distinct, listed, percent, query_and_key
 from viz.shell import room, state
 from viz.widgets import compute, controls, lesson, parts
 
@@ -48,36 +49,32 @@ def guess(params: Params, data: Both) -> Folds:
     """The bars of the text; covered until the guess."""
     found, names = data[0], named(data[0].tokens)
     n, known = len(names), True
-    question, picture = st.container(), st.container()
     lowest = 1 + int(found.logprobs[1:].argmin()) if n > 2 else 0
     if n > 2:
-        with question:
-            known = lesson.predict(
-                SLUG + "least",
-                "After the first token: which one has the highest surprisal?",
-                options(found.logprobs[1:], names[1:]),
-                names[lowest],
-                f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
-            )
-    with picture:
-        parts.show(
-            charts.bars(
-                names,
-                found.logprobs if known else None,
-                marked=lowest,
-                height=290 if lesson.presenting() else 330,
-            ),
-            SLUG + "bars",
-            "ln P of each token: "
-            + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, found.logprobs, strict=True))
-            if known
-            else "The tokens; their probabilities come after the guess.",
+        known = lesson.predict(
+            SLUG + "least",
+            "After the first token: which one has the highest surprisal?",
+            options(found.logprobs[1:], names[1:]),
+            names[lowest],
+            f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
         )
-        parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
+    parts.show(
+        charts.bars(
+            names,
+            found.logprobs if known else None,
+            marked=lowest,
+            height=lesson.fit(330, 290),
+        ),
+        SLUG + "bars",
+        "ln P of each token: " + listed(zip(names, found.logprobs, strict=True), "{:.2f}")
+        if known
+        else "The tokens; their probabilities come after the guess.",
+    )
+    parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
     return Folds(
         lambda: _table(found, names),
-        lambda: {"logprobs": found.logprobs, "running": found.running},
-        _code(params.text),
+        {"logprobs": found.logprobs, "running": found.running},
+        {"model": MODEL, "k": ""},
         known,
         {"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}},
         latex=(rf"{number(found.total, 4)} = \ln ({found.product:.3g})",),
@@ -148,7 +145,7 @@ def block(params: Params, data: Both) -> Folds:
         with st.container():
             if shown and known:
                 parts.show(
-                    tensors(shown, height=170 if lesson.presenting() else 300, room=lesson.presenting()),
+                    tensors(shown, height=lesson.fit(300, 170), room=lesson.presenting()),
                     SLUG + "tensors",
                     f"What leaves the box {part.name}.",
                 )
@@ -173,9 +170,8 @@ def block(params: Params, data: Both) -> Folds:
             key=MAP,
             on_pick=touched,
             selected=chosen if known else "",
-            row=23 if lesson.presenting() else 29,
+            row=lesson.fit(29, 23),
         )
-    code = f"import core\n\nrun = core.open_model({MODEL!r}).run({params.text!r})\nprint([name for name in run.trace.names() if name.startswith('layer.{layer}.')])  # no cross_attn among them"
     table = pd.DataFrame(
         [
             (part.name, part.does, str(plan.value(run, part, layer).shape) if part.leaf else "struck out")
@@ -184,9 +180,9 @@ def block(params: Params, data: Both) -> Folds:
         columns=["box", "what it does", "shape"],
     )
     return Folds(
-        lambda: table,
-        lambda: {"pattern": run.trace[f"layer.{layer}.self_attn.pattern"]},
-        code,
+        table,
+        {"pattern": run.trace[f"layer.{layer}.self_attn.pattern"]},
+        {"model": MODEL, "layer": layer},
         known,
         {"masked.matrix": {}, "residual.first": {}, "ffn.residual": {}, "output.softmax": {}},
     )
@@ -200,54 +196,41 @@ def two_masks(params: Params, data: Both) -> Folds:
     sees, looks = both.attention("self"), back.attention("causal")
     n = len(looks.queries)
     shut = int((~looks.allowed[0, 0]).sum())
-    question, picture = st.container(), st.container()
-    with question:
-        known = (
-            lesson.predict_number(
-                SLUG + "shut",
-                f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
-                0,
-                n * n,
-                shut,
-                f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
-                max(1, n // 4),
-            )
-            if n > 3
-            else True
-        )
-    left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
-    tall = 330 if lesson.presenting() else 380
-    with left:
-        origin.tell_run(both, "self", changed="mean of all layers and heads")
+    known = n <= 3 or lesson.predict_number(
+        SLUG + "shut",
+        f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
+        0,
+        n * n,
+        shut,
+        f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
+        max(1, n // 4),
+    )
+    left, right = st.columns(2, gap=lesson.fit("large", "small"))
+
+    def shown(run: Run, kind: str, found: Attention, key: str, title: str) -> None:
+        origin.tell_run(run, kind, changed="mean of all layers and heads")
         heatmap(
-            sees.weights.mean((0, 1)),
-            distinct(sees.queries),
-            distinct(sees.keys),
-            key=SLUG + "bert",
-            allowed=sees.allowed[0, 0],
-            title="BERT: looks both ways",
-            height=tall,
+            found.weights.mean((0, 1)),
+            named(found.queries),
+            named(found.keys),
+            key=SLUG + key,
+            allowed=found.allowed[0, 0],
+            title=title,
+            height=lesson.fit(380, 330),
             axis=query_and_key("token"),
         )
+
+    with left:
+        shown(both, "self", sees, "bert", "BERT: looks both ways")
     with right:
         if known:
-            origin.tell_run(back, "causal", changed="mean of all layers and heads")
-            heatmap(
-                looks.weights.mean((0, 1)),
-                named(looks.queries),
-                named(looks.keys),
-                key=SLUG + "gpt",
-                allowed=looks.allowed[0, 0],
-                title="GPT: looks back only",
-                height=tall,
-                axis=query_and_key("token"),
-            )
+            shown(back, "causal", looks, "gpt", "GPT: looks back only")
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
     aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
-    picture.text(
+    st.text(
         f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. "
         + (
             f"GPT masks {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}."
@@ -255,17 +238,12 @@ def two_masks(params: Params, data: Both) -> Folds:
             else "And GPT?"
         )
     )
-    table = pd.DataFrame(
-        looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys)
-    )
-    code = (
-        f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
-        "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are masked')"
-    )
     return Folds(
-        lambda: table,
-        lambda: {"bert": row, "gpt": looks.weights.mean((0, 1))},
-        code,
+        lambda: pd.DataFrame(
+            looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys)
+        ),
+        {"bert": row, "gpt": looks.weights.mean((0, 1))},
+        {"reader": READER, "model": MODEL},
         known,
         {"self.matrix": {}, "masked.matrix": {}},
     )
@@ -275,42 +253,39 @@ def window(params: Params, data: Both) -> Folds:
     """The bars behind the last k tokens, those behind all in pale."""
     full, near = data
     names, n, known = named(full.tokens), len(full.tokens), True
-    question, picture = st.container(), st.container()
     if n > 3:
         one = compute.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
         lost = full.logprobs - one.logprobs
         most = int(lost[2:].argmax()) + 2
-        with question:
-            known = lesson.predict(
-                SLUG + "lost",
-                "Now it sees one token only, k = 1. Which token becomes most improbable, against before?",
-                options(lost[2:], names[2:]),
-                names[most],
-                f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
-            )
-    with picture:
-        parts.show(
-            charts.bars(
-                names,
-                near.logprobs if known else None,
-                full.logprobs,
-                height=290 if lesson.presenting() else 330,
-            ),
-            SLUG + "window",
-            f"ln P of each token given {near.k} tokens, and given all."
-            if known
-            else "ln P of each token given all those before it; the window comes after the guess.",
+        known = lesson.predict(
+            SLUG + "lost",
+            "Now it sees one token only, k = 1. Which token becomes most improbable, against before?",
+            options(lost[2:], names[2:]),
+            names[most],
+            f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
         )
-        parts.numbers(
-            f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
-            + (
-                f"The window makes the text {maths.times_as_probable(near.total - full.total)}."
-                if near.k < n - 1
-                else "The window covers the whole past: the same numbers."
-            )
-            if known
-            else f"With everything before it in sight: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}."
+    parts.show(
+        charts.bars(
+            names,
+            near.logprobs if known else None,
+            full.logprobs,
+            height=lesson.fit(330, 290),
+        ),
+        SLUG + "window",
+        f"ln P of each token given {near.k} tokens, and given all."
+        if known
+        else "ln P of each token given all those before it; the window comes after the guess.",
+    )
+    parts.numbers(
+        f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
+        + (
+            f"The window makes the text {maths.times_as_probable(near.total - full.total)}."
+            if near.k < n - 1
+            else "The window covers the whole past: the same numbers."
         )
+        if known
+        else f"With everything before it in sight: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}."
+    )
     frame = pd.DataFrame(
         {
             "token": names,
@@ -320,9 +295,9 @@ def window(params: Params, data: Both) -> Folds:
         }
     )
     return Folds(
-        lambda: frame,
-        lambda: {"window": near.logprobs, "full": full.logprobs},
-        _code(params.text, params.k),
+        frame,
+        {"window": near.logprobs, "full": full.logprobs},
+        {"model": MODEL, "k": f", {params.k}"},
         known,
         {"gpt.conditionals": {"n": str(n), "L_1": number(near.total, 3)}},
         latex=(
@@ -333,11 +308,3 @@ def window(params: Params, data: Both) -> Folds:
 
 def _one(text: str) -> Conditionals:
     return conditionals(default().open(MODEL), text, 1)
-
-
-def _code(text: str, k: int | None = None) -> str:
-    more = "" if k is None else f", {k}"
-    return (
-        f"import core\nfrom viz.course.gpt.next_token.maths import conditionals\n\nfound = conditionals(core.open_model({MODEL!r}), {text!r}{more})\n"
-        "for token, logprob in zip(found.tokens, found.logprobs):\n    print(repr(token), logprob)\nprint(found.total, found.perplexity, found.mean_by_torch)"
-    )

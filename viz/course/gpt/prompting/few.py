@@ -24,17 +24,6 @@ TRIPLES = (
     "(translate to french, english text, french text)      Beigy 2024, GPT-2\n"
     "(reverse,             hello,        olleh)            prompt-tiny, step 1"
 )
-LOOKING_DESCRIBED = (
-    "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts (only the translation shows two pairs first, the others are zero-shot: no example at all); each candidate is scored by the probability of all its tokens after the prompt, "
-    "and the bars are these probabilities brought to a sum of 1. This model has {size:.1f} million parameters and read {tokens:,.0f} million tokens in its training, children's books and simple sentences, all English, the same ones again and again: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. "
-    "GPT-2 (1.5 billion weights, 40 GB of text) could do more, because its text held such examples by chance."
-)
-LOOKING_FEW = (
-    f"Eight questions of our own. Each has its right answer and three answers of other questions; the model is right if it gives the right one the most. By chance (baseline) that is {100 // CANDIDATES} %. The candidates are the same for every number of examples, and an example is "
-    "never the question itself. With eight questions one more right is one eighth, so small differences mean little. The answer of an example may be among the wrong candidates. In GPT-3 the help of examples grew with the size, up to 175 billion parameters; this model has {{size:.1f}} million."
-)
-
-
 HELPED = ("clearly more", "no clear difference", "clearly fewer")
 
 
@@ -45,65 +34,56 @@ def described(params: Params, _: object) -> Folds:
     found = _answers(at)
     names = [each.text.strip() for each in found]
     best = min(found, key=lambda each: each.place)
-    question, picture = st.container(), st.container()
-    with question:
-        known = lesson.predict(
-            SLUG + "best",
-            "Which of these is the most probable continuation for gpt-mini?",
-            dict(sorted((each.text.strip(), each.share) for each in found)),
-            best.text.strip(),
-            f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
-            if len(names) > 2
-            else f"It gets {percent(best.share, 2)} of the two together. Right would be “{names[asked.right]}”.",
+    known = lesson.predict(
+        SLUG + "best",
+        "Which of these is the most probable continuation for gpt-mini?",
+        dict(sorted((each.text.strip(), each.share) for each in found)),
+        best.text.strip(),
+        f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
+        if len(names) > 2
+        else f"It gets {percent(best.share, 2)} of the two together. Right would be “{names[asked.right]}”.",
+    )
+    st.code(TRIPLES, language=None, wrap_lines=True)
+    left, right = st.columns(2, gap="medium", vertical_alignment="center")
+    with left:
+        st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")
+        st.code(asked.prompt, language=None, wrap_lines=True)
+    with right:
+        origin.tell(model=MODEL, text=asked.prompt)
+        shares = [each.share if known else 0.0 for each in found]
+        parts.show(
+            bars(
+                [
+                    (name, part, known and place == asked.right)
+                    for place, (name, part) in enumerate(zip(names, shares, strict=True))
+                ],
+                "{:.1%}" if known else "?",
+                1.0,
+            ),
+            SLUG + "shares",
+            "Shares of the candidates: "
+            + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True))
+            if known
+            else "The candidates; their shares come after the guess.",
         )
-    with picture:
-        st.code(TRIPLES, language=None, wrap_lines=True)
-        left, right = st.columns(2, gap="medium", vertical_alignment="center")
-        with left:
-            st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")
-            st.code(asked.prompt, language=None, wrap_lines=True)
-        with right:
-            origin.tell(model=MODEL, text=asked.prompt)
-            shares = [each.share if known else 0.0 for each in found]
-            parts.show(
-                bars(
-                    [
-                        (name, part, known and place == asked.right)
-                        for place, (name, part) in enumerate(zip(names, shares, strict=True))
-                    ],
-                    "{:.1%}" if known else "?",
-                    1.0,
-                ),
-                SLUG + "shares",
-                "Shares of the candidates: "
-                + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True))
-                if known
-                else "The candidates; their shares come after the guess.",
-            )
-        if known:
-            right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
-            parts.numbers(
-                f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
-            )
-        else:
-            parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
+    if known:
+        right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
+        parts.numbers(
+            f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
+        )
+    else:
+        parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
     table = pd.DataFrame(
         [(each.text, each.logprob, each.share, each.place) for each in found],
         columns=["candidate", "ln P", "share", "place"],
     )
-    code = (
-        f"import core\nfrom viz.course.shared.maths.prompts import ASKED, answers\n\nmodel, asked = core.open_model({MODEL!r}), ASKED[{at}]\n"
-        "found = answers(model, asked.prompt, asked.candidates)\nfor each in found:\n    print(each.text, each.logprob, each.share, each.place)"
-    )
     return Folds(
-        lambda: table,
-        lambda: {"shares": np.array(shares)},
-        code,
+        table,
+        {"shares": np.array(shares)},
+        {"model": MODEL},
         known,
         {"gpt.prompted": {}},
-        look=LOOKING_DESCRIBED.format(
-            size=default().open(MODEL).n_parameters / 1000000.0, tokens=trained(MODEL).tokens / 1000000.0
-        ),
+        look={"size": default().open(MODEL).n_parameters / 1e6, "tokens": trained(MODEL).tokens / 1e6},
     )
 
 
@@ -128,21 +108,19 @@ def examples(params: Params, _: object) -> Folds:
         2 * math.sqrt(2 * len(task.pairs) * (CANDIDATES - 1)) / CANDIDATES
     )  # two standard deviations of a difference by lot
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
-    question, picture = st.container(), st.container()
-    with question:
-        known = lesson.predict(
-            SLUG + "help",
-            f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?",
-            HELPED,
-            HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
-            f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. "
-            + (
-                "So even with examples it does not beat the baseline."
-                if most <= n / CANDIDATES
-                else "That is little above chance: eight questions prove no more."
-            ),
-        )
-    left, right = picture.columns(2, gap="medium")
+    known = lesson.predict(
+        SLUG + "help",
+        f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?",
+        HELPED,
+        HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
+        f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. "
+        + (
+            "So even with examples it does not beat the baseline."
+            if most <= n / CANDIDATES
+            else "That is little above chance: eight questions prove no more."
+        ),
+    )
+    left, right = st.columns(2, gap="medium")
     with right:
         rows = [
             (f"{k} examples" if k != 1 else "1 example", float(sum(found[k].right)) if known else 0.0, True)
@@ -170,7 +148,7 @@ def examples(params: Params, _: object) -> Folds:
             if wrote.text.strip()
             else "gpt-mini ends the text here."
         )
-    picture.text(
+    st.text(
         f"Right answers of {n}: "
         + ", ".join(f"{sum(found[each].right)} with {each}" for each in SHOTS)
         + f"; by chance {n / CANDIDATES:g}. Mean share of the right answer: "
@@ -183,15 +161,11 @@ def examples(params: Params, _: object) -> Folds:
         {f"{each} examples": found[each].shares for each in SHOTS},
         index=distinct(pair[0] for pair in task.pairs),
     )
-    code = (
-        f"import core\nfrom viz.course.gpt.prompting.maths import TASKS, scored\n\nmodel = core.open_model({MODEL!r})\nfound = [scored(model, TASKS[{task.name!r}], k) for k in {SHOTS!r}]\n"
-        "for each in found:\n    print(each.k, each.accuracy, each.share)"
-    )
     return Folds(
-        lambda: table,
-        lambda: {f"shares {each}": np.array(found[each].shares) for each in SHOTS},
-        code,
+        table,
+        {f"shares {each}": np.array(found[each].shares) for each in SHOTS},
+        {"model": MODEL, "shots": SHOTS},
         known,
         {"gpt.prompted": {}},
-        look=LOOKING_FEW.format(size=default().open(MODEL).n_parameters / 1000000.0),
+        look={"size": default().open(MODEL).n_parameters / 1e6, "chance": 100 // CANDIDATES},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
@@ -30,41 +29,39 @@ def one_word(params: Params, data: Data) -> Folds:
     wrote = {toy.task: answer for toy, answer in zip(data.asked, data.answers, strict=True)}
     prompt = next(toy.prompt for toy in data.asked if toy.task == TASK)
     offered = sorted({*wanted.values(), wrote[TASK].text or "nothing"})
-    question, picture, known = st.container(), st.container(), True
+    known = True
     if len(offered) > 1:
-        with question:
-            known = lesson.predict(
-                SLUG + "written",
-                f"The same weights read “{prompt}”. What do they write?",
-                offered,
-                wrote[TASK].text or "nothing",
-                f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
-            )
-    with picture:
-        origin.tell(model=TINY, text=prompt)
-        rows = []
-        for toy in data.asked:
-            answer = wrote[toy.task]
-            told = known or toy.task == "copy"
-            shown = list(answer.tokens) if told else ["?"] * len(toy.answer)
-            wrong = (
-                [at >= len(toy.answer) or token != toy.answer[at] for at, token in enumerate(answer.tokens)]
-                if told
-                else []
-            )
-            rows.append(Row(toy.prompt, shown or ["–"], answer.p if told and shown else None, wrong))
-        parts.show(
-            letters(rows, shade="probability"),
-            SLUG + "letters",
-            "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows),
+        known = lesson.predict(
+            SLUG + "written",
+            f"The same weights read “{prompt}”. What do they write?",
+            offered,
+            wrote[TASK].text or "nothing",
+            f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
         )
-        n = default().open(TINY).n_parameters
-        right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
-        parts.numbers(
-            f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
-            if known
-            else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?"
+    origin.tell(model=TINY, text=prompt)
+    rows = []
+    for toy in data.asked:
+        answer = wrote[toy.task]
+        told = known or toy.task == "copy"
+        shown = list(answer.tokens) if told else ["?"] * len(toy.answer)
+        wrong = (
+            [at >= len(toy.answer) or token != toy.answer[at] for at, token in enumerate(answer.tokens)]
+            if told
+            else []
         )
+        rows.append(Row(toy.prompt, shown or ["–"], answer.p if told and shown else None, wrong))
+    parts.show(
+        letters(rows, shade="probability"),
+        SLUG + "letters",
+        "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows),
+    )
+    n = default().open(TINY).n_parameters
+    right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
+    parts.numbers(
+        f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
+        if known
+        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?"
+    )
     table = pd.DataFrame(
         [
             (toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0))
@@ -72,14 +69,10 @@ def one_word(params: Params, data: Data) -> Folds:
         ],
         columns=["prompt", "written", "wanted", "least sure letter"],
     )
-    code = (
-        f"import core\nfrom viz.course.gpt.prompting.maths import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
-        "    found = written(model, prompt)\n    print(prompt, found.text, found.p)"
-    )
     return Folds(
-        lambda: table,
-        lambda: {task: np.array(found.p) for task, found in wrote.items()},
-        code,
+        table,
+        {task: np.array(found.p) for task, found in wrote.items()},
+        {"model": TINY, "prompts": [toy.prompt for toy in data.asked]},
         known,
         {"gpt.prompted": {}},
     )
@@ -107,59 +100,54 @@ def how_well(params: Params, _: object) -> Folds:
             for n in lengths
         }
     answer = float(np.mean(list(found[TOO_LONG].values())))
-    question, picture = st.container(), st.container()
-    with question:
-        known = lesson.predict_number(
-            SLUG + "long",
-            f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?",
-            0,
-            1,
-            answer,
-            f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.",
-            0.05,
-            "%",
-        )
+    known = lesson.predict_number(
+        SLUG + "long",
+        f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?",
+        0,
+        1,
+        answer,
+        f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.",
+        0.05,
+        "%",
+    )
     shown = [n for n in lengths if known or n <= longest]
-    with picture:
-        curves = [
-            by_length.Curve(task, [(n, found[n][task]) for n in shown], hue)
-            for hue, task in enumerate(PROMPTS)
-        ]
-        figure = by_length.quality(
-            curves,
-            trained=longest,
-            longest=LONGEST + 0.6,
-            titles=("letters in the string", "exact match"),
-            height=320,
-        )
-        parts.show(
-            figure,
-            SLUG + "lengths",
-            "Exact match by length: "
-            + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown),
-        )
-        told = recorded()
-        inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
-        parts.numbers(
-            f"Now, {EACH} strings a length, 1 to {longest} letters: "
-            + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
+    curves = [
+        by_length.Curve(task, [(n, found[n][task]) for n in shown], hue) for hue, task in enumerate(PROMPTS)
+    ]
+    figure = by_length.quality(
+        curves,
+        trained=longest,
+        longest=LONGEST + 0.6,
+        titles=("letters in the string", "exact match"),
+        height=320,
+    )
+    parts.show(
+        figure,
+        SLUG + "lengths",
+        "Exact match by length: "
+        + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown),
+    )
+    told = recorded()
+    inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
+    parts.numbers(
+        f"Now, {EACH} strings a length, 1 to {longest} letters: "
+        + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
+        + "."
+        + (
+            " The model's card (up to 60 a length): "
+            + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items())
             + "."
-            + (
-                " The model's card (up to 60 a length): "
-                + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items())
-                + "."
-                if told
-                else ""
-            )
+            if told
+            else ""
         )
+    )
     table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis(
         "letters"
     )
-    code = f"import core\nfrom viz.course.shared.maths.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n, seed={params.draw})\n    print(n, shares)"
     return Folds(
-        lambda: table,
-        lambda: {task: table[task].to_numpy() for task in PROMPTS},
-        code,
+        table,
+        {task: table[task].to_numpy() for task in PROMPTS},
+        {"model": TINY, "end": LONGEST + 1, "each": EACH},
         known,
         equations={"gpt.prompted": {}},
     )

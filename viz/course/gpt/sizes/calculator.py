@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from viz.course.gpt.sizes import charts, maths, steps
 from viz.course.gpt.sizes.params import SLUG, Data, Params
 from viz.course.lesson import Folds
-from viz.labels import percent
+from viz.labels import listed, percent
 from viz.widgets import lesson, parts
 
 
@@ -16,59 +15,49 @@ def calculator(params: Params, data: Data) -> Folds:
     """The parts of the shape beside the memory it takes."""
     shape, found = data.shape, data.own
     total, rule = sum(found.values()), maths.blocks(shape)
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict_number(
-            SLUG + "rule",
-            f"12·L·d² = 12·{shape.n_layers}·{shape.d_model:,}² = {rule:,}. What share of all parameters of this model is that?",
-            0,
-            1,
-            rule / total,
-            f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The token embeddings alone has {found[maths.WORDS]:,}, {percent(found[maths.WORDS] / total, 2)}.",
-            near=0.05,
-            unit="%",
-        )
+    told = lesson.predict_number(
+        SLUG + "rule",
+        f"12·L·d² = 12·{shape.n_layers}·{shape.d_model:,}² = {rule:,}. What share of all parameters of this model is that?",
+        0,
+        1,
+        rule / total,
+        f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The token embeddings alone has {found[maths.WORDS]:,}, {percent(found[maths.WORDS] / total, 2)}.",
+        near=0.05,
+        unit="%",
+    )
     held = maths.memory(total)
-    with picture:
-        left, right = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
-        rows = [charts.Bar(part, n, f"{n:,}", steps.HUES[part]) for part, n in found.items()]
-        with left:
+    left, right = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
+    rows = [charts.Bar(part, n, f"{n:,}", steps.HUES[part]) for part, n in found.items()]
+    with left:
+        parts.show(
+            charts.bars(rows, "Parameters by part", covered=not told, row=34),
+            SLUG + "own",
+            "Parameters by part: " + listed(found, "{:,}") if told else "The parts, covered until you guess",
+        )
+    if right is not None:
+        memory = [charts.Bar(name.replace(", ", "\n"), gb, _bytes(gb), 2) for name, gb in held.items()]
+        with right:
             parts.show(
-                charts.bars(rows, "Parameters by part", covered=not told, row=34),
-                SLUG + "own",
-                "Parameters by part: " + ", ".join(f"{part} {n:,}" for part, n in found.items())
+                charts.bars(memory, "Memory of the weights", covered=not told, row=56),
+                SLUG + "memory",
+                "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items())
                 if told
-                else "The parts, covered until you guess",
+                else "Memory, covered until you guess",
             )
-        if right is not None:
-            memory = [charts.Bar(name.replace(", ", "\n"), gb, _bytes(gb), 2) for name, gb in held.items()]
-            with right:
-                parts.show(
-                    charts.bars(memory, "Memory of the weights", covered=not told, row=56),
-                    SLUG + "memory",
-                    "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items())
-                    if told
-                    else "Memory, covered until you guess",
-                )
     first, second, _ = held.values()
-    picture.text(
+    st.text(
         f"{total:,} parameters: {_bytes(first)} in float32, {_bytes(second)} in float16. {shape.n_heads} heads of {shape.d_model // shape.n_heads} numbers; their number changes no count."
         if told
         else f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} positions."
     )
     key, values = steps.formula(shape)
-    code = (
-        f"from viz.course.gpt.sizes.maths import Shape, blocks, counted, memory\n\nshape = Shape(n_layers={shape.n_layers}, d_model={shape.d_model}, n_heads={shape.n_heads}, n_vocab={shape.n_vocab}, n_ctx={shape.n_ctx})\n"
-        "total = sum(counted(shape).values())\nprint(counted(shape), total, blocks(shape) / total, memory(total))"
-    )
     return Folds(
-        lambda: pd.DataFrame({"parameters": found}),
-        lambda: {"parameters": list(found.values())},
-        code,
-        told,
-        {
+        {"parameters": found},
+        {"parameters": list(found.values())},
+        known=told,
+        equations={
             key: values | {"P": f"{total:,}"},
-            "sizes.blocks": {"L": str(shape.n_layers), "d": f"{shape.d_model:,}", "B": f"{rule:,}"},
+            "sizes.blocks": steps.blocks(shape),
         },
     )
 

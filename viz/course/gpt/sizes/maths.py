@@ -19,7 +19,7 @@ import torch
 from core.errors import InputError
 from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
-from viz.course.shared.maths.sizes import attention, encoder_layer, feed_forward, norm
+from viz.course.shared.maths.sizes import attention, feed_forward, norm
 
 WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = (
     "token embeddings",
@@ -144,25 +144,19 @@ def closed(shape: Shape) -> dict[str, int]:
     (109482240, 1557611200)
     """
     n, d, f = shape.n_layers, shape.d_model, shape.d_ff
-    if (
-        shape.kind == "xlnet"
-    ):  # five maps without bias, three biases of a head, two segment vectors a head; one mask vector
-        found = {
-            WORDS: shape.n_vocab * d,
-            PLACES: d + n * 2 * d,
-            ATTENTION: n * (5 * d * d + 3 * d),
-            NETWORK: n * feed_forward(d, f),
-            NORMS: 2 * n * norm(d),
-        }
-    else:
-        found = {
-            WORDS: shape.n_vocab * d,
-            PLACES: (shape.n_ctx + shape.n_segments) * d,
-            ATTENTION: n * attention(d),
-            NETWORK: n * feed_forward(d, f),
-            NORMS: (2 * n + 1) * norm(d),
-        }
-        assert found[ATTENTION] + found[NETWORK] + found[NORMS] == n * encoder_layer(d, f) + norm(d)
+    # XLNet: five maps without bias, three biases of a head, two segment vectors a head; one mask vector
+    places, looks, norms = (
+        (d + n * 2 * d, n * (5 * d * d + 3 * d), 2 * n)
+        if shape.kind == "xlnet"
+        else ((shape.n_ctx + shape.n_segments) * d, n * attention(d), 2 * n + 1)
+    )
+    found = {
+        WORDS: shape.n_vocab * d,
+        PLACES: places,
+        ATTENTION: looks,
+        NETWORK: n * feed_forward(d, f),
+        NORMS: norms * norm(d),
+    }
     return found | ({POOLER: d * d + d} if shape.pooler else {})
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import log10
 
 import pandas as pd
-import streamlit as st
 
 from viz.course.gpt.sizes import charts, maths
 from viz.course.gpt.sizes.params import SLUG, VARIANTS, Data, Params
 from viz.course.lesson import Folds
-from viz.labels import percent
+from viz.labels import listed, percent
 from viz.widgets import lesson, parts
 
 HUES = {part: hue for hue, part in enumerate(maths.PARTS)}
@@ -23,31 +22,24 @@ def by_part(params: Params, data: Data) -> Folds:
     name = params.model
     found, shape = data.counts[name], maths.ALL[name]
     total, most = sum(found.values()), max(found, key=found.__getitem__)
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "most",
-            f"{name} has {total:,} parameters. In which part do most of them stand?",
-            {part: found[part] for part in OPTIONS},
-            most,
-            f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[maths.ATTENTION]:,}, {percent(found[maths.ATTENTION] / total)}.",
-        )
+    told = lesson.predict(
+        SLUG + "most",
+        f"{name} has {total:,} parameters. In which part do most of them stand?",
+        {part: found[part] for part in OPTIONS},
+        most,
+        f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[maths.ATTENTION]:,}, {percent(found[maths.ATTENTION] / total)}.",
+    )
     rows = [charts.Bar(part, n, f"{n:,}", HUES[part]) for part, n in found.items()]
-    with picture:
-        parts.show(
-            charts.bars(
-                rows,
-                f"{name}: {shape.n_layers} layers, width {shape.d_model:,}, {shape.n_heads} heads",
-                covered=not told,
-            ),
-            SLUG + "parts",
-            f"Parameters of {name} by part"
-            + (
-                ": " + ", ".join(f"{part} {n:,}" for part, n in found.items())
-                if told
-                else ", covered until you guess"
-            ),
-        )
+    parts.show(
+        charts.bars(
+            rows,
+            f"{name}: {shape.n_layers} layers, width {shape.d_model:,}, {shape.n_heads} heads",
+            covered=not told,
+        ),
+        SLUG + "parts",
+        f"Parameters of {name} by part"
+        + (": " + listed(found, "{:,}") if told else ", covered until you guess"),
+    )
     base, large = (data.total(each) for each in ("BERT-Base", "BERT-Large"))
     parts.numbers(
         f"BERT-Base: {base:,} counted, {_millions('BERT-Base')} stated. BERT-Large: {large:,} counted, {_millions('BERT-Large')} stated."
@@ -57,8 +49,8 @@ def by_part(params: Params, data: Data) -> Folds:
         lambda: pd.DataFrame(
             {"parameters": found, "share": {part: percent(n / total, 2) for part, n in found.items()}}
         ),
-        lambda: {"parameters": list(found.values())},
-        code((name,)),
+        {"parameters": list(found.values())},
+        {"names": (name,)},
         told,
         {key: values},
         latex=(f"{' + '.join(f'{n:,}' for n in found.values())} = {total:,}".replace(",", r"\,"),),
@@ -70,16 +62,14 @@ def variants(params: Params, data: Data) -> Folds:
     name = params.variant
     own, base = data.total(name), data.total("BERT-Base")
     shape, first = maths.BERTS[name], maths.BERTS["BERT-Base"]
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict(
-            SLUG + "smaller",
-            f"{name}: smaller or larger than BERT-Base?",
-            {"smaller": base, "larger": own},
-            "larger" if own > base else "smaller",
-            f"{own:,} against {base:,}: {abs(own - base):,} {'more' if own > base else 'fewer'}. {shape.n_layers} layers of width {shape.d_model:,} with {shape.n_vocab:,} tokens, against {first.n_layers} of "
-            f"{first.d_model:,} with {first.n_vocab:,}.",
-        )
+    told = lesson.predict(
+        SLUG + "smaller",
+        f"{name}: smaller or larger than BERT-Base?",
+        {"smaller": base, "larger": own},
+        "larger" if own > base else "smaller",
+        f"{own:,} against {base:,}: {abs(own - base):,} {'more' if own > base else 'fewer'}. {shape.n_layers} layers of width {shape.d_model:,} with {shape.n_vocab:,} tokens, against {first.n_layers} of "
+        f"{first.d_model:,} with {first.n_vocab:,}.",
+    )
     order = list(maths.BERTS) if told else sorted(maths.BERTS)
     rows = [
         charts.Bar(
@@ -91,14 +81,13 @@ def variants(params: Params, data: Data) -> Folds:
         )
         for each in order
     ]
-    with picture:
-        parts.show(
-            charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=30),
-            SLUG + "variants",
-            "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in order)
-            if told
-            else "The models, their sizes covered until you guess",
-        )
+    parts.show(
+        charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=30),
+        SLUG + "variants",
+        "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in order)
+        if told
+        else "The models, their sizes covered until you guess",
+    )
     larger = [each for each in VARIANTS if data.total(each) > base]
     parts.numbers(
         f"BERT-Base has {base:,}; larger are {', '.join(larger)}, smaller the other {len(VARIANTS) - len(larger)}."
@@ -108,9 +97,7 @@ def variants(params: Params, data: Data) -> Folds:
     key, values = formula(shape)
     lines = () if shape.kind == "xlnet" else (rf"P = {own:,}".replace(",", r"\,"),)
     return Folds(
-        lambda: _table(data, maths.BERTS),
-        lambda: {"parameters": [data.total(each) for each in maths.BERTS]},
-        code(tuple(maths.BERTS)),
+        *_counted(data, maths.BERTS),
         told,
         {key: values},
         latex=lines,
@@ -122,18 +109,16 @@ def gpt2(params: Params, data: Data) -> Folds:
     name, small = params.grown, "GPT-2 small"
     shape, first = maths.GPT2[name], maths.GPT2[small]
     times = data.total(name) / data.total(small)
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict_number(
-            SLUG + "times",
-            f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters?",
-            0,
-            20,
-            times,
-            f"{data.total(name):,} / {data.total(small):,} = {times:.2f}. Layers × {shape.n_layers / first.n_layers:g}; the width enters squared, × {(shape.d_model / first.d_model) ** 2:.2f}; the embedding matrix grows with the width alone.",
-            near=1.0,
-            unit="times",
-        )
+    told = lesson.predict_number(
+        SLUG + "times",
+        f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters?",
+        0,
+        20,
+        times,
+        f"{data.total(name):,} / {data.total(small):,} = {times:.2f}. Layers × {shape.n_layers / first.n_layers:g}; the width enters squared, × {(shape.d_model / first.d_model) ** 2:.2f}; the embedding matrix grows with the width alone.",
+        near=1.0,
+        unit="times",
+    )
     rows = [
         charts.Bar(
             f"{each}\n{one.n_layers} layers × {one.d_model:,}",
@@ -143,16 +128,13 @@ def gpt2(params: Params, data: Data) -> Folds:
         )
         for each, one in maths.GPT2.items()
     ]
-    with picture:
-        parts.show(
-            charts.bars(
-                rows, "The models named GPT-2", covered=not told, row=58 if lesson.presenting() else 46
-            ),
-            SLUG + "gpt2",
-            "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in maths.GPT2)
-            if told
-            else "Layers and widths of GPT-2, sizes covered until you guess",
-        )
+    parts.show(
+        charts.bars(rows, "The models named GPT-2", covered=not told, row=lesson.fit(46, 58)),
+        SLUG + "gpt2",
+        "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in maths.GPT2)
+        if told
+        else "Layers and widths of GPT-2, sizes covered until you guess",
+    )
     close = [each for each in maths.GPT2 if data.total(each) >= 1.45e9]
     parts.numbers(
         f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(maths.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}."
@@ -161,17 +143,11 @@ def gpt2(params: Params, data: Data) -> Folds:
     )
     key, values = formula(shape)
     return Folds(
-        lambda: _table(data, maths.GPT2),
-        lambda: {"parameters": [data.total(each) for each in maths.GPT2]},
-        code(tuple(maths.GPT2)),
+        *_counted(data, maths.GPT2),
         told,
         {
             key: values,
-            "sizes.blocks": {
-                "L": str(shape.n_layers),
-                "d": f"{shape.d_model:,}",
-                **{"B": f"{maths.blocks(shape):,}"},
-            },
+            "sizes.blocks": blocks(shape),
         },
     )
 
@@ -185,18 +161,16 @@ def race(params: Params, data: Data) -> Folds:
         round(12 * (maths.RACE[last].year - maths.RACE[name].year)),
     )
     top = 10 ** len(str(int(times)))
-    question, picture = st.container(), st.container()
-    with question:
-        told = lesson.predict_number(
-            SLUG + "fit",
-            f"{last} came {months} months after {name}. How many times as many parameters has it?",
-            0,
-            top,
-            times,
-            f"{data.total(last):,} / {data.total(name):,} = {times:,.1f}: on the axis {log10(times):.2f} steps of ten.",
-            near=top / 10,
-            unit="times",
-        )
+    told = lesson.predict_number(
+        SLUG + "fit",
+        f"{last} came {months} months after {name}. How many times as many parameters has it?",
+        0,
+        top,
+        times,
+        f"{data.total(last):,} / {data.total(name):,} = {times:,.1f}: on the axis {log10(times):.2f} steps of ten.",
+        near=top / 10,
+        unit="times",
+    )
     dots = [
         charts.Dot(
             each,
@@ -207,14 +181,13 @@ def race(params: Params, data: Data) -> Folds:
         )
         for each, one in maths.RACE.items()
     ]
-    with picture:
-        parts.show(
-            charts.race(dots, logarithmic=not plain, covered=not told),
-            SLUG + "race",
-            "Billions of parameters: " + ", ".join(f"{dot.name} {dot.value:.2f}" for dot in dots)
-            if told
-            else "When the models came out; their sizes are covered until you guess",
-        )
+    parts.show(
+        charts.race(dots, logarithmic=not plain, covered=not told),
+        SLUG + "race",
+        "Billions of parameters: " + ", ".join(f"{dot.name} {dot.value:.2f}" for dot in dots)
+        if told
+        else "When the models came out; their sizes are covered until you guess",
+    )
     stated = "; ".join(
         f"{each} {one.stated:g}" for each, one in maths.RACE.items() if one.stated and one.stated >= 1
     )
@@ -225,23 +198,18 @@ def race(params: Params, data: Data) -> Folds:
     )
     shape = maths.RACE[last]
     return Folds(
-        lambda: _table(data, maths.RACE),
-        lambda: {"parameters": [data.total(each) for each in maths.RACE]},
-        code(tuple(maths.RACE)),
+        *_counted(data, maths.RACE),
         told,
-        {
-            "sizes.blocks": {
-                "L": str(shape.n_layers),
-                "d": f"{shape.d_model:,}",
-                **{"B": f"{maths.blocks(shape):,}"},
-            }
-        },
+        {"sizes.blocks": blocks(shape)},
     )
 
 
-def code(names: tuple[str, ...]) -> str:
-    """The lines that count again."""
-    return f"from viz.course.gpt.sizes.maths import ALL, counted, total\n\nfor name in {names!r}:\n    print(name, f'{{total(ALL[name]):,}}', counted(ALL[name]))"
+def _counted(
+    data: Data, shapes: Mapping[str, maths.Shape]
+) -> tuple[Callable[[], pd.DataFrame], dict[str, list[int]], dict[str, tuple[str, ...]]]:
+    """Table, arrays and names for the lines of Python of some models."""
+    totals = [data.total(name) for name in shapes]
+    return lambda: _table(data, shapes), {"parameters": totals}, {"names": tuple(shapes)}
 
 
 def _table(data: Data, shapes: Mapping[str, maths.Shape]) -> pd.DataFrame:
@@ -262,6 +230,11 @@ def _table(data: Data, shapes: Mapping[str, maths.Shape]) -> pd.DataFrame:
             for name, one in shapes.items()
         ]
     ).set_index("model")
+
+
+def blocks(shape: maths.Shape) -> dict[str, str]:
+    """The values of the rule 12 L d^2."""
+    return {"L": str(shape.n_layers), "d": f"{shape.d_model:,}", "B": f"{maths.blocks(shape):,}"}
 
 
 def formula(shape: maths.Shape) -> tuple[str, dict[str, str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -15,6 +16,7 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import framed, kinds, marks, own, plane, question, span, tips
 from viz.labels import phrase
 
 HUES = {
@@ -78,10 +80,10 @@ def over_length(
     low = min(min(values) for _, values in lines.values())
     high = max(max(values) for _, values in lines.values())
     first, last = (edge(edge(n) for n, _ in lines.values()) for edge in (min, max))
-    span = float(np.log10(high / low)) or 1.0
+    wide = float(np.log10(high / low)) or 1.0
     upper = max(lines, key=lambda name: lines[name][1][-1])
-    begin, step = int(np.ceil(np.log10(low) - 0.15)), max(1, round(span / 5))
-    powers = range(begin, int(np.floor(np.log10(high) + 0.12 * span)) + 1, step)
+    begin, step = int(np.ceil(np.log10(low) - 0.15)), max(1, round(wide / 5))
+    powers = range(begin, int(np.floor(np.log10(high) + 0.12 * wide)) + 1, step)
     names = (
         json.dumps([decade(power, unit) for power in powers])
         + f"[round((log(datum.value) / LN10 - {begin}) / {step})]"
@@ -90,110 +92,64 @@ def over_length(
     across = alt.X(
         "n:Q",
         title="n, words",
-        scale=alt.Scale(type="log", domain=[first / 1.07, last * 1.07], nice=False),
+        scale=span(first / 1.07, last * 1.07, type="log"),
         axis=alt.Axis(values=[10**power for power in range(7)], format=",", grid=False, **quiet),
     )
     up = alt.Y(
         "value:Q",
         title=y_title,
-        scale=alt.Scale(type="log", domain=[low / 10**0.15, high * 10 ** (0.12 * span)], nice=False),
+        scale=span(low / 10**0.15, high * 10 ** (0.12 * wide), type="log"),
         axis=alt.Axis(values=[10.0**power for power in powers], labelExpr=names, **quiet),
     )
-    rows = (
-        []
-        if covered
-        else [
-            {"line": phrase(name), "n": n, "value": value}
-            for name, (ns, values) in lines.items()
-            for n, value in zip(ns, values, strict=True)
-        ]
-    )
-    ends = (
-        []
-        if covered
-        else [
-            {"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper}
-            for name, (_, values) in lines.items()
-        ]
-    )
-    hue = alt.Color(
-        "line:N",
-        legend=None,
-        scale=alt.Scale(
-            domain=[phrase(name) for name in lines], range=[hues.get(name, theme.MUTED) for name in lines]
-        ),
-    )
-    base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=hue)
-    told = [
-        alt.Tooltip("line:N"),
-        alt.Tooltip("n:Q", format=","),
-        alt.Tooltip("value:Q", title=unit or y_title, format=",.4~g" if dots else ","),
+    drawn = {} if covered else lines
+    rows = [
+        {"line": phrase(name), "n": n, "value": value}
+        for name, (ns, values) in drawn.items()
+        for n, value in zip(ns, values, strict=True)
     ]
-    named = alt.Chart(alt.Data(values=ends)).encode(x=across, y=up, text="line:N")
-    sides = {
-        "datum.upper": {"align": "right", "baseline": "bottom", "dy": -7},
-        "!datum.upper": {"align": "right", "baseline": "top", "dy": 12},
-    }
+    ends = [
+        {"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper}
+        for name, (_, values) in drawn.items()
+    ]
+    hue = kinds("line:N", {phrase(name): hues.get(name, theme.MUTED) for name in lines})
+    base = marks(rows, x=across, y=up, color=hue)
+    told = tips({"line:N": "", "n:Q": "", "value:Q": unit or y_title}, n=",", value=",.4~g" if dots else ",")
+    named = marks(ends, x=across, y=up, text="line:N")
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=3),
         base.mark_circle(size=64 if dots else 130, opacity=1 if dots else 0).encode(tooltip=told),
     ]
     if at is not None:
         left = crossing is not None and 1 <= crossing / at < 10
+        put: dict[str, Any] = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
         layers += _upright(
-            at,
-            f"n = {at:,.0f}",
-            across,
-            [2, 3],
-            theme.TEXT,
-            "height",
-            align="right" if left else "left",
-            baseline="bottom",
-            dx=-5 if left else 5,
-            dy=-2,
+            at, f"n = {at:,.0f}", across, [2, 3], theme.TEXT, "height", baseline="bottom", dy=-2, **put
         )
     if crossing is not None and first < crossing < last and not covered:
         place = np.log10(crossing / first) / np.log10(last / first)
+        align = "left" if place < 0.25 else "right" if place > 0.75 else "center"
+        text = f"{said} = {crossing:,.0f}"
         layers += _upright(
-            crossing,
-            f"{said} = {crossing:,.0f}",
-            across,
-            [5, 4],
-            theme.MUTED,
-            0,
-            align="left" if place < 0.25 else "right" if place > 0.75 else "center",
-            baseline="bottom",
-            dy=-4,
+            crossing, text, across, [5, 4], theme.MUTED, 0, align=align, baseline="bottom", dy=-4
         )
-    for which, put in sides.items():
-        own = named.transform_filter(which)
+    for which, baseline, dy in (("datum.upper", "bottom", -7), ("!datum.upper", "top", 12)):
+        ends_here = named.transform_filter(which)
+        put = {"align": "right", "baseline": baseline, "dy": dy, "fontSize": 14}
+        ground = {"stroke": theme.BACKGROUND, "strokeWidth": 5, "strokeJoin": "round"}
         layers += [
-            own.mark_text(
-                **put,
-                fontSize=14,
-                stroke=theme.BACKGROUND,
-                strokeWidth=5,
-                strokeJoin="round",
-                color=theme.BACKGROUND,
-            ),
-            own.mark_text(**put, fontSize=14).encode(color=hue),
+            ends_here.mark_text(**put, **ground, color=theme.BACKGROUND),
+            ends_here.mark_text(**put).encode(color=hue),
         ]
     if covered:
-        layers.append(
-            alt.Chart(alt.Data(values=[{}]))
-            .mark_text(text="?", fontSize=30, color=theme.MUTED)
-            .encode(x=alt.XValue(alt.ExprRef("width / 2")), y=alt.YValue(alt.ExprRef("height / 2")))
-        )
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND | {"top": 24}, view=panels.BARE
-    )
+        layers.append(question())
+    return framed(*layers, height=height, top=24)
 
 
 def _upright(
     n: float, text: str, across: alt.X, dash: list[int], colour: str, y: Any, **put: Any
 ) -> list[alt.Chart]:
     """A line across the lines at one n, named at its upper or lower end."""
-    base = alt.Chart(alt.Data(values=[{"n": n, "text": text}])).encode(x=across)
+    base = marks([{"n": n, "text": text}], x=across)
     return [
         base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour),
         base.mark_text(**put, fontSize=14, color=theme.TEXT).encode(y=alt.value(y), text="text:N"),
@@ -201,7 +157,7 @@ def _upright(
 
 
 @kept
-def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height: int = 330) -> panels.Layers:
+def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> panels.Layers:
     """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
 
     >>> [row["text"] for row in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["layer"][0]["data"]["values"]]
@@ -229,45 +185,30 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height
                 }
             )
         y += 2.55
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1.5], nice=False))
-    hue = alt.Color(
-        "name:N",
-        scale=alt.Scale(
-            domain=["self-attention", "recurrence"], range=[HUES["self-attention"], HUES["recurrence"]]
-        ),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=4, symbolType="square"),
-    )
+    across = alt.X("x:Q", axis=None, scale=span(0, 1.5))
+    hues = {name: HUES[name] for name in ("self-attention", "recurrence")}
     up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
-    base = alt.Chart(alt.Data(values=bars))
+    base = marks(bars)
     drawn = base.mark_rect().encode(
         x=across,
         x2="x2:Q",
         y=up,
         y2="y2:Q",
-        color=hue,
-        tooltip=[
-            alt.Tooltip("row:N", title="of"),
-            alt.Tooltip("name:N", title="layer"),
-            alt.Tooltip("formula:N"),
-            alt.Tooltip("text:N", title="in numbers"),
-        ],
+        color=kinds("name:N", hues, "top", offset=4, symbolType="square"),
+        tooltip=tips({"row:N": "of", "name:N": "layer", "formula:N": "", "text:N": "in numbers"}),
     )
     numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
         x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N"
     )
-    titles = (
-        alt.Chart(alt.Data(values=heads))
-        .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
-        .encode(x=alt.value(0), y="y:Q", text="text:N")
+    titles = marks(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
+        align="left", baseline="bottom", fontSize=14, color=theme.MUTED
     )
-    return alt.layer(drawn, numbers, titles).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+    return framed(drawn, numbers, titles, height=330)
 
 
 @kept
-def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layers:
-    """The way from the first of n words to the last: state after state above, one step below. `upto` steps of the chain are walked.
+def reach(n: int) -> panels.Layers:
+    """The way from the first of n words to the last: state after state above, one step below.
 
     >>> [row["x"] for row in reach(3).to_dict()["layer"][0]["data"]["values"]]
     [0, 1]
@@ -275,14 +216,9 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
     whole = n <= DRAWN
     places = list(range(n)) if whole else [*range(DRAWN // 2), *range(n - DRAWN // 2, n)]
     xs = list(range(n)) if whole else [*range(DRAWN // 2), *range(DRAWN // 2 + 1, DRAWN)]
-    walked = n - 1 if upto is None else upto
     width = n if whole else DRAWN
     far = f"min(15, 0.37 * width / {width})"  # pixels from the middle of a word to its rim
-    arrows = [
-        {"x": left, "x2": right, "y": 0, "done": place < walked}
-        for left, right, place in zip(xs, xs[1:], places, strict=False)
-        if right - left == 1
-    ]
+    arrows = [{"x": left, "x2": right, "y": 0} for left, right in pairwise(xs) if right - left == 1]
     words = [
         {"x": x, "y": y, "text": f"{place + 1}", "hue": HUES[name] if i in (0, len(xs) - 1) else theme.HATCH}
         for y, name in ((0, "recurrence"), (2, "self-attention"))
@@ -297,43 +233,23 @@ def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layer
         {"y": -0.68, "text": f"recurrence: {n - 1:,} steps, one after the other", "hue": HUES["recurrence"]},
         {"y": 2.72, "text": "self-attention: 1 step between any two words", "hue": HUES["self-attention"]},
     ]
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, width - 0.4], nice=False, zero=False))
-    up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[2.95, -1.05], nice=False, zero=False))
-    way, node, arch, said = (
-        alt.Chart(alt.Data(values=rows)).encode(x=across, y=up) for rows in (arrows, words, bow, heads)
-    )
-    own = alt.Color("hue:N", scale=None)
-    walked_or_not = {
-        "color": alt.condition("datum.done", alt.value(HUES["recurrence"]), alt.value(theme.LINE))
-    }
+    across, up = plane((-0.6, width - 0.4), (2.95, -1.05))
+    way, node, arch, said = (marks(rows, x=across, y=up) for rows in (arrows, words, bow, heads))
+    done = alt.value(HUES["recurrence"])
+    begin, stop, rim = (alt.ExprRef(each) for each in (f"{far} + 3", f"-{far} - 5", f"3.14 * pow({far}, 2)"))
+    head = {"shape": "triangle-right", "size": alt.ExprRef(f"6.5 * {far}"), "xOffset": stop}
+    dot = {"filled": True, "opacity": 1}
     layers = [
-        way.mark_rule(
-            strokeWidth=2.5, xOffset=alt.ExprRef(f"{far} + 3"), x2Offset=alt.ExprRef(f"-{far} - 5")
-        ).encode(x2="x2:Q", **walked_or_not),
-        way.mark_point(
-            shape="triangle-right",
-            filled=True,
-            opacity=1,
-            size=alt.ExprRef(f"6.5 * {far}"),
-            xOffset=alt.ExprRef(f"-{far} - 5"),
-        ).encode(x=panels.on(across, "x2:Q"), **walked_or_not),
+        way.mark_rule(strokeWidth=2.5, xOffset=begin, x2Offset=stop).encode(x2="x2:Q", color=done),
+        way.mark_point(**dot, **head).encode(x=panels.on(across, "x2:Q"), color=done),
         arch.mark_line(strokeWidth=3, color=HUES["self-attention"]).encode(order="order:Q"),
-        node.mark_point(
-            filled=True,
-            opacity=1,
-            fill=theme.BACKGROUND,
-            strokeWidth=2.5,
-            size=alt.ExprRef(f"3.14 * pow({far}, 2)"),
-        ).encode(stroke=alt.Stroke("hue:N", scale=None)),
+        node.mark_point(**dot, fill=theme.BACKGROUND, strokeWidth=2.5, size=rim).encode(
+            stroke=own("hue:N", alt.Stroke)
+        ),
         node.mark_text(fontSize=12 if width > 9 else 13, color=theme.TEXT).encode(text="text:N"),
-        said.mark_text(align="left", fontSize=15).encode(x=alt.value(4), text="text:N", color=own),
+        said.mark_text(align="left", fontSize=15).encode(x=alt.value(4), text="text:N", color=own("hue:N")),
     ]
     if not whole:
-        layers.append(
-            alt.Chart(alt.Data(values=[{"x": DRAWN // 2, "y": y} for y in (0, 2)]))
-            .mark_text(text="…", fontSize=22, color=theme.MUTED)
-            .encode(x=across, y=up)
-        )
-    return alt.layer(*layers).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
-    )
+        gaps = marks([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
+        layers.append(gaps.mark_text(text="…", fontSize=22, color=theme.MUTED))
+    return framed(*layers, height=260)

@@ -81,9 +81,7 @@ def measured(params: Params, data: Data) -> Folds:
             {f"{name}, ms": np.round(ms, 4) for name, (_, ms) in lines.items()},
             index=[f"n = {each:,}" for each in n],
         ),
-        lambda: {"n": n, "attention": [row.attention for row in rows], "lstm": [row.lstm for row in rows]},
-        "import torch\nfrom viz.course.transformer.complexity.maths import LENGTHS, measure\n\n"
-        f"torch.set_num_threads(1)\nfor n in LENGTHS:\n    print(measure(n, {width}))",
+        {"n": n, "attention": [row.attention for row in rows], "lstm": [row.lstm for row in rows]},
         equations={
             f"complexity.{name}": whole | {"C": f"{cost(last.n, width, whole=True).operations:,}"}
             for name, cost in both.items()

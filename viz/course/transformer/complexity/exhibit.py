@@ -1,5 +1,4 @@
-"""What a layer costs: self-attention against recurrence over length and width, by the table, counted, and
-measured."""
+"""What a layer costs: self-attention against recurrence over length and width, by the table, counted, and measured."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ LOG = "run.json"
 
 @dataclass(frozen=True)
 class Cost:
-    """One row of the table for one n and p: multiplications, steps one after the other, longest way between
-    two words."""
+    """One row of the table for one n and p: multiplications, steps one after the other, longest way between two words."""
 
     operations: int
     steps: int

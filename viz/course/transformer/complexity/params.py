@@ -13,8 +13,7 @@ P = (32, 64, 128, 256, 512, 768, 1024, 2048)
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: length and width, whether all multiplications count, the width that is
-    measured."""
+    """What the visitor chose: length and width, whether all multiplications count, the width that is measured."""
 
     n: int = knob(50, stops("n, words in the text", N, "{:,}".format, width="stretch"))
     p: int = knob(512, stops("p, numbers a word", P, "{:,}".format, width="stretch"))

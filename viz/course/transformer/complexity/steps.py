@@ -1,5 +1,4 @@
-"""The steps of the exhibit on costs that count: each draws its question, its picture and its sentence of
-numbers."""
+"""The steps of the exhibit on costs that count: each draws its question, its picture and its sentence of numbers."""
 
 from __future__ import annotations
 
@@ -76,11 +75,10 @@ def count(params: Params, data: Data) -> Folds:
     line = rf"n^2 p = n p^2 \iff n = p = {p:,}".replace(",", "{,}")
     return Folds(
         rows,
-        lambda: {"n": data.lengths} | data.curves,
-        _code(params),
-        told,
-        equations,
-        () if params.whole else (line,),
+        {"n": data.lengths} | data.curves,
+        known=told,
+        equations=equations,
+        latex=() if params.whole else (line,),
     )
 
 
@@ -120,11 +118,10 @@ def table(params: Params, data: Data) -> Folds:
     sizes = {"n": f"{params.n:,}", "p": f"{params.p:,}"}
     return Folds(
         lambda: pd.DataFrame(columns, index=["Self-Attention", "Recurrence"]),
-        lambda: {
+        {
             "self-attention": [a.operations, a.steps, a.path],
             "recurrence": [r.operations, r.steps, r.path],
         },
-        _code(params),
         equations={"complexity.attention": sizes, "complexity.recurrence": sizes},
     )
 
@@ -170,12 +167,11 @@ def path(params: Params, data: Data) -> Folds:
     )
     chain = r"h_n = f(h_{n-1}, x_n) = f(f(\cdots f(h_1, x_2) \cdots), x_n)"
     return Folds(
-        lambda: frame,
-        lambda: {"n": np.array(LENGTHS)},
-        _code(params),
-        told,
-        {"complexity.recurrence": {"n": f"{params.n:,}"}},
-        (chain,),
+        frame,
+        {"n": np.array(LENGTHS)},
+        known=told,
+        equations={"complexity.recurrence": {"n": f"{params.n:,}"}},
+        latex=(chain,),
     )
 
 
@@ -215,18 +211,8 @@ def memory(params: Params, data: Data) -> Folds:
     )
     line = rf"8 \cdot {n}^2 \cdot 4 = {scores:,}".replace(",", "{,}") + r"\;\text{bytes}"
     return Folds(
-        lambda: frame,
-        lambda: {"n": data.lengths, "scores": lines[f"scores, {maths.HEADS} heads"][1]},
-        _code(params),
+        frame,
+        {"n": data.lengths, "scores": lines[f"scores, {maths.HEADS} heads"][1]},
         equations={"self.scores": {}},
         latex=(line,),
-    )
-
-
-def _code(params: Params) -> str:
-    return (
-        "from viz.course.transformer.complexity.maths import attention, crossing, recurrence, "
-        f"score_bytes\n\nn, p = {params.n}, {params.p}\n"
-        f"print(attention(n, p, whole={params.whole}), recurrence(n, p, whole={params.whole}), crossing(p, "
-        f"whole={params.whole}), score_bytes(n))"
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, key, note, said
 from viz.labels import plain
 
 TARGET, SOURCE = theme.CATEGORICAL[1], theme.CATEGORICAL[0]
@@ -48,13 +49,7 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
             fillcolor=theme.BACKGROUND,
             layer="below",
         )
-        figure.add_annotation(
-            x=x,
-            y=y - HALF[1] + tall,
-            text=f"{plain(name).replace('·', ' ')}{'<br>' if y == 4 else ': '}{shape}",
-            showarrow=False,
-            font={"size": 14, "color": theme.TEXT},
-        )
+        note(figure, f"{said(name)}{'<br>' if y == 4 else ': '}{shape}", x, y - HALF[1] + tall)
     arrows = (
         (0, 4, 0, 3, "times W of Q"),
         (1, 4, 1, 3, "times W of K"),
@@ -66,37 +61,12 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
         (1.25, 1, 1.25, 0, ""),
     )
     for x, y, to_x, to_y, name in arrows:
-        figure.add_annotation(
-            x=to_x,
-            y=to_y + HALF[1],
-            ax=x,
-            ay=y - HALF[1],
-            xref="x",
-            yref="y",
-            axref="x",
-            ayref="y",
-            text="",
-            showarrow=True,
-            arrowhead=2,
-            arrowwidth=1.6,
-            arrowcolor=theme.MUTED,
-        )
+        arrow(figure, (x, y - HALF[1]), (to_x, to_y + HALF[1]), arrowwidth=1.6)
         if name:
-            figure.add_annotation(
-                x=x,
-                y=y - 0.5,
-                text=f"{name}",
-                xanchor="left",
-                xshift=7,
-                showarrow=False,
-                font={"size": 13, "color": theme.MUTED},
-            )
-    hidden = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(range=[-0.5, 2.5], **hidden)
-    figure.update_yaxes(range=[-0.32, 4.58], **hidden)
-    return figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False
-    )
+            note(figure, name, x, y - 0.5, 13, theme.MUTED, xanchor="left", xshift=7)
+    figure.update_xaxes(range=[-0.5, 2.5], **HIDDEN)
+    figure.update_yaxes(range=[-0.32, 4.58], **HIDDEN)
+    return framed(figure, height, (2, 2, 2, 2), showlegend=False)
 
 
 @kept
@@ -133,21 +103,7 @@ def computed(
         marker={"size": 7},
         hovertemplate="%{y} rows<extra>without the cache</extra>",
     )
-    figure.update_xaxes(
-        tickvals=places,
-        ticktext=[plain(word) for word in words],
-        title_text="written",
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
-        tickfont={"size": 14},
-    )
+    names = {"tickvals": places, "ticktext": [plain(word) for word in words], "tickfont": {"size": 14}}
+    figure.update_xaxes(title_text="written", **names, **QUIET)
     figure.update_yaxes(title_text="rows of K and V computed", rangemode="tozero", fixedrange=True, nticks=6)
-    return figure.update_layout(
-        template=theme.template(),
-        barmode="stack",
-        bargap=0.3,
-        height=height,
-        margin={"l": 8, "r": 8, "t": 34, "b": 8},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )
+    return framed(figure, height, (8, 8, 34, 8), barmode="stack", bargap=0.3, legend=key(1.02))

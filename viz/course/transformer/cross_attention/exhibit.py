@@ -1,9 +1,7 @@
-"""Cross-attention: each word that is written asks the sentence that was read; and what padding must not
-change."""
+"""Cross-attention: each word that is written asks the sentence that was read; and what padding must not change."""
 
 from __future__ import annotations
 
-from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
@@ -11,16 +9,12 @@ from viz.course.shared.maths import across
 from viz.course.transformer.cross_attention import layer, maths, steps
 from viz.course.transformer.cross_attention.params import LONGEST, MODEL, Params
 from viz.instruments.kit import origin
+from viz.widgets import reads
 
 
 def compute(params: Params) -> maths.Data:
     """The sentence through the translator. Errors: InputError for more pieces than can be drawn."""
-    n = len(default().open(MODEL).tokenizer.encode(params.text).ids)
-    if n > LONGEST:
-        wrong = f"The sentence has {n} tokens."
-        raise InputError(
-            wrong, f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example."
-        )
+    reads.limit(MODEL, params.text, LONGEST)
     run = default().run(RunRequest(MODEL, params.text, keep=across.KEEP))
     return maths.read(run, *maths.chosen(params.layer, params.head))
 

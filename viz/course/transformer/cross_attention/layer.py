@@ -1,5 +1,4 @@
-"""The last steps of the exhibit on cross-attention: padding in a batch, and the decoder layer with its two
-maps."""
+"""The last steps of the exhibit on cross-attention: padding in a batch, and the decoder layer with its two maps."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from viz.course.shared import masks_batch
 from viz.course.shared.maths import across
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import Params
-from viz.course.transformer.cross_attention.steps import SLUG, choose, code
+from viz.course.transformer.cross_attention.steps import SLUG, choose
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, query_and_key
@@ -31,10 +30,6 @@ def padding(params: Params, data: Data) -> Folds:
             masks.source_padding.astype(int), index=distinct(masks.targets), columns=distinct(masks.sources)
         ),
         lambda: arrays,
-        "import core\nfrom viz.course.shared.maths.padded_batch import batch_masks, padded_content, "
-        f"run_batch\n\nruns = run_batch(core.open_model({data.run.model.name!r}), ({first!r}, "
-        f"{second!r}))\nshorter = batch_masks(min(runs, key=lambda run: run.source.n_real))\n"
-        f"print(shorter.source_padding, shorter.union)\nchange = padded_content(runs, {lot})\nprint(change)",
         equations={"masked.matrix": {}},
         latex=(
             rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, "
@@ -64,7 +59,7 @@ def layer(params: Params, data: Data) -> Folds:
     pattern, allowed = own.weights[data.layer, data.head], own.allowed[data.layer, data.head]
     tokens = distinct(word.removeprefix(" ") or word for word in own.queries)
     n, m = len(data.read), len(data.written)
-    left, right = st.columns(2, gap="small" if lesson.presenting() else "large")
+    left, right = st.columns(2, gap=lesson.fit("large", "small"))
     with left:
         origin.tell_run(data.run, "causal", data.layer, data.head)
         heatmap(
@@ -114,12 +109,10 @@ def layer(params: Params, data: Data) -> Folds:
                 for name, each in both.items()
             }
         ),
-        lambda: {"self": np.asarray(pattern), "cross": data.pattern},
-        f"{code(data)}\nfrom viz.course.shared.maths.across import counts\n\n"
-        "for each in (counts(model), counts()):\n    print(each.decoder, each.without_cross, each.encoder)",
-        told,
-        {"masked.matrix": {}, "cross.matrix": {}},
-        (line,),
+        {"self": np.asarray(pattern), "cross": data.pattern},
+        known=told,
+        equations={"masked.matrix": {}, "cross.matrix": {}},
+        latex=(line,),
     )
 
 

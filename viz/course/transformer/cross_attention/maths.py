@@ -21,8 +21,7 @@ BEST = -1
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """One translation: its run, the tokens on both sides, weights (layer head target source) with rows named
-    by what they write."""
+    """One translation: its run, the tokens on both sides, weights (layer head target source) with rows named by what they write."""
 
     run: Run
     read: tuple[str, ...]
@@ -50,8 +49,7 @@ def read(run: Run, layer: int, head: int) -> Data:
 
 
 def opening() -> tuple[int, int]:
-    """Layer and head that look most, from each word they write, at those it translates: as measured on pairs
-    that were set by hand."""
+    """Layer and head that look most, from each word they write, at those it translates: as measured on pairs that were set by hand."""
     found = habits(MODEL, "cross")
     return found.best()["aligner"] if found else (0, 0)
 
@@ -84,8 +82,7 @@ def swapped(data: Data, side: str) -> tuple[np.ndarray, str, str]:
 
 
 def exchanged(data: Data, side: str) -> tuple[str, str, str, str]:
-    """Both sentences with one piece of one side exchanged, that piece, and the one that came: as many pieces
-    as before."""
+    """Both sentences with one piece of one side exchanged, that piece, and the one that came: as many pieces as before."""
     source, target = data.texts
     tokenizer = data.run.model.tokenizer
     text = source if side == "source" else target

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 
 from core.serving.engine import default
 from viz.course.shared.masks_batch import TRANSLATOR
+from viz.course.texts import data
 from viz.course.transformer.cross_attention.maths import BEST, MODEL
 from viz.shell import state
 from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, touched
 
-SENTENCES = (
-    "The red house is very old.",
-    "She has a white car.",
-    "You are welcome.",
-    "I gave my little sister a red ball.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 LONGEST = 24
 SIDES = {"source": "an English word", "target": "a Spanish word"}
 
@@ -28,8 +24,7 @@ def _of_model(count: str) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: the English sentence; layer and head; which side has a word exchanged; the
-    batch with its padding."""
+    """What the visitor chose: the English sentence; layer and head; which side has a word exchanged; the batch with its padding."""
 
     text: str = knob(
         SENTENCES[0],

@@ -1,5 +1,4 @@
-"""The steps of the exhibit on cross-attention: the map, who brings what, what a swapped word moves, what is
-kept."""
+"""The steps of the exhibit on cross-attention: the map, who brings what, what a swapped word moves, what is kept."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def two_axes(params: Params, data: Data) -> Folds:
     if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
         left, right = st.container(), st.container()
     else:
-        left, right = st.columns([1, 1], gap="small" if lesson.presenting() else "large")
+        left, right = st.columns([1, 1], gap=lesson.fit("large", "small"))
     pattern = data.pattern
     with left:
         words_view(
@@ -80,10 +79,9 @@ def two_axes(params: Params, data: Data) -> Folds:
     choose()
     return Folds(
         lambda: pd.DataFrame(np.round(pattern, 4), index=names[1], columns=names[0]),
-        lambda: {"weights": pattern},
-        code(data) + f"\nprint(found.weights[{data.layer}, {data.head}].round(2))",
-        told,
-        {"cross.matrix": {"p": str(data.run.model.config.d_head)}},
+        {"weights": pattern},
+        known=told,
+        equations={"cross.matrix": {"p": str(data.run.model.config.d_head)}},
     )
 
 
@@ -113,9 +111,7 @@ def who_asks(params: Params, data: Data) -> Folds:
     }
     return Folds(
         lambda: pd.DataFrame(rows),
-        lambda: {leaf: data.run.trace[f"{path}.{leaf}"] for leaf in ("q", "k", "v")},
-        code(data) + "\nfor leaf in ('q', 'k', 'v', 'scores', 'heads', 'out'):\n"
-        f"    print(leaf, run.trace['{path}.' + leaf].shape)",
+        {leaf: data.run.trace[f"{path}.{leaf}"] for leaf in ("q", "k", "v")},
         equations={"cross.matrix": {"p": str(config.d_head)}},
         change=choose,
     )
@@ -156,9 +152,8 @@ def swap(params: Params, data: Data) -> Folds:
     source, target, *_ = maths.exchanged(data, side)
     return Folds(
         lambda: pd.DataFrame(change, index=rows, columns=list(LEAVES)).round(4),
-        lambda: {"change": change},
-        f"{code(data)}\nfrom viz.course.shared.maths.across import moved\n\n"
-        f"other = model.run({source!r}, target={target!r})\nprint(moved(run, other))  # (layer, Q K V)",
+        {"change": change},
+        {"source": source, "target": target},
         told,
         {"cross.matrix": {}},
     )
@@ -219,11 +214,10 @@ def once(params: Params, data: Data) -> Folds:
     }
     return Folds(
         lambda: pd.DataFrame(rows),
-        lambda: {"own": found.own, "source": found.source},
-        f"{code(data)}\nfrom viz.course.shared.maths.across import written\n\nprint(written(run))",
-        told,
-        {"cross.matrix": {}},
-        (rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}",),
+        {"own": found.own, "source": found.source},
+        known=told,
+        equations={"cross.matrix": {}},
+        latex=(rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}",),
     )
 
 
@@ -239,12 +233,3 @@ def choose() -> None:
 
 def _size(value: float) -> str:
     return "exactly 0" if value == 0 else number(float(value))
-
-
-def code(data: Data) -> str:
-    """The first lines of Python of every step but the batch's."""
-    return (
-        f"import core\n\nmodel = core.open_model({data.run.model.name!r})\n"
-        f"run = model.run({data.texts[0]!r}, target={data.texts[1]!r})\n"
-        "found = run.attention('cross', writing=True)  # weights (layer, head, target, source)"
-    )

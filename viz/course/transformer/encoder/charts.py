@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.plotted import framed, key, said
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -45,22 +46,12 @@ def over_layers(
             mode="lines+markers",
             line={"width": 3, "color": colour},
             marker={"size": 8},
-            name=f"{plain(name).replace('·', ' ')}: {plain(words[chosen])}",
+            name=f"{said(name)}: {plain(words[chosen])}",
             hovertemplate="%{y:.3f}<extra></extra>",
         )
     n = len(curves[0][1])
-    figure.update_xaxes(
-        tickvals=list(range(n)),
-        ticktext=["before any", *(f"after L{i}" for i in range(n - 1))],
-        range=[-0.15, n - 0.85],
-        fixedrange=True,
-        showgrid=False,
-    )
+    names = ["before any", *(f"after L{i}" for i in range(n - 1))]
+    along = {"tickvals": list(range(n)), "ticktext": names, "range": [-0.15, n - 0.85]}
+    figure.update_xaxes(**along, fixedrange=True, showgrid=False)
     figure.update_yaxes(range=[low - 0.05, 1.05], title_text="cosine", fixedrange=True)
-    figure.update_layout(
-        template=theme.template(),
-        height=height,
-        margin={"l": 4, "r": 8, "t": 4, "b": 4},
-        legend={"orientation": "h", "x": 0, "y": -0.14, "yanchor": "top"},
-    )
-    return figure
+    return framed(figure, height, (4, 8, 4, 4), legend=key(-0.14, "top"))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.encoder import maths, steps
 from viz.course.transformer.encoder.params import LONGEST, Params
 from viz.instruments.kit import origin
+from viz.widgets import reads
 
 
 def compute(params: Params) -> maths.Data:
     """The sentence through one encoder. Raises InputError for more pieces than can be drawn."""
-    n = len(default().open(params.model).tokenizer.encode(params.text).ids)
-    if n > LONGEST:
-        wrong = f"The sentence has {n} tokens."
-        raise InputError(wrong, f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
+    reads.limit(params.model, params.text, LONGEST)
     return maths.through(default().run(RunRequest(params.model, params.text)))
 
 

@@ -1,5 +1,4 @@
-"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as
-a loop."""
+"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as a loop."""
 
 from __future__ import annotations
 
@@ -122,52 +121,25 @@ def through(run: Run) -> Data:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there
-    or a part of it."""
+    """One value of a word inside a layer: what it is, and its d numbers."""
 
     name: str
     vector: Array
-    stream: bool
 
 
 def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
-    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or
-    behind the sums."""
+    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or behind the sums."""
     home, _ = blocks(run.model)
 
-    def at(leaf: str) -> Array:
-        return run.trace[f"{home}.{layer}.{leaf}"][word]
+    def at(name: str, leaf: str) -> Stage:
+        return Stage(name, run.trace[f"{home}.{layer}.{leaf}"][word])
 
-    pre = getattr(run.model.config, "order", "post") == "pre"
-    x, attention, network = (
-        Stage("x, the word", at("resid_in"), True),
-        Stage("attention", at("self_attn.out"), False),
-        Stage("feed-forward", at("ffn.out"), False),
-    )
-    first = Stage("x + attention", at("resid_mid"), True)
-    norms = [
-        Stage(name, at(leaf), not pre)
-        for name, leaf in (("layer norm 1", "norm1.out"), ("layer norm 2", "norm2.out"))
-    ]
-    if pre:
-        return (
-            x,
-            norms[0],
-            attention,
-            first,
-            norms[1],
-            network,
-            Stage("+ feed-forward", at("resid_out"), True),
-        )
-    return (
-        x,
-        attention,
-        first,
-        norms[0],
-        network,
-        Stage("+ feed-forward", norms[0].vector + network.vector, True),
-        norms[1],
-    )
+    x, attention = at("x, the word", "resid_in"), at("attention", "self_attn.out")
+    network, first = at("feed-forward", "ffn.out"), at("x + attention", "resid_mid")
+    one, two = at("layer norm 1", "norm1.out"), at("layer norm 2", "norm2.out")
+    if getattr(run.model.config, "order", "post") == "pre":
+        return x, one, attention, first, two, network, at("+ feed-forward", "resid_out")
+    return x, attention, first, one, network, Stage("+ feed-forward", one.vector + network.vector), two
 
 
 def counted(model: Model, layer: int = 0) -> dict[str, int]:

@@ -103,7 +103,7 @@ def guess(params: Params, data: Data) -> Folds:
         f"{number(float(first[word, best]))} to {number(float(last[word, best]))}; with itself before "
         f"any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
     )
-    height = 150 if lesson.presenting() else 300
+    height = lesson.fit(300, 150)
     left, right = st.columns(2, gap="medium")
     with left:
         _alike(data, 0, "before", height)
@@ -118,13 +118,13 @@ def guess(params: Params, data: Data) -> Folds:
             f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a "
             "sentence."
         )
-        return _folds(params, data, known)
+        return _folds(data, known)
     parts.numbers(
         f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by "
         f"{number(float(np.nanmean(data.depth.others[0])))} on average"
         + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else ".")
     )
-    return _folds(params, data, known)
+    return _folds(data, known)
 
 
 def layer(params: Params, data: Data) -> Folds:
@@ -152,7 +152,7 @@ def layer(params: Params, data: Data) -> Folds:
         f"attention and the recorded sum differ by {exactly(gap)}."
     )
     _choose_word(data)
-    return _folds(params, data)
+    return _folds(data)
 
 
 def stack(params: Params, data: Data) -> Folds:
@@ -177,7 +177,7 @@ def stack(params: Params, data: Data) -> Folds:
         f"and the run differ by {exactly(data.off)}."
     )
     controls.slider("N: read after so many layers", 0, n, f"{SLUG}N", n)  # up to the layers of this model
-    return _folds(params, data)
+    return _folds(data)
 
 
 def maps(params: Params, data: Data) -> Folds:
@@ -207,7 +207,7 @@ def maps(params: Params, data: Data) -> Folds:
         f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” looks at "
         f"“{data.words[key]}”."
     )
-    return _folds(params, data)
+    return _folds(data)
 
 
 def depth(params: Params, data: Data) -> Folds:
@@ -228,7 +228,7 @@ def depth(params: Params, data: Data) -> Folds:
     )
     parts.numbers(f"“{data.words[word]}”, with itself and with the others: {told}.")
     _choose_word(data)
-    return _folds(params, data)
+    return _folds(data)
 
 
 def count(params: Params, data: Data) -> Folds:
@@ -245,26 +245,25 @@ def count(params: Params, data: Data) -> Folds:
         f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "
         f"d_ff + d + d_ff + 4 d = {formula:,}; difference {total - formula}. {n} layers: {n * total:,}."
     )
-    return _folds(params, data)
+    return _folds(data)
 
 
-def _folds(params: Params, data: Data, known: bool = True) -> Folds:
+def _folds(data: Data, known: bool = True) -> Folds:
     return Folds(
         lambda: table(data),
-        lambda: {
+        {
             "states": data.states,
             "kept": data.depth.kept,
             "others": data.depth.others,
             "weights": data.weights,
         },
-        code(params),
-        known,
-        {"residual.first": {}, "norm.apply": {}, "ffn.residual": {}, "ffn.inside": {}},
-        (
+        known=known,
+        equations={"residual.first": {}, "norm.apply": {}, "ffn.residual": {}, "ffn.inside": {}},
+        latex=(
             r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + "
             r"d_{ff}}_{\text{network}} + \underbrace{4 d}_{\text{two norms}}",
         ),
-        lambda: _counted(data),
+        more=lambda: _counted(data),
     )
 
 
@@ -290,14 +289,3 @@ def table(data: Data) -> pd.DataFrame:
         np.round(data.depth.others, 4), index=[f"others, {name}" for name in names], columns=list(data.words)
     )
     return pd.concat([kept, others])
-
-
-def code(params: Params) -> str:
-    """Lines that make the numbers again."""
-    return (
-        "import core\nfrom viz.course.transformer.encoder import maths as depth\n\n"
-        f"model = core.open_model({params.model!r})\nrun = model.run({params.text!r})\n"
-        "states = depth.hidden(run)  # (layer + 1, word, d)\nfound = depth.over_depth(states)\n"
-        "print(found.kept.round(3))\nlooped, off = depth.as_loop(run)\n"
-        "print(off, depth.counted(model), sum(depth.counted(model).values()))"
-    )

@@ -14,7 +14,10 @@ from plotly.subplots import make_subplots
 from viz import theme
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
-from viz.labels import phrase, plain
+from viz.charts.parts.marks import framed, marks, own, plane, tips
+from viz.charts.parts.plotted import HIDDEN, QUIET, key, said
+from viz.charts.parts.plotted import framed as framed_figure
+from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,18 +45,10 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
     begins = [sum(tile.across for tile in tiles[:place]) + place * gap for place in range(len(tiles))]
     frames, cells, covers, names, arrows, rings = [], [], [], [], [], []
     for place, (tile, begin) in enumerate(zip(tiles, begins, strict=True)):
-        rows = 1 if tile.values is None else -(-len(tile.values) // tile.across)
-        frames.append(
-            {
-                "x": begin,
-                "x2": begin + tile.across,
-                "y": 0,
-                "y2": 1,
-                "fill": theme.SURFACE if tile.values is None else theme.BACKGROUND,
-            }
-        )
+        fill = theme.SURFACE if tile.values is None else theme.BACKGROUND
+        frames.append({"x": begin, "x2": begin + tile.across, "y": 0, "y2": 1, "fill": fill})
         names += [
-            {"x": begin, "y": 0, "text": phrase(line), "up": -8 - 18 * above}
+            ({"x": begin, "y": 0, "text": phrase(line)}, -4 - 18 * above)
             for above, line in enumerate(reversed(tile.name.split("\n")))
         ]
         if place:
@@ -61,62 +56,48 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
         if tile.values is None:
             covers.append({"x": begin + tile.across / 2, "y": 0.5, "text": "?"})
             continue
+        rows = -(-len(tile.values) // tile.across)
         limit = float(np.abs(tile.values).max(initial=0)) or 1.0
         for number, value in enumerate(tile.values):
-            y, x = divmod(number, tile.across)
             cells.append(
-                {
-                    "x": begin + x + 0.03,
-                    "x2": begin + x + 0.97,
-                    "y": round((y + 0.03) / rows, 4),
-                    "y2": round((y + 0.97) / rows, 4),
+                _cell(begin, number, tile.across, rows, (0.03, 0.97))
+                | {
                     "share": round(float(value) / limit, 3),
                     "value": f"{value:.3f}",
                     "name": f"{tile.called} {number}",
                 }
             )
         if tile.marked is not None:
-            y, x = divmod(tile.marked, tile.across)
-            rings.append(
-                {"x": begin + x - 0.4, "x2": begin + x + 1.4, "y": (y - 0.4) / rows, "y2": (y + 1.4) / rows}
-            )
-    across = alt.X(
-        "x:Q", axis=None, scale=alt.Scale(domain=[-0.1, begins[-1] + tiles[-1].across + 0.1], nice=False)
-    )
-    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
+            rings.append(_cell(begin, tile.marked, tile.across, rows, (-0.4, 1.4)))
+    across, down = plane((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
 
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
+    def drawn(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
+        return marks(rows, x=across, y=down, **more)
 
-    box = {"x2": "x2:Q", "y2": "y2:Q"}
-    frame = (
-        drawn(frames)
-        .mark_rect(stroke=theme.LINE, strokeWidth=1)
-        .encode(**box, color=alt.Color("fill:N", scale=None))
-    )
-    hue = alt.Fill(
-        "share:Q", scale=alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb"), legend=None
-    )
-    cell = (
-        drawn(cells)
-        .mark_rect()
-        .encode(**box, fill=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")])
-    )
-    cover = drawn(covers).mark_text(fontSize=44, color=theme.MUTED).encode(text="text:N")
-    arrow = drawn(arrows).mark_text(fontSize=22, color=theme.MUTED).encode(text="text:N")
-    ring = drawn(rings).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5).encode(**box)
+    box, word = {"x2": "x2:Q", "y2": "y2:Q"}, {"text": "text:N"}
+    shades = alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb")
+    hue, told = alt.Fill("share:Q", scale=shades, legend=None), tips({"name:N": " ", "value:N": ""})
     named = [
-        drawn([name])
-        .mark_text(align="left", baseline="bottom", fontSize=14, dy=name["up"] + 4, color=theme.TEXT)
-        .encode(text="text:N")
-        for name in names
+        drawn([name], **word).mark_text(align="left", baseline="bottom", fontSize=14, dy=dy, color=theme.TEXT)
+        for name, dy in names
     ]
-    return alt.layer(frame, cell, cover, arrow, ring, *named).properties(
-        width="container",
+    return framed(
+        drawn(frames, **box, color=own("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
+        drawn(cells, **box, fill=hue, tooltip=told).mark_rect(),
+        drawn(covers, **word).mark_text(fontSize=44, color=theme.MUTED),
+        drawn(arrows, **word).mark_text(fontSize=22, color=theme.MUTED),
+        drawn(rings, **box).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5),
+        *named,
         height=height - 60,
-        padding=panels.AROUND | {"top": 10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles)},
-        view=panels.BARE,
+        top=10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles),
     )
+
+
+def _cell(begin: float, number: int, across: int, rows: int, ends: tuple[float, float]) -> dict[str, Any]:
+    """The square of a number in a tile; `ends`: where it begins and ends within its place."""
+    y, x = divmod(number, across)
+    (x1, y1), (x2, y2) = ((begin + x + end, round((y + end) / rows, 4)) for end in ends)
+    return {"x": x1, "x2": x2, "y": y1, "y2": y2}
 
 
 @dataclass(frozen=True)
@@ -153,52 +134,40 @@ def activations(
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.72, 0.28], vertical_spacing=0.07)
     end = float(max(abs(curves[0].x[0]), abs(curves[0].x[-1])))
     seen = np.abs(pre) <= end
+    above: dict[str, Any] = {"row": 1, "col": 1}
+    unnamed = {"mode": "markers", "showlegend": False}
     for curve, value in zip(curves, values, strict=True):
-        colour = theme.CATEGORICAL[curve.hue]
+        colour, name = theme.CATEGORICAL[curve.hue], said(curve.name)
         figure.add_scatter(
             x=curve.x,
             y=curve.y,
             mode="lines",
-            name=_said(curve.name),
+            name=name,
             line={"color": colour, "width": 3 if curve.own else 2, "dash": "solid" if curve.own else "dot"},
-            hovertemplate="%{x:.2f} → %{y:.4f}<extra>" + _said(curve.name) + "</extra>",
-            row=1,
-            col=1,
+            hovertemplate=f"%{{x:.2f}} → %{{y:.4f}}<extra>{name}</extra>",
+            **above,
         )
-        figure.add_scatter(
-            x=[at],
-            y=[value],
-            mode="markers",
-            showlegend=False,
-            hoverinfo="skip",
-            marker={"size": 12, "color": colour, "line": {"color": theme.BACKGROUND, "width": 2}},
-            row=1,
-            col=1,
-        )
-    own = next((curve for curve in curves if curve.own), curves[0])
+        dot = {"size": 12, "color": colour, "line": {"color": theme.BACKGROUND, "width": 2}}
+        figure.add_scatter(x=[at], y=[value], hoverinfo="skip", marker=dot, **unnamed, **above)
     figure.add_scatter(
         x=pre[seen],
         y=act[seen],
-        mode="markers",
-        showlegend=False,
         customdata=np.flatnonzero(seen),
         marker={"size": 6, "color": theme.TEXT, "opacity": 0.35},
         hovertemplate="unit %{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
-        name=_said(own.name),
-        row=1,
-        col=1,
+        name=said(next((curve for curve in curves if curve.own), curves[0]).name),
+        **unnamed,
+        **above,
     )
     heights, edges = np.histogram(pre[seen], bins=64, range=(-end, end))
     middle = (edges[:-1] + edges[1:]) / 2
+    hues = [theme.PRIMARY if m > 0 else theme.SEQUENTIAL[3] for m in middle]
     figure.add_bar(
         x=middle,
         y=heights,
         width=edges[1] - edges[0],
         showlegend=False,
-        marker={
-            "color": [theme.PRIMARY if m > 0 else theme.SEQUENTIAL[3] for m in middle],
-            "line": {"width": 0},
-        },
+        marker={"color": hues, "line": {"width": 0}},
         hovertemplate="%{y} units near %{x:.2f}<extra></extra>",
         row=2,
         col=1,
@@ -207,16 +176,9 @@ def activations(
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
     figure.update_xaxes(title_text="what goes in (below: for how many units)", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
-    figure.update_yaxes(range=[-0.4, highest], row=1, col=1)
+    figure.update_yaxes(range=[-0.4, highest], **above)
     figure.update_yaxes(nticks=3, row=2, col=1)
-    return figure.update_layout(
-        template=theme.template(),
-        height=height,
-        margin={"l": 8, "r": 10, "t": 34, "b": 8},
-        bargap=0.05,
-        hovermode="closest",
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
-    )
+    return framed_figure(figure, height, (8, 10, 34, 8), bargap=0.05, hovermode="closest", legend=key(1.01))
 
 
 @kept
@@ -237,7 +199,7 @@ def shares(
             x=list(values),
             y=places,
             orientation="h",
-            name=_said(name),
+            name=said(name),
             marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
             width=0.6,
             insidetextanchor="middle",
@@ -245,28 +207,21 @@ def shares(
             textposition="inside",
             textangle=0,
             textfont={"size": 14, "color": theme.BACKGROUND},
-            hovertemplate="%{x:,}<extra>" + _said(name) + "</extra>",
+            hovertemplate=f"%{{x:,}}<extra>{said(name)}</extra>",
         )
-    figure.update_xaxes(visible=False, fixedrange=True, range=[0, max(total)])
+    figure.update_xaxes(**HIDDEN, range=[0, max(total)])
     figure.update_yaxes(
         tickvals=places,
-        ticktext=["<br>".join(_said(line) for line in row.split("\n")) for row in rows],
+        ticktext=list(map(said, rows)),
         autorange="reversed",
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
         tickfont={"size": 14, "color": theme.TEXT},
+        **QUIET,
     )
-    return figure.update_layout(
-        template=theme.template(),
+    return framed_figure(
+        figure,
+        height,
+        (8, 10, 40, 8),
         barmode="stack",
-        height=height,
         uniformtext={"minsize": 11, "mode": "hide"},
-        margin={"l": 8, "r": 10, "t": 40, "b": 8},
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"},
+        legend=key(1.0, traceorder="normal"),
     )
-
-
-def _said(text: str) -> str:
-    """A phrase as Plotly text: never markup but for a new line, its spaces left alone."""
-    return "<br>".join(plain(line).replace("·", " ") for line in text.split("\n"))

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.feed_forward import maths, steps, units
 from viz.course.transformer.feed_forward.params import LONGEST, Params
 from viz.instruments.kit import origin
+from viz.widgets import reads
 
 
 def compute(params: Params) -> maths.Inner:
-    """The network of the layer on every piece of the sentence. Errors: InputError for no piece, or more than
-    can be drawn."""
-    model = default().open(params.model)
-    n = len(model.tokenizer.encode(params.text).ids)
-    if n > LONGEST:
-        wrong = f"The sentence has {n} tokens."
-        raise InputError(
-            wrong, f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example."
-        )
-    more: dict[str, Any] = (
-        {"target": "."} if model.spec.has_source else {}
-    )  # the source side does not depend on it
+    """The network of the layer on every piece of the sentence. Errors: InputError for no piece, or more than can be drawn."""
+    reads.limit(params.model, params.text, LONGEST)
+    source = default().open(params.model).spec.has_source
+    more: dict[str, Any] = {"target": "."} if source else {}  # the source side does not depend on it
     run = default().run(RunRequest(params.model, params.text, keep=maths.KEEP, **more))
-    return maths.inner(run, steps.layer_of(params))
+    return maths.inner(run, params.at_layer)
 
 
 def thumbnail() -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz.course.texts import data
+from viz.course.transformer.one_word import OneWord, text
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, models, sentence, slider, stops, touched
+from viz.widgets.knobs import Knobs, draw, knob, models, slider, stops, touched
 
 LONGEST = 32
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")
-SENTENCES = (
-    "The animal didn't cross the street because it was too tired.",
-    "She was hungry, so she ate the apple.",
-    "The little dog ran after the ball.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 END = 3.0
 """Where the curves end, at both sides of 0."""
 WIDTHS = (512, 1024, 2048, 4096)
@@ -21,17 +19,10 @@ HIDDEN = "Hidden width of the base model, $d_{ff}$ (its words have d = 512)"
 
 
 @dataclass(frozen=True)
-class Params(Knobs):
-    """What the visitor chose: sentence, model, layer, word; the number on the curves; the width of the base
-    model; the draw of directions."""
+class Params(Knobs, OneWord):
+    """What the visitor chose: sentence, model, layer, word; the number on the curves; the width of the base model; the draw of directions."""
 
-    text: str = knob(
-        SENTENCES[0],
-        sentence(
-            "Sentence", SENTENCES, drops=("word",), of=lambda p: p.model, most=f"up to {LONGEST} tokens"
-        ),
-        link="text",
-    )
+    text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
     layer: int = knob(0, touched(state.whole(0, 11)))
     word: int = knob(2, touched(state.whole(0, LONGEST - 1)))

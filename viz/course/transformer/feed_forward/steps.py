@@ -1,5 +1,4 @@
-"""The first four steps of the exhibit on the feed-forward network: through it, its bend, a sentence in it,
-one word alone in it."""
+"""The first four steps of the exhibit on the feed-forward network: through it, its bend, a sentence in it, one word alone in it."""
 
 from __future__ import annotations
 
@@ -19,8 +18,9 @@ from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.charts import Curve, Tile
 from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import END, Params
-from viz.labels import distinct, percent, visible
-from viz.widgets import compute, controls, lesson, parts
+from viz.course.transformer.one_word import names_of
+from viz.labels import percent
+from viz.widgets import compute, lesson, parts
 
 SLUG = "feed_forward."
 CURVES = {"relu": ("relu", 0), "gelu": ("gelu", 1), "gelu_tanh": ("gelu, tanh form", 2)}
@@ -29,69 +29,29 @@ HIGHEST = 2.2
 HOW_MANY = ("one: its own", "every one", "some, but not every one", "none")
 
 
-def height(wanted: int, low: int) -> int:
-    """The height of a picture: lower before a room, where the sentence and the control have to fit below
-    it."""
-    return low if lesson.presenting() else wanted
-
-
-def names_of(data: Inner) -> list[str]:
-    """The pieces of the sentence as labels, repeated ones told apart."""
-    return distinct([visible(token.strip() or token) for token in data.tokens])
-
-
-def word_of(params: Params, data: Inner) -> int:
-    """The place of the word that was chosen, in a sentence that may be shorter."""
-    return min(params.word, len(data.tokens) - 1)
-
-
-def layer_of(params: Params) -> int:
-    """The layer that was chosen, in a model that may be shallower."""
-    return min(params.layer, default().open(params.model).config.n_layers - 1)
-
-
-def pick_word(params: Params, data: Inner) -> None:
-    """Pills with the pieces of the sentence."""
-    names = names_of(data)
-    controls.pills("Word", range(len(names)), SLUG + "word", word_of(params, data), lambda i: names[i])
-
-
-def pick_layer(params: Params) -> None:
-    """Pills with the layers of the model."""
-    controls.pills(
-        "Layer", range(default().open(params.model).config.n_layers), SLUG + "layer", layer_of(params)
-    )
-
-
 def pick_model(params: Params, data: Inner, *, word: bool = True) -> None:
     """Which word, where the step has no pills for it; which trained model, and which of its layers."""
     if word:
-        pick_word(params, data)
+        params.pick_word(SLUG, data.tokens)
     params.show("feed_forward", "model")
-    pick_layer(params)
+    params.pick_layer(SLUG)
 
 
-def lines(params: Params) -> str:
-    """The first lines of Python of every step."""
-    more = ", target='.'" if default().open(params.model).spec.has_source else ""
-    return (
-        "import core\nfrom viz.course.transformer.feed_forward import maths as inner_layer\n\n"
-        f"model = core.open_model({params.model!r})\n"
-        f"found = inner_layer.inner(model.run({params.text!r}{more}, keep=inner_layer.KEEP), "
-        f"{layer_of(params)})\n"
-    )
+def chosen(params: Params, data: Inner) -> dict[str, object]:
+    """What is filled into the lines of Python of every step."""
+    target = ", target='.'" if default().open(params.model).spec.has_source else ""
+    return {"target": target, "layer": params.at_layer, "word": params.at_word(data.tokens)}
 
 
 def through(params: Params, data: Inner) -> Folds:
-    """x, the hidden layer and what comes out, as tiles of one word; covered behind x until one guessed how
-    many units fire."""
-    word = word_of(params, data)
+    """x, the hidden layer and what comes out, as tiles of one word; covered behind x until one guessed how many units fire."""
+    word = params.at_word(data.tokens)
     into, act, out = data.into[word], data.act[word], data.out[word]
-    d, d_ff, token = len(into), len(act), names_of(data)[word]
+    d, d_ff, token = len(into), len(act), names_of(data.tokens)[word]
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on",
-        f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does "
+        f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {params.at_layer}). How many does "
         "it switch on?",
         0.0,
         1.0,
@@ -111,7 +71,9 @@ def through(params: Params, data: Inner) -> Folds:
         f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."
     )
     parts.show(
-        charts.through(tiles, height=height(340, 250)), SLUG + "through", f"One word as {d} numbers" + rest
+        charts.through(tiles, height=lesson.fit(340, 250)),
+        SLUG + "through",
+        f"One word as {d} numbers" + rest,
     )
     parts.numbers(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, "
@@ -120,12 +82,11 @@ def through(params: Params, data: Inner) -> Folds:
         if told
         else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
     )
-    pick_word(params, data)
+    params.pick_word(SLUG, data.tokens)
     return Folds(
         lambda: pd.DataFrame({"before the activation": data.pre[word], "after it": act}).rename_axis("unit"),
-        lambda: {"into": into, "pre": data.pre[word], "act": act, "out": out},
-        lines(params)
-        + f"print(found.fires[{word}].sum(), found.act[{word}].argmax(), found.out[{word}][:4])",
+        {"into": into, "pre": data.pre[word], "act": act, "out": out},
+        chosen(params, data),
         told,
         {"ffn.inside": {}, "ffn.residual": {}},
         (
@@ -133,10 +94,7 @@ def through(params: Params, data: Inner) -> Folds:
             rf"\ \to\ {number(float(act[top]), 4)}",
             rf"\text{{number 1 of what comes out: }} {number(float(out[0]), 4)}",
         ),
-        look=f"Three vectors of one word, each folded into {rows} rows; pale is 0, blue above, orange "
-        f"below, each tile on its own scale. The network is that of layer {layer_of(params)} of "
-        f"{params.model} ({CURVES[own_of(params)][0]}); in a translator, of its encoder. A unit counts "
-        "as on where its pre-activation is above 0.",
+        look={"rows": rows, "layer": params.at_layer, "activation": CURVES[own_of(params)][0]},
         change=lambda: pick_model(params, data, word=False),
     )
 
@@ -157,7 +115,7 @@ def at_point(x: float) -> dict[str, float]:
 
 def activations(params: Params, data: Inner) -> Folds:
     """The three curves with the word's own units on the model's, and one number of the visitor on all."""
-    word, own = word_of(params, data), own_of(params)
+    word, own = params.at_word(data.tokens), own_of(params)
     x = np.linspace(-END, END, 241)
     curves = [
         Curve(
@@ -171,7 +129,7 @@ def activations(params: Params, data: Inner) -> Folds:
     ]
     told, pre, act = at_point(params.at), data.pre[word], data.act[word]
     picture = charts.activations(
-        curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=height(420, 270)
+        curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=lesson.fit(420, 270)
     )
     parts.show(
         picture, SLUG + "curves", f"Relu and gelu over their input, with {len(pre)} units of one word."
@@ -179,16 +137,14 @@ def activations(params: Params, data: Inner) -> Folds:
     beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
     parts.numbers(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its "
-        f"tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data)[word]}” "
+        f"tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data.tokens)[word]}” "
         f"{percent((pre > 0).mean(), 2)} get more than 0"
         + (f" ({beyond} lie outside the picture)." if beyond else ".")
     )
     drawn = {name: curve.y for name, curve in zip(CURVES, curves, strict=True)}
     return Folds(
         lambda: pd.DataFrame(drawn, index=x.round(4)).iloc[::12].rename_axis("x"),
-        lambda: {"x": x, "pre": pre, "act": act} | drawn,
-        "import torch\nfrom core.layers.feedforward import ACTIVATIONS\n\n"
-        f"for name, f in ACTIVATIONS.items():\n    print(name, f(torch.tensor({params.at!r})).item())",
+        {"x": x, "pre": pre, "act": act} | drawn,
         equations={"ffn.inside": {}},
         latex=(
             r"\mathrm{relu}(x) = \max(0, x), \qquad \mathrm{gelu}(x) = x\, \Phi(x) \approx \tfrac{x}{2} "
@@ -202,11 +158,11 @@ def activations(params: Params, data: Inner) -> Folds:
 
 def sentence(params: Params, data: Inner) -> Folds:
     """The share of units that each word switches on, and how many units fire for how many words."""
-    names, n, d_ff = names_of(data), len(data.tokens), data.pre.shape[1]
+    names, n, d_ff = names_of(data.tokens), len(data.tokens), data.pre.shape[1]
     share, counts = 100 * data.fires.mean(1), data.counts
     most, least = int(share.argmax()), int(share.argmin())
     left, right = st.columns([3, 2], gap="medium")
-    tall = height(340, 270)
+    tall = lesson.fit(340, 270)
     with left:
         lane = Lane(
             "Units switched on, percent",
@@ -238,7 +194,7 @@ def sentence(params: Params, data: Inner) -> Folds:
         f"sentence, {int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes "
         "others."
     )
-    pick_layer(params)
+    params.pick_layer(SLUG)
     line = (
         rf"\text{{on: }} W_1 x + b_1 > 0, \quad \text{{of }} {n} \times {d_ff:,} = {n * d_ff:,} \text{{ "
         rf"pairs of word and unit }} {int(data.fires.sum()):,}"
@@ -247,20 +203,19 @@ def sentence(params: Params, data: Inner) -> Folds:
         lambda: pd.DataFrame(
             {"units on": data.fires.sum(1), "percent": share.round(2)}, index=names
         ).rename_axis("word"),
-        lambda: {"fires": data.fires.astype(float), "counts": counts},
-        lines(params) + "print(found.fires.mean(1), found.dead, found.counts)",
+        {"fires": data.fires.astype(float), "counts": counts},
+        chosen(params, data),
         equations={"ffn.inside": {}},
         latex=(line.replace(",", "{,}"),),
     )
 
 
 def alone(params: Params, data: Inner) -> Folds:
-    """How far each word's output moves when one word's input is turned round: in the network alone, and in
-    the attention."""
-    word, names, n = word_of(params, data), names_of(data), len(data.tokens)
-    key = ("feed_forward.alone", params.text, params.model, layer_of(params), word)
+    """How far each word's output moves when one word's input is turned round: in the network alone, and in the attention."""
+    word, names, n = params.at_word(data.tokens), names_of(data.tokens), len(data.tokens)
+    key = ("feed_forward.alone", params.text, params.model, params.at_layer, word)
     far = compute.submit(
-        key, lambda: maths.changed(default().open(params.model), layer_of(params), data, word), 200
+        key, lambda: maths.changed(default().open(params.model), params.at_layer, data, word), 200
     )
     moved = {"network": int((far.network > 0).sum()), "attention": int((far.attention > 0).sum())}
     answer = (
@@ -280,7 +235,7 @@ def alone(params: Params, data: Inner) -> Folds:
         f"{moved['network']} of {n}: the network sees one word at a time. In the attention of the same "
         f"layer {moved['attention']} of {n} change.",
     )
-    moves = "outputs move by" if lesson.presenting() else "how far each output moves"
+    moves = lesson.fit("how far each output moves", "outputs move by")
     shown = {"network": far.network if told else None, "attention": far.attention}
     limits = {
         name: (0, 1.15 * max(float(values.max()), 1e-9))
@@ -290,7 +245,7 @@ def alone(params: Params, data: Inner) -> Folds:
         Lane(f"{name}: {moves}", values, hue, marked=frozenset([word]), limits=limits[name])
         for hue, (name, values) in zip((1, 0), shown.items(), strict=True)
     ]
-    picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(370, 270))
+    picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 270))
     parts.show(
         picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round."
     )
@@ -306,7 +261,7 @@ def alone(params: Params, data: Inner) -> Folds:
         else f"In the attention {moved['attention']} of {n} outputs move, the others by up to "
         f"{number(others['attention'])}. And in the network?"
     )
-    pick_word(params, data)
+    params.pick_word(SLUG, data.tokens)
     line = (
         rf"\max_{{i \ne {word + 1}}} \lVert \mathrm{{FFN}}(x'_i) - \mathrm{{FFN}}(x_i) \rVert_\infty = "
         rf"{others['network']:g}"
@@ -315,8 +270,8 @@ def alone(params: Params, data: Inner) -> Folds:
         lambda: pd.DataFrame({"attention": far.attention, "network": far.network}, index=names).rename_axis(
             "word"
         ),
-        lambda: {"attention": far.attention, "network": far.network},
-        lines(params) + f"print(inner_layer.changed(model, {layer_of(params)}, found, {word}))",
+        {"attention": far.attention, "network": far.network},
+        chosen(params, data),
         told,
         {"ffn.inside": {}},
         (line,),

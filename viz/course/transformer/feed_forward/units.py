@@ -1,5 +1,4 @@
-"""The last two steps of the exhibit on the feed-forward network: what one unit writes, and how many numbers
-were learned."""
+"""The last two steps of the exhibit on the feed-forward network: what one unit writes, and how many numbers were learned."""
 
 from __future__ import annotations
 
@@ -14,31 +13,23 @@ from viz.course.lesson import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import Params
-from viz.course.transformer.feed_forward.steps import (
-    SLUG,
-    height,
-    layer_of,
-    lines,
-    names_of,
-    pick_model,
-    word_of,
-)
-from viz.labels import percent, visible
+from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
+from viz.course.transformer.one_word import names_of
+from viz.labels import listed, percent, visible
 from viz.shell import state
-from viz.widgets import compute, controls, parts
+from viz.widgets import compute, controls, lesson, parts
 
 BASE = 512
 STRONGEST = 6
 
 
 def one_unit(params: Params, data: Inner) -> Folds:
-    """One of the word's strongest units: for which words it fires, and which words its output vector points
-    to."""
-    word, names = word_of(params, data), names_of(data)
+    """One of the word's strongest units: for which words it fires, and which words its output vector points to."""
+    word, names = params.at_word(data.tokens), names_of(data.tokens)
     top = [int(unit) for unit in (-data.act[word]).argsort(kind="stable")[:STRONGEST]]
     unit = state.read(SLUG + "unit", top[0], state.one_of(top, top[0]))
     model = default().open(params.model)
-    layer, lot = layer_of(params), params.draw
+    layer, lot = params.at_layer, params.draw
     key = ("feed_forward.unit", params.text, params.model, layer, unit, lot)
     found = compute.submit(key, lambda: maths.written(model, layer, data, unit, lot=lot), 20_000)
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
@@ -46,7 +37,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
         (say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)
     ] + [("best by chance", found.chance, False)]
     left, right = st.columns([3, 2], gap="medium")
-    tall = height(340, 250)
+    tall = lesson.fit(340, 250)
     low, high = min(0.0, float(found.share.min())), float(found.share.max())
     with left:
         lane = Lane(
@@ -86,9 +77,8 @@ def one_unit(params: Params, data: Inner) -> Folds:
         lambda: pd.DataFrame(
             {"token": written, "cosine": [round(cosine, 4) for _, cosine in found.nearest]}
         ).rename_axis("place"),
-        lambda: {"share": found.share, "vector": found.vector},
-        lines(params) + f"unit = inner_layer.written(model, {layer}, found, {unit}, lot={lot})\n"
-        "print([(model.tokenizer.decode([row]), cosine) for row, cosine in unit.nearest], unit.chance)",
+        {"share": found.share, "vector": found.vector},
+        chosen(params, data) | {"unit": unit},
         equations={"ffn.inside": {}},
         latex=(
             rf"\mathrm{{FFN}}(x) = b_2 + \sum_u a_u w_u, \quad a_{{{unit}}} = "
@@ -113,20 +103,19 @@ def base_layer(d_ff: int) -> dict[str, int]:
 
 
 def count(params: Params, data: Inner) -> Folds:
-    """The parameters of one layer: of the shipped model, counted, and of the base model for a chosen hidden
-    width."""
+    """The parameters of one layer: of the shipped model, counted, and of the base model for a chosen hidden width."""
     model = default().open(params.model)
     d, d_ff = model.config.d_model, model.config.d_ff
-    counted, closed = maths.n_parameters(model, layer_of(params)), maths.closed_form(d, d_ff)
+    counted, closed = maths.n_parameters(model, params.at_layer), maths.closed_form(d, d_ff)
     base = base_layer(params.d_ff)
     rows = [f"{params.model}\n{d} → {d_ff:,} → {d}", f"base model\n{BASE} → {params.d_ff:,} → {BASE}"]
     pieces = [
         (name, [counted[name], base[name]], hue)
         for name, hue in (("attention", 0), ("network", 1), ("norms", 2))
     ]
-    told = ", ".join(f"{name} {value:,}" for name, value in counted.items())
+    told = listed(counted, "{:,}")
     parts.show(
-        charts.shares(rows, pieces, height=height(300, 230)),
+        charts.shares(rows, pieces, height=lesson.fit(300, 230)),
         SLUG + "count",
         f"Parameters of one layer, by part: {told}.",
     )
@@ -139,9 +128,8 @@ def count(params: Params, data: Inner) -> Folds:
     table = {name: [counted[name], base[name]] for name in ("attention", "network", "norms")}
     return Folds(
         lambda: pd.DataFrame(table, index=[row.replace("\n", ": ") for row in rows]).rename_axis("one layer"),
-        lambda: table,
-        lines(params)
-        + f"print(inner_layer.n_parameters(model, {layer_of(params)}), inner_layer.closed_form({d}, {d_ff}))",
+        table,
+        chosen(params, data) | {"d": d, "d_ff": d_ff},
         equations={"ffn.inside": {}},
         latex=(
             r"W_1: d_{ff} \times d, \quad b_1: d_{ff}, \quad W_2: d \times d_{ff}, \quad b_2: d \qquad 2\, "

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.parts.kept import kept
-from viz.labels import plain
+from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, key, note, said
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BOX = (0.34, 0.085)
@@ -46,93 +46,59 @@ def by_depth(
     >>> [trace.name for trace in figure.data], figure.layout.yaxis.type
     (['on'], 'log')
     """
-    below = {
-        "rows": len(panels),
-        "cols": 1,
-        "shared_xaxes": True,
-        "vertical_spacing": 0.14 if len(panels) > 1 else 0,
-    }
-    figure = make_subplots(
-        **({"rows": 1, "cols": len(panels), "horizontal_spacing": 0.09} if across else below)
+    figure = (
+        make_subplots(rows=1, cols=len(panels), horizontal_spacing=0.09)
+        if across
+        else make_subplots(
+            rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.14 if len(panels) > 1 else 0
+        )
     )
     depth = 1
     for place, panel in enumerate(panels, start=1):
-        row, col, axis = 1 if across else place, place if across else 1, "" if place == 1 else str(place)
-        for name, values in panel.lines.items():
-            depth = max(depth, len(values) - 1)
-            if name in covered:
-                continue
+        at: dict[str, Any] = {"row": 1, "col": place} if across else {"row": place, "col": 1}
+        axis = "" if place == 1 else str(place)
+        depth = max(depth, *(len(values) - 1 for values in panel.lines.values()))
+        shown = {name: np.asarray(y, np.float64) for name, y in panel.lines.items() if name not in covered}
+        for name, values in shown.items():
             lit = not strong or name in strong
             figure.add_scatter(
                 x=np.arange(len(values)),
-                y=np.maximum(values.astype(np.float64), 1e-300) if panel.ends is None else values,
+                y=np.maximum(values, 1e-300) if panel.ends is None else panel.lines[name],
                 mode="lines+markers",
-                name=_said(name),
+                name=said(name),
                 legendgroup=name,
                 showlegend=place == 1,
                 opacity=1 if lit else 0.75,
                 line={"color": theme.CATEGORICAL[hues[name]], "width": 3 if lit else 1.6},
                 marker={"size": 6 if lit else 4},
-                hovertemplate="after layer %{x}: %{y:.3~g}<extra>" + _said(name) + "</extra>",
-                row=row,
-                col=col,
+                hovertemplate=f"after layer %{{x}}: %{{y:.3~g}}<extra>{said(name)}</extra>",
+                **at,
             )
-        figure.add_annotation(
-            text=_said(panel.title),
-            x=0,
-            xref=f"x{axis} domain",
-            xanchor="left",
-            y=1,
-            yref=f"y{axis} domain",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 14, "color": theme.TEXT},
-        )
+        edges: dict[str, Any] = {
+            "xref": f"x{axis} domain",
+            "yref": f"y{axis} domain",
+            "xanchor": "left",
+            "yanchor": "bottom",
+        }
+        note(figure, said(panel.title), 0, 1, **edges)
         if panel.ends is None:
-            everything = np.concatenate(
-                [
-                    np.asarray(values, np.float64)
-                    for name, values in panel.lines.items()
-                    if name not in covered
-                ]
-                or [np.ones(1)]
-            )
-            low, high = _decades(everything)
+            low, high = _decades(np.concatenate([*shown.values()] or [np.ones(1)]))
+            powers = _powers(low, high)
             figure.update_yaxes(
                 type="log",
                 range=[low, high],
-                tickvals=[10.0**p for p in _powers(low, high)],
-                row=row,
-                col=col,
-                ticktext=[_power(p) for p in _powers(low, high)],
+                tickvals=[10.0**p for p in powers],
+                ticktext=[_power(p) for p in powers],
                 tickfont={"size": 16},
+                **at,
             )
         else:
-            figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=col)
-    figure.update_xaxes(
-        range=[-0.25, depth + 0.25],
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
-        dtick=1 if depth <= 6 else 2,
-    )
+            figure.update_yaxes(range=list(panel.ends), nticks=4, **at)
+    figure.update_xaxes(range=[-0.25, depth + 0.25], dtick=1 if depth <= 6 else 2, **QUIET)
     figure.update_xaxes(title_text="layers after it", row=1 if across else len(panels))
     figure.update_yaxes(zeroline=False, fixedrange=True)
-    figure.update_layout(
-        template=theme.template(),
-        height=height,
-        margin={"l": 8, "r": 12, "t": 66, "b": 8},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xref": "container",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "font": {"size": 12},
-        },
-    )
-    return figure
+    legend = key(1, "top", xref="container", yref="container", font={"size": 12})
+    return framed(figure, height, (8, 12, 66, 8), legend=legend)
 
 
 def _decades(values: Array) -> tuple[float, float]:
@@ -151,18 +117,7 @@ def _power(power: int) -> str:
     return f"{10.0**power:g}" if -3 <= power <= 3 else f"10<sup>{'−' if power < 0 else ''}{abs(power)}</sup>"
 
 
-ARROW = {
-    "showarrow": True,
-    "text": "",
-    "arrowhead": 2,
-    "arrowsize": 1.1,
-    "arrowwidth": 1.8,
-    "arrowcolor": theme.MUTED,
-    "axref": "x",
-    "ayref": "y",
-}
 WAYS = {  # what stands on the way up, with its height; where the side way leaves and where it ends
-    "none": (("f", 0.40), ("+", 0.66)),
     "post": (("f", 0.34), ("+", 0.56), ("LN", 0.78)),
     "pre": (("LN", 0.27), ("f", 0.50), ("+", 0.74)),
     "worded": (("f", 0.30), ("LN", 0.53), ("+", 0.77)),
@@ -170,41 +125,26 @@ WAYS = {  # what stands on the way up, with its height; where the side way leave
 
 
 @kept
-def block(order: str, formula: str, *, residual: bool = True, height: int = 380) -> go.Figure:
+def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
     """One sub-layer from below: x goes up through f and the norm, and around them to the plus.
 
     >>> [note.text for note in block("post", "LN(x + f(x))").layout.annotations if note.text in ("f", "+", "LN")]
     ['f', '+', 'LN']
     """
     figure = go.Figure()
-    way = [(name, y) for name, y in WAYS[order] if residual or name != "+"]
+    way = WAYS[order]
     below = 0.08
     for name, y in [*way, ("out", 0.97)]:
         half = 0.045 if name == "+" else 0.0 if name == "out" else BOX[1]
-        figure.add_annotation(x=0, y=y - half, ax=0, ay=below, **ARROW)
+        arrow(figure, (0, below), (0, y - half), arrowsize=1.1, arrowwidth=1.8)
         below = y + half
-    if residual:
-        plus = dict(way)["+"]
-        for a, b in (((0.0, 0.13), (0.62, 0.13)), ((0.62, 0.13), (0.62, plus))):
-            figure.add_shape(
-                type="line",
-                x0=a[0],
-                y0=a[1],
-                x1=b[0],
-                y1=b[1],
-                line={"color": theme.CATEGORICAL[0], "width": 3},
-            )
-        figure.add_annotation(
-            x=0.09,
-            y=plus,
-            ax=0.62,
-            ay=plus,
-            **(ARROW | {"arrowcolor": theme.CATEGORICAL[0], "arrowwidth": 3}),
-        )
+    plus, line = dict(way)["+"], {"color": theme.CATEGORICAL[0], "width": 3}
+    for x0, x1, y1 in ((0.0, 0.62, 0.13), (0.62, 0.62, plus)):
+        figure.add_shape(type="line", x0=x0, y0=0.13, x1=x1, y1=y1, line=line)
+    arrow(figure, (0.62, plus), (0.09, plus), line["color"], arrowsize=1.1, arrowwidth=3)
     for name, y in way:
         round_ = name == "+"
         wide, tall = (0.085, 0.045) if round_ else BOX
-        colour = theme.CATEGORICAL[2] if name == "LN" else theme.CATEGORICAL[0] if round_ else theme.MUTED
         figure.add_shape(
             type="circle" if round_ else "rect",
             x0=-wide,
@@ -212,24 +152,14 @@ def block(order: str, formula: str, *, residual: bool = True, height: int = 380)
             y0=y - tall,
             y1=y + tall,
             fillcolor=theme.SURFACE,
-            line={"color": colour, "width": 2},
+            line={
+                "color": {"LN": theme.CATEGORICAL[2], "+": theme.CATEGORICAL[0]}.get(name, theme.MUTED),
+                "width": 2,
+            },
         )
-        figure.add_annotation(text=name, x=0, y=y, showarrow=False, font={"size": 17, "color": theme.TEXT})
-    figure.add_annotation(text="x", x=0, y=0.03, showarrow=False, font={"size": 17, "color": theme.TEXT})
-    figure.add_annotation(
-        text=_said(formula),
-        x=0,
-        y=1.03,
-        showarrow=False,
-        yanchor="bottom",
-        font={"size": 16, "color": theme.TEXT},
-    )
-    figure.update_xaxes(visible=False, range=[-0.9, 0.9], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-0.02, 1.13], fixedrange=True)
-    return figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, dragmode=False
-    )
-
-
-def _said(text: str) -> str:
-    return plain(text).replace("·", " ")
+        note(figure, name, 0, y, 17)
+    note(figure, "x", 0, 0.03, 17)
+    note(figure, said(formula), 0, 1.03, 16, yanchor="bottom")
+    figure.update_xaxes(range=[-0.9, 0.9], **HIDDEN)
+    figure.update_yaxes(range=[-0.02, 1.13], **HIDDEN)
+    return framed(figure, height, dragmode=False)

@@ -1,5 +1,4 @@
-"""Residual sums and layer norm: what a layer adds to a word, what happens without the sum, and where the norm
-may stand."""
+"""Residual sums and layer norm: what a layer adds to a word, what happens without the sum, and where the norm may stand."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
@@ -15,19 +13,14 @@ from viz.course.transformer.maths import residuals
 from viz.course.transformer.residual_norm import norms, sums
 from viz.course.transformer.residual_norm.params import LONGEST, Params
 from viz.instruments.kit import origin
+from viz.widgets import reads
 
 
 def compute(params: Params) -> residuals.Sum:
-    """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than
-    can be drawn."""
-    n = len(default().open(params.model).tokenizer.encode(params.text).ids)
-    if n > LONGEST:
-        wrong = f"The sentence has {n} tokens."
-        raise InputError(
-            wrong, f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example."
-        )
+    """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than can be drawn."""
+    reads.limit(params.model, params.text, LONGEST)
     run = default().run(RunRequest(params.model, params.text, keep=residuals.KEEP))
-    return residuals.first_sum(run, sums.layer_of(params))
+    return residuals.first_sum(run, params.at_layer)
 
 
 def thumbnail() -> str:

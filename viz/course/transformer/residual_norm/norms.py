@@ -1,5 +1,4 @@
-"""The last three steps of the exhibit on residual and norm: one word normed, along which axis, and in which
-order with the sum."""
+"""The last three steps of the exhibit on residual and norm: one word normed, along which axis, and in which order with the sum."""
 
 from __future__ import annotations
 
@@ -22,12 +21,8 @@ from viz.course.transformer.residual_norm.sums import (
     SLUG,
     columns,
     factor,
-    height,
-    layer_of,
     pick_model,
-    pick_word,
     signal_and_gradient,
-    word_of,
 )
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
@@ -43,7 +38,7 @@ def numbers_of(params: Params, data: Sum) -> np.ndarray:
     """The numbers that are normed: the word's after the first sum, or drawn ones."""
     if params.numbers == "drawn":
         return np.random.default_rng(params.draw).standard_normal(DRAWN) * 1.6 + 0.8
-    return data.after[word_of(params, data)].astype(np.float64)
+    return data.after[params.at_word(data.tokens)].astype(np.float64)
 
 
 def norm(params: Params, data: Sum) -> Folds:
@@ -54,7 +49,7 @@ def norm(params: Params, data: Sum) -> Folds:
     bare = maths.layer_norm(x, printed=params.printed)
     limit = 1.1 * float(np.abs(plain).max()) * max(1.0, params.gain) + abs(params.bias)
     said = (
-        f"“{visible(data.tokens[word_of(params, data)].strip())}”"
+        f"“{visible(data.tokens[params.at_word(data.tokens)].strip())}”"
         if params.numbers == "word"
         else "the drawn numbers"
     )
@@ -69,7 +64,7 @@ def norm(params: Params, data: Sum) -> Folds:
         ),
     ]
     under = f"first {FIRST} of {h} numbers; shaded: mean ± standard deviation"
-    picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=height(360, 210))
+    picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 210))
     parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
     parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = "
@@ -88,10 +83,8 @@ def norm(params: Params, data: Sum) -> Folds:
     mean, spread, first = float(x.mean()), number(sigma, 4), number(float(x[0]), 4)
     return Folds(
         lambda: pd.DataFrame({"before": x, "behind": y}).rename_axis("number"),
-        lambda: {"before": x, "behind": y},
-        _lines(params, data)
-        + f"y = norms.layer_norm(x, {params.gain:g}, {params.bias:g}, printed={params.printed})\n"
-        "print(y.mean(), y.var(), norms.layer_norm(x, printed=True).var(), 1 / len(x))",
+        {"before": x, "behind": y},
+        {"numbers": _lines(params, data)},
         equations={
             "norm.apply": {"h_i": first, "g": f"{params.gain:g}", "mu": number(mean, 4), "sigma": spread},
             "norm.mean": {"mu": number(mean, 4), "H": str(h)},
@@ -110,7 +103,7 @@ def norm(params: Params, data: Sum) -> Folds:
 
 
 def _pick(params: Params, data: Sum) -> None:
-    pick_word(params, data)
+    params.pick_word(SLUG, data.tokens)
     pick_model(params)
 
 
@@ -121,14 +114,13 @@ def _band(values: np.ndarray) -> tuple[float, float]:
 def _lines(params: Params, data: Sum) -> str:
     if params.numbers == "drawn":
         return (
-            "import numpy as np\nfrom viz.course.transformer.residual_norm import maths as norms\n\n"
-            f"x = np.random.default_rng({params.draw}).standard_normal({DRAWN}) * 1.6 + 0.8\n"
+            "import numpy as np\n\n"
+            f"x = np.random.default_rng({params.draw}).standard_normal({DRAWN}) * 1.6 + 0.8"
         )
     return (
-        "import core\nfrom viz.course.transformer.maths import residuals\n"
-        "from viz.course.transformer.residual_norm import maths as norms\n\n"
+        "import core\nfrom viz.course.transformer.maths import residuals\n\n"
         f"run = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
-        f"x = residuals.first_sum(run, {layer_of(params)}).after[{word_of(params, data)}].astype(float)\n"
+        f"x = residuals.first_sum(run, {params.at_layer}).after[{params.at_word(data.tokens)}].astype(float)"
     )
 
 
@@ -138,8 +130,7 @@ def rows_of(data: Sum) -> int:
 
 
 def tables(data: Sum, word: int, push: float, rows: int = ROWS) -> dict[str, np.ndarray]:
-    """A corner of the sentence as a small table (word, number), the same with one number pushed, and both
-    behind both norms."""
+    """A corner of the sentence as a small table (word, number), the same with one number pushed, and both behind both norms."""
     table = data.after[:rows, :COLUMNS].astype(np.float64)
     pushed = table.copy()
     pushed[word, 0] += push
@@ -151,10 +142,9 @@ def tables(data: Sum, word: int, push: float, rows: int = ROWS) -> dict[str, np.
 
 
 def which_axis(params: Params, data: Sum) -> Folds:
-    """The same small table behind layer norm or batch norm, and whom it moves when one number of one word is
-    pushed."""
+    """The same small table behind layer norm or batch norm, and whom it moves when one number of one word is pushed."""
     rows = rows_of(data)
-    word = min(word_of(params, data), rows - 1)
+    word = min(params.at_word(data.tokens), rows - 1)
     found = tables(data, word, params.push, rows)
     names = distinct([token.strip() or token for token in data.tokens[:rows]])
     corner = {
@@ -162,7 +152,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
         "unit": "number",
         "axis": ("word", "number"),
         "numbers": True,
-        "height": height(330, 250),
+        "height": lesson.fit(330, 250),
         "selected": (word, 0),
     }
     across = [f"{i + 1}" for i in range(COLUMNS)]
@@ -189,12 +179,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
     return Folds(
         lambda: pd.DataFrame(both, index=names, columns=says).rename_axis("word"),
         lambda: found,
-        "import core\nfrom viz.course.transformer.maths import residuals\n"
-        "from viz.course.transformer.residual_norm import maths as norms\n\n"
-        f"run = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
-        f"table = residuals.first_sum(run, {layer_of(params)}).after[:{ROWS}, :{COLUMNS}].astype(float)\n"
-        f"table[{word}, 0] += {params.push:g}\nprint(norms.layer_norm(table).round(3))\n"
-        "print(norms.batch_norm(table).round(3))",
+        {"layer": params.at_layer, "rows": ROWS, "columns": COLUMNS, "word": word},
         equations={
             "norm.mean": {"mu": number(mean, 4), "H": str(COLUMNS)},
             "norm.deviation": {"sigma": number(sigma, 4), "H": str(COLUMNS)},
@@ -223,7 +208,7 @@ def orders(params: Params, data: Sum) -> Folds:
     """The drawing of one order, and signal and gradient by depth of all three."""
     found, formula, called = by_order(params.size, params.draw), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
-    tall = height(410, 270)
+    tall = lesson.fit(410, 270)
     with left:
         parts.show(block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}.")
     with right:
@@ -235,16 +220,13 @@ def orders(params: Params, data: Sum) -> Folds:
         )
     d = found[called]
     parts.numbers(
-        f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the "
-        f"gradient at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. "
-        f"{_trained(params)}"
+        f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient "
+        f"at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
     )
     return Folds(
         lambda: pd.DataFrame(columns(found, ", ", ("signal", "gradient"))).rename_axis("layers after it"),
         lambda: columns(found, ": ", ("signal", "gradient")),
-        f"from viz.course.transformer.maths.depth import by_depth\n\nfor order in {tuple(ORDERS)}:\n"
-        f"    found = by_depth(order, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
-        "    print(order, found.signal[-1], found.gradient[0] / found.gradient[-1])",
+        {"layers": LAYERS, "orders": tuple(ORDERS)},
         equations={"residual.first": {}, "norm.apply": {}},
         latex=(
             r"\text{post: } x \leftarrow \mathrm{LN}(x + f(x)), \quad \text{pre: } x \leftarrow x + "

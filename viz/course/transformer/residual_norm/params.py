@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz.course.texts import data
+from viz.course.transformer.one_word import OneWord, text
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, models, segmented, sentence, slider, toggle, touched
+from viz.widgets.knobs import Knobs, draw, knob, models, segmented, slider, toggle, touched
 
 LONGEST = 32
 """Pieces of a sentence: each is a pill."""
 MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
-SENTENCES = (
-    "The little dog ran after the ball.",
-    "She was hungry, so she ate the apple.",
-    "The animal didn't cross the street because it was too tired.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 DRAWN = 512
 NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
 AXES = {"layer": "layer norm: along a row", "batch": "batch norm: down a column"}
@@ -22,17 +20,10 @@ ORDERS = {"post": "LN(x + f(x))", "pre": "x + f(LN(x))", "worded": "x + LN(f(x))
 
 
 @dataclass(frozen=True)
-class Params(Knobs):
-    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis;
-    the order; the draw."""
+class Params(Knobs, OneWord):
+    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order; the draw."""
 
-    text: str = knob(
-        SENTENCES[0],
-        sentence(
-            "Sentence", SENTENCES, drops=("word",), of=lambda p: p.model, most=f"up to {LONGEST} tokens"
-        ),
-        link="text",
-    )
+    text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
     layer: int = knob(3, touched(state.whole(0, 11)))
     word: int = knob(2, touched(state.whole(0, 999)))

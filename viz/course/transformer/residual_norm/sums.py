@@ -1,5 +1,4 @@
-"""The first three steps of the exhibit on residual and norm: the sum of one word, a stack without sums, a
-trained model without."""
+"""The first three steps of the exhibit on residual and norm: the sum of one word, a stack without sums, a trained model without."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ from viz.course.transformer.maths import depth, residuals
 from viz.course.transformer.maths.residuals import Sum
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
-from viz.labels import distinct, percent, visible
-from viz.widgets import compute, controls, lesson, parts
+from viz.labels import percent, visible
+from viz.widgets import compute, lesson, parts
 
 SLUG = "residual_norm."
 FIRST = 24
@@ -45,43 +44,19 @@ def factor(value: float) -> str:
     return f"{head}\u00a0·\u00a0{power_of_ten(int(tail))}"
 
 
-def height(wanted: int, low: int) -> int:
-    """The height of a picture: lower before a room, where the sentence and the control have to fit below
-    it."""
-    return low if lesson.presenting() else wanted
-
-
-def word_of(params: Params, data: Sum) -> int:
-    """The place of the word that was chosen, in a sentence that may be shorter."""
-    return min(params.word, len(data.tokens) - 1)
-
-
-def pick_word(params: Params, data: Sum) -> None:
-    """Pills with the pieces of the sentence."""
-    names = distinct([token.strip() or token for token in data.tokens])
-    controls.pills("Word", range(len(names)), SLUG + "word", word_of(params, data), lambda i: names[i])
-
-
-def layer_of(params: Params) -> int:
-    """The layer that was chosen, in a model that may be shallower."""
-    return min(params.layer, default().open(params.model).config.n_layers - 1)
-
-
 def pick_model(params: Params) -> None:
     """Which trained model, and which of its layers."""
     params.show("residual_norm", "model")
-    layers = range(default().open(params.model).config.n_layers)
-    controls.pills("Layer", layers, SLUG + "layer", layer_of(params))
+    params.pick_layer(SLUG)
 
 
 def add(params: Params, data: Sum) -> Folds:
-    """x, what attention adds, and the sum, as bars of one word; what is added is covered until one guessed
-    how long it is."""
-    word = word_of(params, data)
+    """x, what attention adds, and the sum, as bars of one word; what is added is covered until one guessed how long it is."""
+    word = params.at_word(data.tokens)
     x, z, y = data.before[word], data.added[word], data.after[word]
     long, more = (float(np.linalg.norm(v)) for v in (x, z))
     ratio = more / max(long, 1e-12)
-    token, layer = visible(data.tokens[word].strip()), layer_of(params)
+    token, layer = visible(data.tokens[word].strip()), params.at_layer
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
     end = {
         LENGTHS[0]: " The word is moved, not replaced.",
@@ -105,7 +80,7 @@ def add(params: Params, data: Sum) -> Folds:
         lanes,
         x_title=f"the first {FIRST} of {len(x)} numbers",
         across=lesson.presenting(),
-        height=height(340, 210),
+        height=lesson.fit(340, 210),
     )
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
     parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
@@ -116,14 +91,11 @@ def add(params: Params, data: Sum) -> Folds:
         if told
         else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. Guess, and what is added appears."
     )
-    pick_word(params, data)
+    params.pick_word(SLUG, data.tokens)
     return Folds(
         lambda: pd.DataFrame({"x": x, "z": z, "x + z": y}).rename_axis("number"),
-        lambda: {"x": x, "z": z, "sum": y},
-        "import numpy as np\nimport core\nfrom viz.course.transformer.maths import residuals\n\n"
-        f"run = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
-        f"found = residuals.first_sum(run, {layer})\nx, z = found.before[{word}], found.added[{word}]\n"
-        "print(np.linalg.norm(z) / np.linalg.norm(x), found.gap)",
+        {"x": x, "z": z, "sum": y},
+        {"layer": layer, "word": word},
         told,
         {
             "residual.first": {
@@ -133,10 +105,7 @@ def add(params: Params, data: Sum) -> Folds:
             }
         },
         (rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",),
-        look=f"Each bar is one number of one word; all lanes have one scale. The lanes are layer {layer} of "
-        f"{params.model}: what the layer receives, what its attention gives, their sum. Input and "
-        "output of a layer must have the same size, or they could not be added. After the attention, "
-        "the feed-forward network adds its part in the same way.",
+        look={"layer": layer},
         change=lambda: pick_model(params),
     )
 
@@ -157,7 +126,7 @@ def without(params: Params, data: Sum) -> Folds:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = signal_and_gradient(found)
-    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=height(430, 260))
+    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=lesson.fit(430, 260))
     parts.show(
         picture,
         SLUG + "without",
@@ -181,17 +150,12 @@ def without(params: Params, data: Sum) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns(found, ", ")).rename_axis("layers after it"),
         lambda: columns(found, ": "),
-        "from viz.course.transformer.maths.depth import by_depth, identity_gap\n\n"
-        "for residual in (True, False):\n    found = by_depth('none', residual=residual, "
-        f"size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
-        "    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\n"
-        f"print(identity_gap({params.draw}))",
+        {"layers": LAYERS},
         equations={"residual.first": {}},
         latex=(
             r"\frac{\partial (x + f(x))}{\partial x} = I + \frac{\partial f}{\partial x}",
             rf"\text{{measured for one drawn network and one word of {depth.WIDTH} numbers: largest "
-            rf"difference }} {gap:.0e}, \quad \left\lVert \partial f / \partial x \right\rVert = "
-            rf"{slope:.2f}",
+            rf"difference }} {gap:.0e}, \quad \left\lVert \partial f / \partial x \right\rVert = {slope:.2f}",
         ),
     )
 
@@ -242,7 +206,7 @@ def real(params: Params, data: Sum) -> Folds:
         Panel(size, {name: d.signal for name, d in depths.items()}),
     ]
     picture = by_depth(
-        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(350, 250)
+        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=lesson.fit(350, 250)
     )
     which = ", with sums and without." if told else " as it was trained."
     parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which)
@@ -258,9 +222,7 @@ def real(params: Params, data: Sum) -> Folds:
     return Folds(
         lambda: pd.DataFrame(columns(depths, ", ")).rename_axis("layers after it"),
         lambda: columns(depths, ": "),
-        "import core\nfrom viz.course.transformer.maths.residuals import through\n\n"
-        f"model = core.open_model({MODEL!r})\nfor residual in (True, False):\n"
-        f"    print(through(model, {params.text!r}, residual=residual).surprise)",
+        {"model": MODEL},
         told,
         {"residual.first": {}},
         (

@@ -15,16 +15,9 @@ from viz.course.transformer.training_and_inference.charts import taught
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
 from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES, Taught, held_bytes, teach
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
+from viz.labels import listed
 from viz.shell import state
 from viz.widgets import compute, lesson, parts
-
-LEARNING = (
-    "Left the loss of each position, pale as shipped, strong now. Right its mean after each step; thin lines are the positions. The step is taken on a copy that nobody else "
-    "sees: the shipped weights stay as they are, and another pair begins from them again. A step here is one pass forward, one backward, and every weight moved against its gradient, "
-    "as in the training of the model itself, which took {steps:,} such steps on batches of pairs. That one counted a share of its loss on all other words (label smoothing), so that "
-    "a loss of nothing was not its aim: plain cross-entropy, as here, pushes on. "
-    "**Try** “Con mucho gusto.”: do a few steps turn the model's own answer over?"
-)
 
 
 def taken(params: Params, upto: int) -> tuple[Taught, ...]:
@@ -59,7 +52,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))),
             SLUG + "learn.picture",
             f"The loss of each position after {now.step} steps: "
-            + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True))
+            + listed(zip(wanted, now.losses, strict=True), "{:.3f}")
             + ".",
             260,
         )
@@ -98,15 +91,15 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     eta = RATES[params.rule] * params.rate
     rule = "training.adam" if params.rule == "Adam" else "training.descent"
     return Folds(
-        lambda: frame,
-        lambda: {
+        frame,
+        {
             "losses": np.stack([each.losses for each in found]),
             "others": np.array([each.others for each in found]),
         },
-        _code(params),
+        {"model": MODEL, "most": MOST},
         told,
         {"training.loss": {"m": str(len(wanted)), "L": number(now.loss, 4)}, rule: {"eta": f"{eta:g}"}},
-        look=LEARNING.format(steps=trained(MODEL).steps),
+        look={"steps": trained(MODEL).steps},
     )
 
 
@@ -140,11 +133,3 @@ def _go() -> None:
 
 def _again() -> None:
     state.write(**{SLUG + "steps": None})
-
-
-def _code(params: Params) -> str:
-    return (
-        f"import core\nfrom viz.course.transformer.training_and_inference.maths.taught import teach\n\nmodel = core.open_model({MODEL!r})\n"
-        f"steps = list(teach(model, {params.text!r}, {params.spanish!r}, {params.rule!r}, {params.rate!r}))  # 0 to {MOST}\n"
-        "for now in steps:\n    print(now.step, now.loss, now.writes)"
-    )

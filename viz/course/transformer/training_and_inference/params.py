@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.text.tokenizer import typed
+from viz.course.texts import data
 from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES
 from viz.labels import literal, visible
 from viz.shell import state
@@ -17,12 +18,7 @@ from viz.widgets.knobs import Control, Knobs, knob, segmented, toggle, touched
 
 SLUG = "training_and_inference."
 MODEL = "translator-en-es"
-PAIRS = (
-    ("She has a white car.", "Ella tiene un coche blanco."),
-    ("You are welcome.", "De nada."),
-    ("You are welcome.", "Con mucho gusto."),
-    ("I am a student.", "Soy estudiante."),
-)
+PAIRS: list[tuple[str, str]] = [(source, target) for source, target in data(__file__)["pairs"]]
 FACTORS = (0.25, 1.0, 4.0)
 _PILLS = SLUG + "pairs"
 

@@ -12,20 +12,9 @@ from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import taught, teaching
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
-from viz.labels import percent
+from viz.labels import listed, percent
 from viz.shell import links, room
 from viz.widgets import controls, lesson, parts
-
-SHIFTED = (
-    "The upper row is the target, token by token, with END. The lower row is what the decoder is given: the same, shifted one position to the right, START "
-    "in front. A position reads what stands below it and everything to its left (the rest is masked), and should predict what stands above it. Each token "
-    "enters as its row of the token table, {d} numbers, times √{d}, plus its position; the same table, transposed, makes the logits at the end."
-)
-COSTS = (
-    "A bar is one position of the decoder: left of the arrow what it reads, right of it what it should predict. The loss is −ln of the probability that the model "
-    "gave the wanted token: 0 if it was sure, ln {V:,} = {even:.2f} if it had no idea. The mean of the bars is what training lowers. All bars come from one pass: "
-    "the right words are given (teacher forcing), so no position has to wait for another."
-)
 
 
 def shift(params: Params, data: AtOnce) -> Folds:
@@ -40,37 +29,34 @@ def shift(params: Params, data: AtOnce) -> Folds:
         answer,
         f"The target shifted one position to the right: at the position of “{wanted[at]}” stands “{answer}”. So each position learns: after this word, predict that one.",
     )
-    picture, told_numbers = st.container(), st.container()
     moved = params.shift
     given = list(read if moved else wanted)
-    with picture:
-        shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
-        parts.show_large(
-            teaching.rows(wanted, shown, arrows=moved, chosen=at),
-            SLUG + "shift.picture",
-            f"Two rows of {m} tokens: the target, and what the decoder reads."
-            + (f" It reads {', '.join(given)}." if told else ""),
-            260 if m <= teaching.WRAPPED else room.LARGEST,
-        )
-    with told_numbers:
-        parts.numbers(
-            _shift_numbers(data, moved)
-            if told
-            else f"The target has {m} tokens, END among them. The decoder reads as many."
-        )
+    shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
+    parts.show_large(
+        teaching.rows(wanted, shown, arrows=moved, chosen=at),
+        SLUG + "shift.picture",
+        f"Two rows of {m} tokens: the target, and what the decoder reads."
+        + (f" It reads {', '.join(given)}." if told else ""),
+        260 if m <= teaching.WRAPPED else room.LARGEST,
+    )
+    parts.numbers(
+        _shift_numbers(data, moved)
+        if told
+        else f"The target has {m} tokens, END among them. The decoder reads as many."
+    )
     frame = pd.DataFrame({"target": wanted, "decoder input": given}, index=range(1, m + 1)).rename_axis(
         "place"
     )
     return Folds(
-        lambda: frame,
-        lambda: {"target": data.ids},
-        _code(params),
+        frame,
+        {"target": data.ids},
+        {"model": MODEL},
         told,
         equations={"training.loss": {"m": str(m)}},
         latex=(
             rf"\mathrm{{input}}_1 = \mathrm{{START}}, \qquad \mathrm{{input}}_t = y_{{t-1}}, \quad t = 2, \ldots, {m}",
         ),
-        look=SHIFTED.format(d=default().open(MODEL).config.d_model),
+        look={"d": default().open(MODEL).config.d_model},
     )
 
 
@@ -99,11 +85,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         taught.losses(named(data.read), wanted, values if told else None),
         SLUG + "once.picture",
         "The loss of each position"
-        + (
-            ": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True))
-            if told
-            else ", still covered"
-        )
+        + (": " + listed(zip(places, values, strict=True), "{:.3f}") if told else ", still covered")
         + ".",
         260,
     )
@@ -125,13 +107,13 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     )
     sums = " + ".join(number(value, 3) for value in values)
     return Folds(
-        lambda: frame,
-        lambda: {"losses": values},
-        _code(params),
+        frame,
+        {"losses": values},
+        {"model": MODEL},
         told,
         {"training.loss": {"m": str(m), "L": number(values.mean(), 4)}},
         latex=(rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",),
-        look=COSTS.format(V=n_vocab, even=np.log(n_vocab)),
+        look={"V": n_vocab, "even": np.log(n_vocab)},
     )
 
 
@@ -175,16 +157,9 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         index=range(1, m + 1),
     )
     return Folds(
-        lambda: frame,
-        lambda: {"one pass": one, "step by step": step, "difference": data.differences},
-        _code(params),
+        frame,
+        {"one pass": one, "step by step": step, "difference": data.differences},
+        {"model": MODEL},
         equations={"decoding.greedy": {"y_t": word(free[0].next)}},
         latex=(rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",),
-    )
-
-
-def _code(params: Params) -> str:
-    return (
-        f"import core\nfrom viz.course.transformer.training_and_inference.maths.at_once import at_once\n\nmodel = core.open_model({MODEL!r})\nfound = at_once(model, {params.text!r}, {params.spanish!r})\n"
-        "print(found.read, found.wanted)\nprint(found.losses, found.losses.mean())\nprint(found.differences.max())"
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
+from viz.course.texts import data
 from viz.course.transformer.training_and_inference.charts import taught
 from viz.course.transformer.training_and_inference.maths import greedy
 from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
@@ -19,16 +20,7 @@ from viz.widgets import compute, controls, lesson, parts
 
 TOP = 7
 WHERE = {"paper": "On paper", "model": "The translator"}
-SENTENCES = (
-    "It was so cold that nobody went out.",
-    "The teacher asked us to be quiet.",
-    "Keep an eye on my bag.",
-)
-BARS = (
-    "The decoder's last state at this position, {d} numbers, is multiplied with one row for each of the {V:,} tokens (a linear layer; in this model its rows are those of the token "
-    "table, and there is no bias). Softmax makes the {V:,} logits positive and lets them add up to 1. The bars are the largest, the last one all others together. "
-    "Temperature divides the logits first: below 1 the winner takes more, above 1 the others come up; the order never changes."
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 
 
 def last_layer(params: Params, data: AtOnce) -> Folds:
@@ -70,9 +62,9 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
     )
     config = default().open(MODEL).config
     return Folds(
-        lambda: frame,
-        lambda: {"logits": data.logits[place], "p": p},
-        _layer_code(params, place, heat),
+        frame,
+        {"logits": data.logits[place], "p": p},
+        {"model": MODEL, "place": place, "heat": heat, "top": TOP},
         equations={
             "output.softmax": {"P": number(float(p[best[0]]), 4)},
             "decoding.greedy": {"y_t": names[0]},
@@ -81,7 +73,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
             rf"P = \mathrm{{softmax}}(z / T), \quad T = {heat:g}",
             rf"\sum_{{v=1}}^{{{len(p)}}} P_v = {p.sum():.6f}",
         ),
-        look=BARS.format(d=config.d_model, V=config.n_vocab),
+        look={"d": config.d_model, "V": config.n_vocab},
     )
 
 
@@ -137,8 +129,8 @@ def not_always(params: Params, data: AtOnce) -> Folds:
         columns=["way", "token", "probability", "of the text so far"],
     )
     return Folds(
-        lambda: frame,
-        lambda: {"greedy": np.array(first.p), "other": np.array(best.p)},
+        frame,
+        {"greedy": np.array(first.p), "other": np.array(best.p)},
         _ways_code(where, text),
         told,
         {"decoding.greedy": {}},
@@ -170,13 +162,6 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."
     fork = f"At position {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(first.p[parting])}), the other “{word(best.tokens[parting])}” ({percent(best.p[parting])})."
     return f"Greedy: “{one}”, {first.total:.4f}. A {name}: “{other}”, {best.total:.4f}, {best.total / first.total:.1f} times as probable. {fork}"
-
-
-def _layer_code(params: Params, place: int, heat: float) -> str:
-    return (
-        f"import core\nimport numpy as np\n\nrun = core.open_model({MODEL!r}).run({params.text!r}, target={params.spanish!r})\n"
-        f"z = run.logits[{place}] / {heat:g}\np = np.exp(z - z.max())\np /= p.sum()\nprint(np.sort(p)[::-1][:{TOP}], p.sum())"
-    )
 
 
 def _ways_code(where: str, text: str) -> str:

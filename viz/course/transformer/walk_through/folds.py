@@ -12,7 +12,7 @@ from viz.course.lesson import Folds
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.maths import Station
-from viz.course.transformer.walk_through.params import Data, Params
+from viz.course.transformer.walk_through.params import Data
 from viz.widgets import parts
 
 
@@ -43,7 +43,7 @@ EQUATIONS = {
 }
 
 
-def folds(params: Params, data: Data, told: Told, known: bool = True) -> Folds:
+def folds(data: Data, told: Told, known: bool = True) -> Folds:
     """The equations of the box that is shown, the count of the whole, every box as a table."""
     chosen, by = told.chosen, sizes.counted(told.chosen)
 
@@ -58,7 +58,7 @@ def folds(params: Params, data: Data, told: Told, known: bool = True) -> Folds:
     return Folds(
         lambda: table(data),
         lambda: arrays(data, told),
-        code(params, told),
+        {"box": told.box.name, "gives": told.box.gives, "row": told.row},
         known,
         {key: {} for key in EQUATIONS[inside.kind(told.box)]},
         (
@@ -97,13 +97,3 @@ def arrays(data: Data, told: Told) -> dict[str, np.ndarray]:
         "parameters": np.array(list(data.counts.values())),
         "length": np.array([station.size for station in told.way]),
     }
-
-
-def code(params: Params, told: Told) -> str:
-    """Lines that make the numbers again."""
-    return (
-        f"import core\nfrom core.analysis.diagram_nodes import boxes, parameters, value\nfrom viz.course.transformer.walk_through.maths import journey\n\nmodel = core.open_model('translator-en-es')\n"
-        f"run = model.run({params.text!r})\nbox = next(box for box in boxes(model) if box.name == {told.box.name!r})\n"
-        f"out = value(run, {told.box.gives!r})\nprint(out.shape, parameters(model, box), sum(parameters(model, each) for each in boxes(model)))\n"
-        f"way = journey(run, {told.row})\nprint([round(station.size, 2) for station in way])"
-    )

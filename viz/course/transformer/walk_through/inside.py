@@ -10,52 +10,16 @@ import streamlit as st
 from core.analysis.diagram_nodes import Box, parameters, value
 from viz.charts.tensors import Panel, side_by_side, tensors
 from viz.course.shared.transformer_map import label, plain
+from viz.course.texts import data
 from viz.course.transformer.walk_through.maths import Station
 from viz.labels import distinct, formulas, percent
 from viz.shell import links, pages
 from viz.widgets import lesson, parts
 
-DOES = {
-    "embed": "Takes one row of the embedding matrix for each token, times √d. Equal tokens get equal vectors.",
-    "position": "Adds to each word the sinusoids of its position, so that order is not lost.",
-    "norm": "Brings the d numbers of each word to mean 0 and deviation 1, then stretches and shifts them as learned.",
-    "self": "Every word looks at every word of its sentence and takes a weighted sum of their values, in h heads at once.",
-    "masked": "Every word looks at itself and at the words before it. Those after it are masked: they are not written yet.",
-    "cross": "The queries come from the Spanish side, keys and values from the encoder: here one sentence reads the other.",
-    "add": "What came in, plus what was found. The word goes on along this line through all layers.",
-    "ffn": "The same small network for each word by itself: from d numbers to d_ff, negative ones cut to 0, and back to d.",
-    "final": "One more norm at the end of the stack. What it gives is the output of the stack.",
-    "linear": "Compares each position with every row of the embedding matrix: one logit for each word of the vocabulary.",
-    "softmax": "Makes the logits probabilities. The largest is the word that is written.",
-}
-FORMULA = {
-    "embed": "V d",
-    "self": "4 (d² + d)",
-    "cross": "4 (d² + d)",
-    "ffn": "2 d d_ff + d_ff + d",
-    "norm": "2 d",
-    "final": "2 d",
-}
-NOTHING = {
-    "embed": "none of its own: both sides share one embedding matrix",
-    "position": "none: the sinusoids are computed",
-    "add": "none",
-    "softmax": "none",
-    "linear": "none of its own: it is the embedding matrix, transposed",
-}
-EXPLAINED = {
-    "embed": ("word_vectors",),
-    "position": ("positional_encoding",),
-    "norm": ("residual_norm",),
-    "add": ("residual_norm",),
-    "final": ("residual_norm", "encoder"),
-    "self": ("self_attention", "weighting"),
-    "masked": ("causal_attention", "causal_mask", "causal", "masks"),
-    "cross": ("cross_attention", "alignment"),
-    "ffn": ("feed_forward", "encoder"),
-    "linear": ("training_and_inference", "decode"),
-    "softmax": ("training_and_inference", "decode"),
-}
+DOES, FORMULA, NOTHING, EXPLAINED = map(
+    data(__file__).__getitem__, ("does", "formula", "nothing", "explained")
+)
+"""By kind of a box: what it does, its parameters or why there are none, the exhibits that explain it (the first that there is)."""
 COLUMNS = 200
 
 

@@ -34,13 +34,12 @@ class Station:
     guess: tuple[str, float] | None = None
 
 
-def journey(run: Run, row: int, word: int | None = None) -> tuple[Station, ...]:
-    """The stations of the written token that decoder row `row` gives, and before them those of the source word `word`.
+def journey(run: Run, row: int) -> tuple[Station, ...]:
+    """The stations of the written token that decoder row `row` gives, and before them those of the source word that it looks at most.
 
-    Without `word` it is the one that the row looks at most in the last cross-attention (mean of the heads). All boxes of
-    both stacks come in the order of computing.
+    All boxes of both stacks come in the order of computing.
     """
-    word = looked_at(run, row) if word is None else word
+    word = looked_at(run, row)
     return tuple(_station(run, box, word if box.side == "encoder" else row) for box in boxes(run.model))
 
 

@@ -9,16 +9,12 @@ from typing import Any
 from core.analysis.diagram_nodes import Box, boxes, numbers_of, parameters
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
+from viz.course.texts import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched
 
 SLUG, MODEL = "walk_through.", "translator-en-es"
-SENTENCES = (
-    "She has a white car.",
-    "You are welcome.",
-    "The animal didn't cross the street because it was too tired.",
-    "I gave my little sister a red ball.",
-)
+SENTENCES: list[str] = data(__file__)["sentences"]
 LONGEST = 24
 
 

@@ -99,7 +99,7 @@ def _map(told: Told, data: Data, place: Any, **options: Any) -> None:
 
     selected = "" if told.step == GUESS else transformer_map.role(told.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
+        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=lesson.fit(30, 27))
 
 
 def guess(params: Params, data: Data) -> Folds:
@@ -132,7 +132,7 @@ def guess(params: Params, data: Data) -> Folds:
             + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else "")
         )
     _map(told, data, left, upto=None if known else row + 1)
-    return folds(params, data, told, known)
+    return folds(data, told, known)
 
 
 def feed(params: Params, data: Data) -> Folds:
@@ -176,7 +176,7 @@ def feed(params: Params, data: Data) -> Folds:
                 "Word vectors, position vectors and their sums, as heat pictures.",
             )
             inside.link(told.box)
-    return folds(params, data, told)
+    return folds(data, told)
 
 
 def open_box(params: Params, data: Data) -> Folds:
@@ -188,9 +188,9 @@ def open_box(params: Params, data: Data) -> Folds:
         )
         station = next(station for station in told.way if station.box == told.box)
         row = looked_at(data.run, told.row) if told.box.side == "encoder" else told.row
-        inside.show(data.run, station, row, data.total, SLUG, height=300 if lesson.presenting() else 320)
+        inside.show(data.run, station, row, data.total, SLUG, height=lesson.fit(320, 300))
     _map(told, data, left)
-    return folds(params, data, told)
+    return folds(data, told)
 
 
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
@@ -274,7 +274,7 @@ def count(params: Params, data: Data) -> Folds:
                 else f"Sizes {own}. Guess first, then every box says its count."
             )
     _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
-    return folds(params, data, replace(told, chosen=chosen), known)
+    return folds(data, replace(told, chosen=chosen), known)
 
 
 def walk(params: Params, data: Data) -> Folds:
@@ -306,7 +306,7 @@ def walk(params: Params, data: Data) -> Folds:
                 [way[k].stream for k in keep],
                 near,
                 stretch,
-                160 if lesson.presenting() else 220,
+                lesson.fit(220, 160),
             ),
             f"{SLUG}trip",
             "The length of the word's vector after each box on its way.",
@@ -332,4 +332,4 @@ def walk(params: Params, data: Data) -> Folds:
     )
     told = replace(told, box=station.box, layer=layer)
     _map(told, data, left)
-    return folds(params, data, told)
+    return folds(data, told)

@@ -40,9 +40,9 @@ class Uses:
         """The cosine of each pair of sentences at one of the rows (sentence, sentence)."""
         return cosines(self.vectors[layer])
 
-    def by_layer(self, one: int = 0, other: int = 1) -> Array:
-        """The cosine of two of the sentences, row after row (layer + 2,)."""
-        return np.array([cosines(rows[[one, other]])[0, 1] for rows in self.vectors])
+    def by_layer(self) -> Array:
+        """The cosine of the first two sentences, row after row (layer + 2,)."""
+        return np.array([cosines(rows[:2])[0, 1] for rows in self.vectors])
 
 
 def uses(model: Model, texts: Sequence[str], word: str) -> Uses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -11,6 +12,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import marks, own, plane, tips
 from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -82,10 +84,8 @@ def input_rows(
     ['rect', 'rule', 'text', 'text', 'text', 'text']
     """
     drawn = _Drawn()
-    limit = max(
-        [float(np.abs(each).max()) for each in (*(row.vector for row in rows), added) if each is not None]
-        + [1e-9]
-    )
+    vectors = [each for each in (*(row.vector for row in rows), added) if each is not None]
+    limit = max((float(np.abs(each).max()) for each in vectors), default=1e-9)
     y = 0.0
     for row in rows:
         y = drawn.row(row, y, limit) + 0.5
@@ -106,88 +106,33 @@ class _Drawn:
         self.rules: list[dict[str, Any]] = []
         self.words: list[dict[str, Any]] = []
 
-    def box(
-        self,
-        x: float,
-        x2: float,
-        y: float,
-        y2: float,
-        fill: str,
-        *,
-        opacity: float = 1.0,
-        stroke: str = "",
-        told: str = "",
-    ) -> None:
-        self.boxes.append(
-            {
-                "x": x,
-                "x2": x2,
-                "y": y,
-                "y2": y2,
-                "fill": fill,
-                "opacity": opacity,
-                "stroke": stroke or fill,
-                "told": told,
-            }
-        )
+    def box(self, across: tuple[float, float], down: tuple[float, float], fill: str, **more: Any) -> None:
+        """A rectangle from the left to the right and from above to below; `more`: opacity, stroke, told."""
+        (x, x2), (y, y2) = across, down
+        look = {"opacity": 1.0, "stroke": fill, "told": ""} | more
+        self.boxes.append({"x": x, "x2": x2, "y": y, "y2": y2, "fill": fill} | look)
 
-    def word(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        colour: str,
-        align: str = "center",
-        weight: str = "normal",
-        told: str = "",
-    ) -> None:
-        self.words.append(
-            {"x": x, "y": y, "text": text, "colour": colour, "align": align, "weight": weight, "told": told}
-        )
+    def word(self, x: float, y: float, text: str, colour: str, **more: str) -> None:
+        """A text at a place; `more`: align, weight, told."""
+        look = {"align": "center", "weight": "normal", "told": ""} | more
+        self.words.append({"x": x, "y": y, "text": text, "colour": colour} | look)
 
     def row(self, row: InputRow, top: float, limit: float) -> float:
         """Its tokens, and below them the vector with a line from the last token; gives where it ends."""
-        where, most = (
-            placed(row.cells),
-            max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0),
-        )
+        where = placed(row.cells)
+        most = max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
-            y = top + line
-            told = visible(cell.text) + ("" if cell.weight is None else f": {percent(cell.weight)}")
-            ground, ink = (
-                (theme.SURFACE, theme.TEXT)
-                if cell.mark is not None or cell.weight is None
-                else theme.shade(cell.weight)
-            )
+            y, told, ink, weight = top + line, visible(cell.text), theme.TEXT, "normal"
+            if cell.weight is not None:
+                told += f": {percent(cell.weight)}"
             if cell.mark is not None:
-                self.box(
-                    x,
-                    x2,
-                    y + 0.09,
-                    y + 0.91,
-                    theme.CATEGORICAL[cell.mark],
-                    opacity=0.3,
-                    stroke=theme.CATEGORICAL[cell.mark],
-                    told=told,
-                )
+                fill, weight = theme.CATEGORICAL[cell.mark], "bold"
+                look = {"opacity": 0.3, "stroke": fill}
             else:
-                self.box(
-                    x,
-                    x2,
-                    y + 0.09,
-                    y + 0.91,
-                    ground,
-                    stroke=theme.TEXT if most and cell.weight == most else theme.LINE,
-                    told=told,
-                )
-            self.word(
-                (x + x2) / 2,
-                y + 0.5,
-                _word(cell),
-                ink,
-                weight="bold" if cell.mark is not None else "normal",
-                told=told,
-            )
+                fill, ink = (theme.SURFACE, ink) if cell.weight is None else theme.shade(cell.weight)
+                look = {"stroke": theme.TEXT if most and cell.weight == most else theme.LINE}
+            self.box((x, x2), (y + 0.09, y + 0.91), fill, **look, told=told)
+            self.word((x + x2) / 2, y + 0.5, _word(cell), ink, weight=weight, told=told)
         end = top + (where[-1][0] if where else 0) + 1
         if row.vector is None or not where:
             return end
@@ -198,87 +143,51 @@ class _Drawn:
 
     def strip(self, vector: Array, name: str, top: float, limit: float) -> None:
         """The numbers of a vector as colours."""
-        self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, "right")
-        edges = np.linspace(NAMES, WIDE, len(vector) + 1)
-        for value, a, b in zip(vector.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            self.box(
-                round(a, 3),
-                round(b, 3),
-                top,
-                top + 0.75,
-                theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0],
-                told=f"{name}: {value:.3f}",
-            )
+        self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, align="right")
+        edges = np.linspace(NAMES, WIDE, len(vector) + 1).round(3).tolist()
+        for value, across in zip(vector.tolist(), pairwise(edges), strict=True):
+            fill = theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0]
+            self.box(across, (top, top + 0.75), fill, told=f"{name}: {value:.3f}")
 
     def bar(self, outcome: Outcome, top: float) -> None:
         """A name, a bar from 0 to 1, a percentage."""
         weight, told = "bold" if outcome.strong else "normal", visible(outcome.name)
-        self.word(
-            NAMES - 0.8,
-            top + 0.5,
-            shorten(visible(outcome.name.strip()), LETTERS),
-            theme.TEXT,
-            "right",
-            weight,
-            told,
-        )
+        name, middle = shorten(visible(outcome.name.strip()), LETTERS), top + 0.5
+        self.word(NAMES - 0.8, middle, name, theme.TEXT, align="right", weight=weight, told=told)
         end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
-            self.box(
-                NAMES,
-                round(end, 3),
-                top + 0.15,
-                top + 0.85,
-                theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2],
-                told=f"{told}: {percent(outcome.p, 2)}",
-            )
-        self.word(
-            end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight
-        )
+            fill = theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2]
+            share = f"{told}: {percent(outcome.p, 2)}"
+            self.box((NAMES, round(end, 3)), (top + 0.15, top + 0.85), fill, told=share)
+        chance = "?" if outcome.p is None else percent(outcome.p)
+        self.word(end + 0.6, middle, chance, theme.TEXT, align="left", weight=weight)
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:
-        x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, WIDE + 0.2], nice=False), axis=None)
-        y = alt.Y("y:Q", scale=alt.Scale(domain=[high, 0], nice=False), axis=None)
-        tip = [alt.Tooltip("told:N", title=" ")]
+        x, y = plane((-0.2, WIDE + 0.2), (high, 0))
+        tip = tips({"told:N": " "})
         rect = (
-            alt.Chart(alt.Data(values=self.boxes))
+            marks(self.boxes, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=tip)
             .mark_rect(cornerRadius=2, strokeWidth=1)
             .encode(
-                x=x,
-                x2="x2:Q",
-                y=y,
-                y2="y2:Q",
-                fill=alt.Fill("fill:N", scale=None),
-                stroke=alt.Stroke("stroke:N", scale=None),
-                fillOpacity=alt.FillOpacity("opacity:Q", scale=None),
-                tooltip=tip,
+                fill=own("fill:N", alt.Fill),
+                stroke=own("stroke:N", alt.Stroke),
+                fillOpacity=own("opacity:Q", alt.FillOpacity),
             )
         )
-        rules = (
-            [
-                alt.Chart(alt.Data(values=self.rules))
-                .mark_rule(color=theme.TEXT, strokeWidth=2)
-                .encode(x=x, y=y, y2="y2:Q")
-            ]
-            if self.rules
-            else []
-        )
+        rules = marks(self.rules, x=x, y=y, y2="y2:Q").mark_rule(color=theme.TEXT, strokeWidth=2)
         words = [
-            alt.Chart(
-                alt.Data(values=[word for word in self.words if (word["align"], word["weight"]) == kind])
-            )
-            .mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1])
-            .encode(
+            marks(
+                [word for word in self.words if (word["align"], word["weight"]) == kind],
                 x=x,
                 y=y,
                 text="text:N",
-                color=alt.Color("colour:N", scale=None),
+                color=own("colour:N"),
                 tooltip=tip,
-            )
+            ).mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1])
             for kind in sorted({(word["align"], word["weight"]) for word in self.words})
         ]
         return (
-            alt.layer(rect, *rules, *words)
+            alt.layer(rect, *([rules] if self.rules else []), *words)
             .properties(width="container", height=round(high * line))
             .configure_view(stroke=None)
         )

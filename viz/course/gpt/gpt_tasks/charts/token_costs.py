@@ -8,6 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import kinds, marks, tips
 from viz.labels import distinct, shorten
 
 LETTERS = 11
@@ -27,46 +28,21 @@ def token_costs(
     ]
     rows = [
         {"token": names[place], "model": model, "cost": value}
-        for model, values in costs.items()
+        for model, values in (costs or {"": [0.0] * len(names)}).items()
         for place, value in enumerate(values)
     ]
-    told = [{"token": name, "model": "", "cost": 0.0} for name in names]
-    models = list(costs)
-    x = alt.X(
-        "token:N", sort=names, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=90, labelOverlap=False)
-    )
-    y = alt.Y(
-        "cost:Q",
-        title="−ln P, nats",
-        scale=alt.Scale(zero=True) if costs else alt.Scale(domain=[0, 10]),
-        axis=alt.Axis(tickCount=4),
-    )
-    base = alt.Chart(alt.Data(values=rows or told)).encode(
-        x=x,
-        y=y,
-        tooltip=[
-            alt.Tooltip("token:N"),
-            alt.Tooltip("model:N"),
-            alt.Tooltip("cost:Q", title="−ln P", format=".3f"),
-        ],
-    )
-    bar = (
-        base.mark_bar()
-        if not costs
-        else base.mark_bar().encode(
-            xOffset=alt.XOffset("model:N", sort=models),
-            color=alt.Color(
-                "model:N",
-                scale=alt.Scale(domain=models, range=[theme.CATEGORICAL[hue] for hue in range(len(models))]),
-                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-            ),
-        )
-    )
-    layers: list[alt.Chart] = [bar]
+    across = alt.Axis(labelAngle=-50, labelLimit=90, labelOverlap=False)
+    scale = alt.Scale(zero=True) if costs else alt.Scale(domain=[0, 10])
+    bar = marks(
+        rows,
+        x=alt.X("token:N", sort=names, title=None, axis=across),
+        y=alt.Y("cost:Q", title="−ln P, nats", scale=scale, axis=alt.Axis(tickCount=4)),
+        tooltip=tips({"token:N": "", "model:N": "", "cost:Q": "−ln P"}, cost=".3f"),
+    ).mark_bar()
     if not costs:
-        layers.append(
-            alt.Chart(alt.Data(values=[{"at": 0}]))
-            .mark_text(text="?", fontSize=40, color=theme.MUTED)
-            .encode(x=alt.value(alt.expr("width / 2")), y=alt.value(height / 2))
-        )
-    return alt.layer(*layers).properties(width="container", height=height)
+        middle = {"x": alt.value(alt.expr("width / 2")), "y": alt.value(height / 2)}
+        cover = marks([{"at": 0}], **middle).mark_text(text="?", fontSize=40, color=theme.MUTED)
+        return alt.layer(bar, cover).properties(width="container", height=height)
+    hues = kinds("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), "top")
+    beside = alt.XOffset("model:N", sort=list(costs))
+    return alt.layer(bar.encode(xOffset=beside, color=hues)).properties(width="container", height=height)

@@ -5,7 +5,6 @@ Numbers and words in, an Altair chart out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +13,14 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
-from viz.course.transformer.training_and_inference.charts.teaching import BARE, END, Chart, Rows, token_name
+from viz.charts.parts.marks import kinds, marks, named, own, span, tips
+from viz.course.transformer.training_and_inference.charts.teaching import END, Chart, Rows, token_name
 from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
+BANDS = alt.Scale(type="band", padding=0)
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
@@ -56,47 +58,32 @@ def losses(
         for t in range(n)
     ]
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
-    y = alt.Y(
-        "place:O",
-        title=None,
-        scale=alt.Scale(type="band", padding=0),
-        axis=alt.Axis(
-            labelExpr=json.dumps(names) + "[datum.value]",
-            labelFontSize=15,
-            labelColor=theme.TEXT,
-            labelLimit=320,
-            labelPadding=8,
-            domain=False,
-            ticks=False,
-        ),
-    )
-    across = alt.Scale(domain=[0, most * 1.25], nice=False)
-    tips = (
-        [alt.Tooltip("reads:N"), alt.Tooltip("says:N", title="target")]
-        + ([] if before is None else [alt.Tooltip("before:Q", format=".4f")])
-        + ([] if values is None else [alt.Tooltip("now:Q", title="loss", format=".4f")])
-    )
-    legend = (
-        None if before is None else alt.Legend(title=None, orient="top", direction="horizontal", offset=4)
-    )
-    hue = alt.Scale(domain=["before", "now"], range=[theme.SEQUENTIAL[3], theme.CATEGORICAL[1]])
+    across = span(0, most * 1.25)
+    titles = {"reads:N": "", "says:N": "target"}
+    titles |= ({} if before is None else {"before:Q": ""}) | ({} if values is None else {"now:Q": "loss"})
+    hues = {"before": theme.SEQUENTIAL[3], "now": theme.CATEGORICAL[1]}
+    hue = kinds("when:N", hues) if before is None else kinds("when:N", hues, "top", offset=4)
     axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)
-    base = alt.Chart(alt.Data(values=cells)).encode(y=y, tooltip=tips)
+    base = marks(
+        cells,
+        y=named(names, size=15, limit=320, scale=BANDS),
+        tooltip=tips(titles, before=".4f", now=".4f"),
+    )
     layers = [
         base.transform_calculate(when=f"'{which}'")
         .mark_bar(height={"band": band})
         .encode(
-            x=alt.X(f"{which}:Q", scale=across, title="loss, −ln P(the wanted token)", axis=axis),
-            color=alt.Color("when:N", scale=hue, legend=legend),
+            x=alt.X(f"{which}:Q", scale=across, title="loss, −ln P(the wanted token)", axis=axis), color=hue
         )
         for which, band in ((("before", 0.72), ("now", 0.36)) if before is not None else (("now", 0.62),))
     ]
-    layers.append(
-        base.mark_text(fontSize=15, align="left", dx=6).encode(x=alt.X("end:Q", scale=across), text="said:N")
-    )
-    return alt.layer(*layers).properties(
-        width="container", height=height or 64 + (46 if n <= 6 else 34) * n, view=BARE
-    )
+    said = base.mark_text(fontSize=15, align="left", dx=6)
+    layers.append(said.encode(x=alt.X("end:Q", scale=across), text="said:N"))
+    return _bare(layers, height or 64 + (46 if n <= 6 else 34) * n)
+
+
+def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
+    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
 
 
 @kept
@@ -109,39 +96,25 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     x = alt.X(
         "step:Q",
         title="optimiser steps",
-        scale=alt.Scale(domain=[-0.25, most + 0.25], nice=False),
+        scale=span(-0.25, most + 0.25),
         axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False),
     )
     y = alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5, domain=False))
-    thin: Rows = (
-        []
-        if places is None
-        else [
-            {"step": step, "place": t, "loss": float(value)}
-            for step, row in enumerate(np.asarray(places))
-            for t, value in enumerate(row)
-        ]
-    )
-    mean = alt.Chart(
-        alt.Data(values=[{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)])
-    ).encode(x=x, y=y)
+    thin = [
+        {"step": step, "place": t, "loss": float(value)}
+        for step, row in enumerate(() if places is None else np.asarray(places))
+        for t, value in enumerate(row)
+    ]
+    mean = marks([{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)], x=x, y=y)
+    told = tips({"step:Q": "after step", "loss:Q": "mean loss"}, loss=".4f")
     layers = [
         mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]),
-        mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(
-            tooltip=[
-                alt.Tooltip("step:Q", title="after step"),
-                alt.Tooltip("loss:Q", title="mean loss", format=".4f"),
-            ]
-        ),
+        mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(tooltip=told),
     ]
     if thin:
-        layers.insert(
-            0,
-            alt.Chart(alt.Data(values=thin))
-            .mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3])
-            .encode(x=x, y=y, detail="place:N"),
-        )
-    return alt.layer(*layers).properties(width="container", height=height, view=BARE)
+        each = marks(thin, x=x, y=y, detail="place:N")
+        layers.insert(0, each.mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3]))
+    return _bare(layers, height)
 
 
 @kept
@@ -161,35 +134,15 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
         }
         for place, (name, p, wanted) in enumerate(rows)
     ]
-    names = [shorten(cell["name"], 18) for cell in cells]
-    base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X("p:Q", scale=alt.Scale(domain=[0, 1.22 * max(p for _, p, _ in rows)], nice=False), axis=None),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            scale=alt.Scale(type="band", padding=0),
-            axis=alt.Axis(
-                labelExpr=json.dumps(names) + "[datum.value]",
-                labelFontSize=15,
-                labelColor=theme.TEXT,
-                labelLimit=300,
-                labelPadding=8,
-                domain=False,
-                ticks=False,
-            ),
-        ),
-        tooltip=[alt.Tooltip("name:N", title="token"), alt.Tooltip("p:Q", title="P", format=".4%")],
+    base = marks(
+        cells,
+        x=alt.X("p:Q", scale=span(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
+        y=named([shorten(cell["name"], 18) for cell in cells], size=15, limit=300, scale=BANDS),
+        tooltip=tips({"name:N": "token", "p:Q": "P"}, p=".4%"),
     )
-    bars = base.mark_bar(height={"band": 0.62}).encode(
-        color=alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=["wanted", "another"], range=[theme.PRIMARY, theme.SEQUENTIAL[3]]),
-            legend=None,
-        )
-    )
-    return alt.layer(bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")).properties(
-        width="container", height=height, view=BARE
-    )
+    hue = kinds("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
+    bars = base.mark_bar(height={"band": 0.62}).encode(color=hue)
+    return _bare([bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")], height)
 
 
 @kept
@@ -212,50 +165,34 @@ def products(
     upto = None if told else 1
     longest = max(len(values) for _, _, values in ways)
     low = min(float(min(values[:upto])) for values in (*(values for _, _, values in ways), *others))
+    names = [name for name, _, _ in ways]
+    aside = alt.ExprRef(f"width - max({9 * max(map(len, names)) + 16}, 0.17 * width)")
+    steps = list(range(0, longest + 1, 1 + longest // 8))
     x = alt.X(
         "step:Q",
         title="tokens written",
-        scale=alt.Scale(
-            domain=[-0.03 * longest, longest],
-            nice=False,
-            range=[
-                0,
-                alt.ExprRef(f"width - max({9 * max(len(name) for name, _, _ in ways) + 16}, 0.17 * width)"),
-            ],
-        ),
-        axis=alt.Axis(
-            grid=False, values=list(range(0, longest + 1, 1 + longest // 8)), format="d", labelOverlap=False
-        ),
+        scale=span(-0.03 * longest, longest, range=[0, aside]),
+        axis=alt.Axis(grid=False, values=steps, format="d", labelOverlap=False),
     )
     ticks = [tick for tick in TICKS if tick >= low / 2]
     y = alt.Y(
         "P:Q",
         title="probability so far",
-        scale=alt.Scale(type="log", domain=[low / 10**0.18, 10**0.12], nice=False),
+        scale=span(low / 10**0.18, 10**0.12, type="log"),
         axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True),
     )
-    names = [name for name, _, _ in ways]
-    hue = alt.Color(
-        "way:N",
-        scale=alt.Scale(domain=names, range=[theme.CATEGORICAL[1], theme.CATEGORICAL[2]]),
-        legend=None,
-    )
+    hue = kinds("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
     points = [
         {"way": name, "step": step, "P": float(p), "token": token}
         for name, tokens, values in ways
         for step, (token, p) in enumerate(zip(["start", *map(visible, tokens)], [1.0, *values], strict=True))
         if told or step < 2
     ]
-    base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=hue)
+    base = marks(points, x=x, y=y, color=hue)
+    told_of = tips({"way:N": "", "token:N": "", "P:Q": "so far"}, P=".4f")
     layers = [
         base.mark_line(strokeWidth=3),
-        base.mark_point(filled=True, opacity=1, size=64).encode(
-            tooltip=[
-                alt.Tooltip("way:N"),
-                alt.Tooltip("token:N"),
-                alt.Tooltip("P:Q", title="so far", format=".4f"),
-            ]
-        ),
+        base.mark_point(filled=True, opacity=1, size=64).encode(tooltip=told_of),
     ]
     if others:
         pale = [
@@ -263,50 +200,33 @@ def products(
             for which, values in enumerate(others)
             for step, p in enumerate([1.0, *values[:upto]])
         ]
-        layers.insert(
-            2,
-            alt.Chart(alt.Data(values=pale))
-            .mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7)
-            .encode(x=x, y=y, detail="other:N"),
-        )
+        each = marks(pale, x=x, y=y, detail="other:N")
+        layers.append(each.mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7))
     notes = _notes(ways, told, parts)
-    slanted = longest > 6
     for over in (True, False):
         found = [note for note in notes if note["over"] == over]
+        side = 8 if over else -8
         turned: dict[str, Any] = (
-            {
-                "angle": 320,
-                "align": "left" if over else "right",
-                "dx": 8 if over else -8,
-                "baseline": "middle",
-            }
-            if slanted
-            else {"dy": -8 if over else 8, "baseline": "bottom" if over else "top"}
+            {"angle": 320, "align": "left" if over else "right", "dx": side, "baseline": "middle"}
+            if longest > 6
+            else {"dy": -side, "baseline": "bottom" if over else "top"}
         )
         if found:
-            layers.append(
-                alt.Chart(alt.Data(values=found))
-                .mark_text(fontSize=13 if longest > 4 else 16, **turned)
-                .encode(x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None))
-            )
+            text = marks(found, x=x, y=y, text="text:N", color=own("colour:N"))
+            layers.append(text.mark_text(fontSize=13 if longest > 4 else 16, **turned))
     for which, (name, _, values) in enumerate(ways if told else ()):
         over = values[-1] > ways[1 - which][2][-1]
         lines = (name, number(float(values[-1]), 3 if values[-1] < 0.1 else 2))
+        put = {"fontSize": 15, "align": "left", "dx": 12, "baseline": "bottom" if over else "top"}
         for row, text in enumerate(reversed(lines) if over else lines):
-            end = alt.Chart(
-                alt.Data(values=[{"step": len(values), "P": float(values[-1]), "way": name, "text": text}])
-            )
+            end = [{"step": len(values), "P": float(values[-1]), "way": name, "text": text}]
+            weight, dy = "normal" if text == name else 600, 2 + 23 * row
             layers.append(
-                end.mark_text(
-                    fontSize=15,
-                    fontWeight="normal" if text == name else 600,
-                    align="left",
-                    dx=12,
-                    dy=(-2 - 23 * row) if over else 2 + 23 * row,
-                    baseline="bottom" if over else "top",
-                ).encode(x=x, y=y, text="text:N", color=hue)
+                marks(end, x=x, y=y, text="text:N", color=hue).mark_text(
+                    **put, fontWeight=weight, dy=-dy if over else dy
+                )
             )
-    return alt.layer(*layers).properties(width="container", height=300 if longest < 4 else 340, view=BARE)
+    return _bare(layers, 300 if longest < 4 else 340)
 
 
 def _notes(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], told: bool, parts: int) -> Rows:

@@ -13,7 +13,9 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
+from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
+from viz.charts.parts.marks import marks, own, plane
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,7 +24,7 @@ Rows = list[dict[str, Any]]
 WRAPPED, LETTERS = 6, 14
 """From so many places on the two rows stand upright, as a phone is too narrow for them; so many letters of a token are drawn."""
 END = "END"
-BARE = alt.ViewBackground(strokeWidth=0)
+QUIET: dict[str, Any] = {"fontSize": 13, "color": theme.MUTED, "baseline": "bottom"}
 HEAD = "M0,0L-1,-0.42L-1,0.42Z"
 APART = 1.9
 """How far the two rows are from each other, in tiles."""
@@ -44,9 +46,7 @@ def rows(
     """
     n = len(wanted)
     upright = n > WRAPPED
-    x, y = _plane(
-        [-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95]
-    )
+    x, y = plane([-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95])
     tiles = [
         _tile(_at(t, row, upright), token, fill, framed=t == chosen)
         for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE))
@@ -59,32 +59,27 @@ def rows(
         for note in _caption(name, row, upright)
     ]
     limit = alt.ExprRef(f"{0.88 / (3.4 if upright else n)} * width")
+    told = [_middle(tile) for tile in tiles if not tile["hidden"]]
+    hidden = [_middle(tile) for tile in tiles if tile["hidden"]]
+    size = 16 if upright or n <= 4 else 14
     words = [
         _words(found, x, y, color=colour, fontSize=size, limit=limit)
-        for found, colour, size in (
-            (
-                [_middle(tile) for tile in tiles if not tile["hidden"]],
-                theme.TEXT,
-                16 if upright or n <= 4 else 14,
-            ),
-            ([_middle(tile) for tile in tiles if tile["hidden"]], theme.CATEGORICAL[1], 20),
-        )
+        for found, colour, size in ((told, theme.TEXT, size), (hidden, theme.CATEGORICAL[1], 20))
         if found
     ]
+    align = "center" if upright else "left"
     notes = [
         _words(
             [note for note in captions if note["baseline"] == baseline],
             x,
             y,
-            color=theme.MUTED,
-            fontSize=14,
-            align="center" if upright else "left",
-            baseline=baseline,
+            **(QUIET | {"fontSize": 14, "align": align, "baseline": baseline}),
         )
         for baseline in (("bottom",) if upright else ("bottom", "top"))
     ]
     layers = [_tiles(tiles, x, y), *_arrows(moves, x, y), *words, *notes]
-    return alt.layer(*layers).properties(width="container", height=60 + 36 * n if upright else 240, view=BARE)
+    height = 60 + 36 * n if upright else 240
+    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
 
 
 @kept
@@ -100,7 +95,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     n = len(wanted)
     few = n <= WRAPPED
     line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
-    x, y = _plane([-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")])
+    x, y = plane([-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")])
     tiles: Rows = [
         _tile((j, t), read[j] if t < upto else "", _shade(j == t, t < upto), half=(0.47, 0.4))
         for t in range(n)
@@ -112,66 +107,28 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     ]
     pitch, size = f"(width - {NUMBERS}) / {n}", 13 if n <= 4 else 12
     layers = [_tiles(tiles, x, y)]
-    for side, align in (
-        (0, "center"),
-        (1, "left"),
-        (-1, "right"),
-    ):  # among many a long word reaches to where there is nothing else
+    sides = {0: "center", 1: "left", -1: "right"}  # a long word reaches to where there is nothing else
+    for side, align in sides.items():
         found = [
             _middle(tile) | {"x": (tile["x"] + tile["x2"]) / 2 - 0.43 * side}
             for tile in newest
             if tile["side"] == side
         ]
+        room = {"limit": alt.ExprRef(f"1.4 * {pitch}")} if few else {}
         if found:
-            layers.append(
-                _words(
-                    found,
-                    x,
-                    y,
-                    fontSize=size,
-                    align=align,
-                    **({"limit": alt.ExprRef(f"1.4 * {pitch}")} if few else {}),
-                )
-            )
+            layers.append(_words(found, x, y, fontSize=size, align=align, **room))
     kept = [_middle(tiles[t * (t + 1) // 2 + j]) for t in range(upto) for j in range(t)] if few else []
     if kept:
-        layers.append(
-            _words(
-                kept,
-                x,
-                y,
-                fontSize=size,
-                limit=alt.ExprRef(pitch),
-                opacity=alt.ExprRef(f"{pitch} < 40 ? 0 : 1"),
-            )
-        )
+        fits = alt.ExprRef(f"{pitch} < 40 ? 0 : 1")
+        layers.append(_words(kept, x, y, fontSize=size, limit=alt.ExprRef(pitch), opacity=fits))
     for place, values, name in ((0.75, one, ("at once", "P all")), (0.25, step, ("by step", "P step"))):
         at = alt.XValue(alt.ExprRef(f"width - {place} * {NUMBERS}"))
-        layers.append(
-            _words([{"y": t, "text": number(float(values[t]), 4)} for t in range(upto)], at, y, fontSize=14)
-        )
-        layers.append(
-            _words(
-                [{"y": -0.5 - line * up, "text": word} for up, word in enumerate(name)],
-                at,
-                y,
-                fontSize=13,
-                color=theme.MUTED,
-                baseline="bottom",
-            )
-        )
-    layers.append(
-        _words(
-            [{"x": -0.47, "y": -0.5, "text": "read at this step"}],
-            x,
-            y,
-            fontSize=13,
-            color=theme.MUTED,
-            align="left",
-            baseline="bottom",
-        )
-    )
-    return alt.layer(*layers).properties(width="container", height=70 + (46 if few else 34) * n, view=BARE)
+        numbers = [{"y": t, "text": number(float(values[t]), 4)} for t in range(upto)]
+        heads = [{"y": -0.5 - line * up, "text": word} for up, word in enumerate(name)]
+        layers += [_words(numbers, at, y, fontSize=14), _words(heads, at, y, **QUIET)]
+    layers.append(_words([{"x": -0.47, "y": -0.5, "text": "read at this step"}], x, y, **QUIET, align="left"))
+    height = 70 + (46 if few else 34) * n
+    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
 
 
 def token_name(token: str) -> str:
@@ -181,12 +138,6 @@ def token_name(token: str) -> str:
     ('<b>', 'internationali…')
     """
     return shorten(visible(token.removeprefix(" ") or token), LETTERS + 1)
-
-
-def _plane(across: list[float], down: list[float], **more: Any) -> tuple[alt.X, alt.Y]:
-    return alt.X("x:Q", scale=alt.Scale(domain=across, nice=False, **more), axis=None), alt.Y(
-        "y:Q", scale=alt.Scale(domain=down, nice=False), axis=None
-    )
 
 
 def _at(t: float, row: float, upright: bool) -> tuple[float, float]:
@@ -222,12 +173,8 @@ def _shade(new: bool, done: bool) -> str:
 
 
 def _middle(tile: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "x": (tile["x"] + tile["x2"]) / 2,
-        "y": (tile["y"] + tile["y2"]) / 2,
-        "text": tile["text"],
-        "token": tile["token"],
-    }
+    at = {"x": (tile["x"] + tile["x2"]) / 2, "y": (tile["y"] + tile["y2"]) / 2}
+    return at | {name: tile[name] for name in ("text", "token")}
 
 
 def _caption(name: str, row: int, upright: bool) -> Rows:
@@ -244,33 +191,20 @@ def _caption(name: str, row: int, upright: bool) -> Rows:
 
 def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
     """From the near edge of a tile of the target to the near edge of a tile of the input."""
-    (x, y), (x2, y2) = (
-        _at(start, 0.46 / APART if upright else 0.4 / APART, upright),
-        _at(end, 1 - (0.46 if upright else 0.4) / APART, upright),
-    )
-    return {
-        "x": x,
-        "y": y,
-        "x2": x2,
-        "y2": y2,
-        "stop_x": x2 - 0.04 * (x2 - x),
-        "stop_y": y2 - 0.04 * (y2 - y),
-    }
+    edge = 0.46 / APART if upright else 0.4 / APART
+    (x, y), (x2, y2) = _at(start, edge, upright), _at(end, 1 - edge, upright)
+    stop = {"stop_x": x2 - 0.04 * (x2 - x), "stop_y": y2 - 0.04 * (y2 - y)}
+    return {"x": x, "y": y, "x2": x2, "y2": y2} | stop
 
 
 def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
     return (
-        alt.Chart(alt.Data(values=tiles))
+        marks(tiles, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=alt.Tooltip("token:N"))
         .mark_rect(cornerRadius=3)
         .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
-            fill=alt.Fill("fill:N", scale=None),
-            stroke=alt.Stroke("edge:N", scale=None),
-            strokeWidth=alt.StrokeWidth("line:Q", scale=None),
-            tooltip=alt.Tooltip("token:N"),
+            fill=own("fill:N", alt.Fill),
+            stroke=own("edge:N", alt.Stroke),
+            strokeWidth=own("line:Q", alt.StrokeWidth),
         )
     )
 
@@ -278,15 +212,15 @@ def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
 def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Chart:
     """Texts at their places; with a token each, it is the tooltip."""
     look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | drawn
-    marks = alt.Chart(alt.Data(values=words)).mark_text(**look).encode(x=x, y=y, text="text:N")
-    return marks.encode(tooltip=alt.Tooltip("token:N")) if "token" in words[0] else marks
+    told = {"tooltip": alt.Tooltip("token:N")} if "token" in words[0] else {}
+    return marks(words, x=x, y=y, text="text:N", **told).mark_text(**look)
 
 
 def _arrows(moves: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """A line each, and its head turned as the line is drawn: all lead the same way."""
     if not moves:
         return []
-    data, one = alt.Chart(alt.Data(values=moves)), moves[0]
+    data, one = marks(moves), moves[0]
     across, down = (
         abs(float(scale["scale"]["domain"][1]) - float(scale["scale"]["domain"][0])) for scale in (x, y)
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
+from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, note
 from viz.labels import plain
 
 START = "START"
@@ -43,56 +44,29 @@ def shifted(
             _at(there - 0.06 * (there - here), near, upright),
             _at(here + 0.06 * (there - here), 1 - near, upright),
         )
-        figure.add_annotation(
-            x=x,
-            y=y,
-            ax=ax,
-            ay=ay,
-            xref="x",
-            yref="y",
-            axref="x",
-            ayref="y",
-            text="",
-            showarrow=True,
-            arrowhead=2,
-            arrowwidth=1.8,
-            arrowcolor=theme.CATEGORICAL[0] if shift else theme.CATEGORICAL[1],
-        )
+        arrow(figure, (ax, ay), (x, y), theme.CATEGORICAL[0 if shift else 1], arrowwidth=1.8)
     letters = sum(map(len, wanted))
     size = 15 if letters <= 22 else 12 if n <= 14 else 11  # a phone has 300 pixels for them
     for row, words in ((1, wanted), (0, read)):
         for place, word in enumerate(words):
             first = row == 0 and place == 0 and shift
             x, y = _at(place, row, upright)
-            figure.add_annotation(
-                x=x,
-                y=y,
-                text=plain(word),
-                showarrow=False,
-                font={"size": size, "color": theme.BACKGROUND if first else theme.TEXT},
-                bgcolor=theme.PRIMARY if first else theme.SURFACE,
-                bordercolor=theme.LINE,
-                borderwidth=1,
-                borderpad=3,
-            )
+            box = {"bordercolor": theme.LINE, "borderwidth": 1, "borderpad": 3}
+            ink, ground = (theme.BACKGROUND, theme.PRIMARY) if first else (theme.TEXT, theme.SURFACE)
+            note(figure, plain(word), x, y, size, ink, bgcolor=ground, **box)
     along, names = (
         (figure.update_yaxes, figure.update_xaxes) if upright else (figure.update_xaxes, figure.update_yaxes)
     )
-    along(visible=False, range=[n - 0.4, -0.6] if upright else [-0.6, n - 0.4], fixedrange=True)
+    along(**HIDDEN, range=[n - 0.4, -0.6] if upright else [-0.6, n - 0.4])
     names(
         tickvals=[0, 1],
         ticktext=["writes", "reads"] if upright else ["reads", "writes"],
         range=[-0.4, 1.4],
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
         ticks="",
         tickfont={"size": 13, "color": theme.MUTED},
+        **QUIET,
     )
-    figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False
-    )
-    return figure
+    return framed(figure, height, showlegend=False)
 
 
 def _at(place: float, row: float, upright: bool) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
-from viz.labels import plain
+from viz.charts.parts.plotted import QUIET, framed, key, note, said
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,7 +32,7 @@ def trip(
     x = np.arange(1, len(sizes) + 1)
     on = np.array(stream, bool)
     figure = go.Figure()
-    labels = [plain(name).replace("·", " ") for name in names]
+    labels = list(map(said, names))
     for name, which, mode, colour in (
         ("the word", on, "lines+markers", theme.CATEGORICAL[0]),
         ("a part", ~on, "markers", theme.CATEGORICAL[1]),
@@ -59,23 +59,7 @@ def trip(
     top = float(sizes.max()) or 1.0
     for start, name in parts:
         figure.add_vline(x=start + 0.5, line={"width": 1, "color": theme.LINE}, layer="below")
-        figure.add_annotation(
-            x=start + 0.7,
-            y=1.1 * top,
-            text=plain(name).replace("·", " "),
-            showarrow=False,
-            xanchor="left",
-            yanchor="top",
-            font={"size": 12, "color": theme.MUTED},
-        )
-    figure.update_xaxes(
-        range=[0.4, len(sizes) + 0.6], showticklabels=False, showgrid=False, zeroline=False, fixedrange=True
-    )
+        note(figure, said(name), start + 0.7, 1.1 * top, 12, theme.MUTED, xanchor="left", yanchor="top")
+    figure.update_xaxes(range=[0.4, len(sizes) + 0.6], showticklabels=False, **QUIET)
     figure.update_yaxes(range=[0, 1.12 * top], title_text="length", fixedrange=True, nticks=4)
-    figure.update_layout(
-        template=theme.template(),
-        height=height,
-        margin={"l": 4, "r": 4, "t": 4, "b": 4},
-        legend={"orientation": "h", "x": 0, "y": -0.02, "yanchor": "top"},
-    )
-    return figure
+    return framed(figure, height, legend=key(-0.02, "top"))

@@ -1,0 +1,53 @@
+"""What nearly every Plotly figure says: words without markup, quiet axes, a key in one line, the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from viz import theme
+from viz.labels import plain
+
+QUIET = {"showgrid": False, "zeroline": False, "fixedrange": True}
+HIDDEN = {"visible": False, "fixedrange": True}
+
+
+def said(text: str) -> str:
+    """Words of ours as Plotly text: never markup but for a new line, their spaces left alone.
+
+    >>> said("two words"), said("<b>")
+    ('two words', '&lt;b&gt;')
+    """
+    return "<br>".join(plain(line).replace("·", " ") for line in text.split("\n"))
+
+
+def key(y: float, anchor: str = "bottom", **more: Any) -> dict[str, Any]:
+    """A legend in one line from the left edge, with its `anchor` at a height."""
+    return {"orientation": "h", "x": 0, "y": y, "yanchor": anchor} | more
+
+
+def framed(figure: go.Figure, height: int, around: Sequence[int] = (4, 4, 4, 4), **more: Any) -> go.Figure:
+    """The figure in our look; `around` is the margin left, right, above and below."""
+    margin = dict(zip("lrtb", around, strict=True))
+    return figure.update_layout(template=theme.template(), height=height, margin=margin, **more)
+
+
+def note(
+    figure: go.Figure, text: str, x: float, y: float, size: int = 14, colour: str = theme.TEXT, **more: Any
+) -> None:
+    """Words at a place."""
+    figure.add_annotation(
+        **{"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": size, "color": colour}} | more
+    )
+
+
+def arrow(
+    figure: go.Figure, begin: Sequence[float], end: Sequence[float], colour: str = theme.MUTED, **more: Any
+) -> None:
+    """An arrow from one place to another."""
+    (ax, ay), (x, y) = begin, end
+    axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
+    look = {"text": "", "showarrow": True, "arrowhead": 2, "arrowcolor": colour}
+    figure.add_annotation(**{"x": x, "y": y, "ax": ax, "ay": ay} | axes | look | more)
