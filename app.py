@@ -14,7 +14,7 @@ from altair.utils import schemapi
 from starlette.middleware import Middleware
 
 import viz
-from viz.server import door, limits, serving, spared, start, turns, upkeep
+from viz.server import asgi, door, limits, spared, start, turns, upkeep
 from viz.shell import errors
 
 
@@ -23,7 +23,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     torch.set_num_threads(1)
     threadpoolctl.threadpool_limits(1, "blas")
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
-    serving.send_at_once()
+    asgi.send_at_once()
     turns.take()
     spared.spare()
     upkeep.return_large_blocks()
@@ -37,7 +37,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     keeping.cancel()
 
 
-between = [Middleware(part) for part in (door.Door, serving.Sieve, serving.Remembered, serving.NameAhead)]
+between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered, asgi.NameAhead)]
 app = st.App(
     Path(viz.__file__).with_name("frame.py"),
     lifespan=lifespan,

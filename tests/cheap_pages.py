@@ -15,7 +15,7 @@ from altair.utils import core, schemapi
 from streamlit.components.v2 import manifest_scanner
 
 from viz.charts.parts import kept
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.server import spared
 
 HELD = {"test_questions", "test_second_draw", "test_ui"}

@@ -7,26 +7,26 @@ from picture import LINE, PICTURE, README, alt
 from PIL import Image
 
 from viz.instruments.words.words import start
-from viz.workspace.look import page as look
-from viz.workspace.shared import heads
+from viz.workspace.look import page
+from viz.workspace.shared import head_picker
 
 
 def test_the_words_of_the_picture_are_those_of_the_first_screen() -> None:
-    found = look.compute(look.Params())
-    place = heads.chosen(found.heads)
-    seen = heads.look(found.run, place.kind)
-    drawn, weights = heads.drawn_words(seen), seen.weights[place.layer, place.head]
+    found = page.compute(page.Params())
+    place = head_picker.chosen(found.heads)
+    seen = head_picker.look(found.run, place.kind)
+    drawn, weights = head_picker.drawn_words(seen), seen.weights[place.layer, place.head]
     side, index = start(
         weights,
         seen.allowed[place.layer, place.head],
         drawn,
         len(seen.keys),
-        heads.touched(found.run, place.kind),
-        heads.layout(place.kind),
+        head_picker.touched(found.run, place.kind),
+        head_picker.layout(place.kind),
     )
     assert side == "target"
     word, row = drawn[index]
-    said = alt(look.Params.text, found.run.target_text or "", word, seen.keys[int(weights[row].argmax())])
+    said = alt(page.Params.text, found.run.target_text or "", word, seen.keys[int(weights[row].argmax())])
     line = LINE.search(README.read_text("utf-8"))
     assert line and line[0] == f"![{said}]({PICTURE})", "take it again: python tests/picture.py"
 

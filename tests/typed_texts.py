@@ -13,9 +13,9 @@ from core import model
 from core.serving import bounds
 from core.text import Tokenizer
 from viz.shell import pages, state
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.workspace.decode import controls
-from viz.workspace.find import page as find
+from viz.workspace.find import page
 from viz.workspace.importance import page as importance
 from viz.workspace.inside import page as inside
 
@@ -55,7 +55,7 @@ VIEWS = {
     "growth": ({},),
     "names": ({},),
     "homework": ({},),
-    "find": tuple({"find.by": by} for by in find.BY),
+    "find": tuple({"find.by": by} for by in page.BY),
     "inside": tuple({"inside.by": by} for by in inside.VIEWS),
     "importance": tuple({"importance.by": by} for by in importance.VIEWS),
 }
@@ -110,14 +110,14 @@ def boxes(test):
 
 def unfold(patch: pytest.MonkeyPatch) -> None:
     """Folds stand open, as a visitor who looks for boxes opens them."""
-    honest = parts.fold
+    honest = page_parts.fold
 
     @contextmanager
     def opened(name: str, key: str) -> Iterator[object]:
         with honest(name, key) as fold:
-            yield fold if name == parts.TAKE or state.presenting() else SimpleNamespace(open=True)
+            yield fold if name == page_parts.TAKE or state.presenting() else SimpleNamespace(open=True)
 
-    patch.setattr(parts, "fold", opened)
+    patch.setattr(page_parts, "fold", opened)
 
 
 def states(slug: str) -> list[dict[str, str]]:

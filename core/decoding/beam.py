@@ -14,7 +14,7 @@ from core.decoding.filters import Array
 from core.decoding.prompt import Prompt
 from core.decoding.rows import rows_of
 from core.decoding.step import Step
-from core.decoding.stepper import Reading, Reads
+from core.decoding.stepper import Reads, StepOutputs
 from core.decoding.tree import Node, Tree
 from core.maths import log_softmax
 
@@ -184,7 +184,7 @@ def search(
         new = [(text.ids[-1],) for group in run.going() for text in group.open]
 
 
-def _step(run: _Search, reading: Reading, row: int, node: Node, index: int, over: bool) -> Step:
+def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, over: bool) -> Step:
     choice = choose(reading.logits[row], run.prompt.name, forced=node.id)
     best = run.best()
     text, pending = run.prompt.text(best.ids)

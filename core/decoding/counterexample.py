@@ -15,7 +15,7 @@ import numpy as np
 
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
-from core.decoding.stepper import Reading
+from core.decoding.stepper import StepOutputs
 from core.decoding.strategies import Strategy
 from core.models import Kind
 
@@ -51,10 +51,10 @@ class OnPaper:
         self._tree = tree
         self._rows: list[Words] = []
 
-    def read(self, new: Sequence[Sequence[int]]) -> Reading:
+    def read(self, new: Sequence[Sequence[int]]) -> StepOutputs:
         self._rows = [(*old, *row) for old, row in zip(self._rows or [()] * len(new), new, strict=True)]
         with np.errstate(divide="ignore"):
-            return Reading(np.log(np.array([self._tree[row] for row in self._rows], dtype=float)), {}, {})
+            return StepOutputs(np.log(np.array([self._tree[row] for row in self._rows], dtype=float)), {}, {})
 
     def keep(self, rows: Sequence[int]) -> None:
         self._rows = [self._rows[row] for row in rows]

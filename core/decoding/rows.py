@@ -10,7 +10,7 @@ import numpy as np
 from core.decoding.choose import LISTED, Candidate, largest
 from core.decoding.filters import Array
 from core.decoding.prompt import Prompt
-from core.decoding.stepper import Reading
+from core.decoding.stepper import StepOutputs
 from core.maths import log_softmax
 
 Keys = Mapping[str, tuple[str, ...]]
@@ -51,7 +51,7 @@ class Rows:
         )
 
 
-def rows_of(reading: Reading, keys: Sequence[Keys]) -> Rows:
+def rows_of(reading: StepOutputs, keys: Sequence[Keys]) -> Rows:
     """The rows of a reading, with the labels of their keys."""
     logits = reading.logits
     log_p = log_softmax(logits)

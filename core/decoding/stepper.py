@@ -25,7 +25,7 @@ Forward = Callable[[Tensor, Tap, Any], Tensor]
 
 
 @dataclass(frozen=True)
-class Reading:
+class StepOutputs:
     """What reading left for each row: logits (row, vocab), for each kind the new pattern (row, layer, head, key), and
     in the same shape where it was allowed to look."""
 
@@ -43,7 +43,7 @@ class Reads(Protocol):
     @property
     def nbytes(self) -> int: ...
 
-    def read(self, new: Sequence[Sequence[int]]) -> Reading: ...
+    def read(self, new: Sequence[Sequence[int]]) -> StepOutputs: ...
 
     def keep(self, rows: Sequence[int]) -> None: ...
 
@@ -68,7 +68,7 @@ class Stepper:
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
         self._all = any(matches("logits", edit.where) for edit in edits)
-        self._first: Reading | None = None
+        self._first: StepOutputs | None = None
         fits = (
             run is not None
             and not edits
@@ -79,7 +79,7 @@ class Stepper:
         if run is not None and fits and (cache := run.handed_on()) is not None:
             self._cache, self._first = cache, self._last_of(run)
 
-    def _last_of(self, run: Run) -> Reading:
+    def _last_of(self, run: Run) -> StepOutputs:
         """What a run says of its last token."""
         with torch.inference_mode():
             logits = self._network.logits(run.outputs.hidden[:, -1:])[:, -1]
@@ -90,7 +90,7 @@ class Stepper:
             }
             for value in VALUES
         )
-        return Reading(logits.double().numpy(), patterns, allowed)
+        return StepOutputs(logits.double().numpy(), patterns, allowed)
 
     @property
     def nbytes(self) -> int:
@@ -98,7 +98,7 @@ class Stepper:
         return 0 if self._cache is None else self._cache.nbytes
 
     @torch.inference_mode()
-    def read(self, new: Sequence[Sequence[int]]) -> Reading:
+    def read(self, new: Sequence[Sequence[int]]) -> StepOutputs:
         """Read the new tokens of each row; the logits and patterns are those of the last one."""
         if self._first is not None:
             first, self._first = self._first, None
@@ -128,12 +128,12 @@ class Stepper:
             }
             for value in VALUES
         )
-        return Reading(logits.double().numpy(), patterns, allowed)
+        return StepOutputs(logits.double().numpy(), patterns, allowed)
 
-    def _read_one(self, token: int, one: OneToken, cache: Any) -> Reading:
+    def _read_one(self, token: int, one: OneToken, cache: Any) -> StepOutputs:
         logits, pattern = one(token, cache)
         found, kind = pattern[None].numpy(), self.kinds[0].name
-        return Reading(
+        return StepOutputs(
             logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)}
         )
 

@@ -96,7 +96,7 @@ class PreNormEncoderBlock(nn.Module):
 
 
 @dataclass(frozen=True)
-class Reading:
+class DecoderContext:
     """What a decoder block looks at besides its own input: the encoder's output and the two masks."""
 
     memory: Tensor
@@ -115,7 +115,7 @@ class PostNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", own)), RESID)
@@ -141,7 +141,7 @@ class PreNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
@@ -206,7 +206,7 @@ class Transformer(nn.Module):
         causal = masks.causal(batch.ids.shape[1], past=past).to(batch.ids.device)
         if not cache:
             causal = causal & masks.not_padding(batch.real)
-        to = Reading(memory, causal, masks.not_padding(batch.read_real()))
+        to = DecoderContext(memory, causal, masks.not_padding(batch.read_real()))
         x = self._embedded(batch.ids, past, tap)
         for i, block in enumerate(self.decoder):
             stores = (cache.self_attn[i], cache.cross_attn[i]) if cache else (NO_STORE, NO_STORE)

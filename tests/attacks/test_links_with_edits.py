@@ -8,7 +8,7 @@ import pytest
 
 from core.edits.serialize import NAMES
 from core.edits.validate import shapes
-from viz.workspace.what_if import data as what_if
+from viz.workspace.what_if import data
 
 TEXT = {
     "gpt-mini": "The cat sat on the mat.",
@@ -50,12 +50,12 @@ NUMBERS = [
 
 @pytest.fixture(scope="module", params=TEXT)
 def before(request):
-    return what_if.first(request.param, TEXT[request.param])
+    return data.first(request.param, TEXT[request.param])
 
 
 def outcome(raw, before):
     """Whether the edits of a link are all refused, or made; anything but words is an error of this test."""
-    _, kept, errors = what_if.changed(before, raw)
+    _, kept, errors = data.changed(before, raw)
     for error in errors:
         assert len(str(error)) < 900
         assert str(error).isprintable(), raw
@@ -98,7 +98,7 @@ def test_a_misfit_is_refused_in_words(before, case):
 
 def test_changes_that_are_together_too_much_are_refused_after_the_run(before):
     stack = next(iter(before.model.spec.stacks.values()))
-    after, kept, errors = what_if.changed(before, ";".join([f"times:{stack}.1.resid_mid:1e38"] * 3))
+    after, kept, errors = data.changed(before, ";".join([f"times:{stack}.1.resid_mid:1e38"] * 3))
     assert after is before
     assert kept == ()
     assert "NaN or infinite" in str(errors[-1])

@@ -9,7 +9,7 @@ import pytest
 import core.serving.engine
 from core.analysis.heads import head_embedding, similar
 from core.serving.engine import Engine
-from viz.workspace.find import pool as heads
+from viz.workspace.find import pool
 
 pytestmark = pytest.mark.bench
 
@@ -20,12 +20,12 @@ FIRST, AGAIN = 6.0, 0.1
 def test_the_map_of_all_heads(monkeypatch):
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
-        found = heads.pool("gpt-mini", "causal")
+        found = pool.pool("gpt-mini", "causal")
         own, steps = tuple(found.of("gpt-mini", "causal")), []
         took = []
         for _ in range(2):
             start = time.perf_counter()
-            rows = heads.gathered(found, engine.submit, steps.append)
+            rows = pool.gathered(found, engine.submit, steps.append)
             read = time.perf_counter()
             bits = engine.submit(("map", found, own), lambda rows=rows: similar.between(rows.of(own)), 1.0)
             plane = engine.submit(

@@ -16,8 +16,8 @@ import pytest
 from viz.instruments.grid.grid import GRID, grid_packet
 from viz.instruments.head_view.head_view import HEAD_VIEW, head_view_packet
 from viz.instruments.heatmap.heatmap import HEATMAP, heatmap_packet
-from viz.instruments.kit.mount import loader
-from viz.instruments.kit.stack import Among, stacked
+from viz.instruments.kit.component import loader
+from viz.instruments.kit.head_stack import HeadContext, stacked
 
 pytestmark = pytest.mark.bench
 
@@ -110,7 +110,7 @@ def test_a_visit_to_144_heads_of_64_tokens():
 
     tiles = grid_packet(weights, kinds=[["previous word"] * 12] * 12, allowed=may, group="look")
     for place in np.ndindex(12, 12):
-        among = Among(stack, place, f"1763760000000.{place[0]}")
+        among = HeadContext(stack, place, f"1763760000000.{place[0]}")
         title = f"L{place[0]}.H{place[1]}, previous word: choose a cell"
         send(GRID, replace(tiles, header=tiles.header | {"selected": place, "echo": among.turn}))
         send(

@@ -13,12 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_cell_budget import TEXT
 
-from viz.workspace.look import full
-from viz.workspace.look import page as look
+from viz.workspace.look import full, page
 
 pytestmark = pytest.mark.bench
 MILLISECONDS = 10.0
-PARTS = {"pictures": full, "details": full, "_above": look}
+PARTS = {"pictures": full, "details": full, "_above": page}
 
 
 @pytest.mark.parametrize("by", ["token", "word"])

@@ -11,9 +11,8 @@ import torch
 import core.serving.engine
 from core.edits import ScaleHead
 from core.edits.serialize import to_text
-from viz.workspace.shared.heads import Place
-from viz.workspace.what_if import data, views
-from viz.workspace.what_if import page as what_if
+from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.what_if import data, page, views
 
 pytestmark = pytest.mark.bench
 BUDGET = 0.15
@@ -36,7 +35,7 @@ def test_a_change_is_answered_within_half_of_its_budget():
     for turn in range(15):
         raw = to_text([ScaleHead("layer.1.self_attn.heads", 6, 0.01 * turn)])
         begun = time.perf_counter()
-        change = what_if.compute(what_if.Params("gpt-mini", TEXT, raw, Place("causal", 1, 6)))
+        change = page.compute(page.Params("gpt-mini", TEXT, raw, HeadRef("causal", 1, 6)))
         data.outcome(change)
         views.moved(change)
         times.append(time.perf_counter() - begun)

@@ -10,7 +10,7 @@ import pandas as pd
 from viz.charts import thumbs
 from viz.course.lesson import Folds, Lesson, Step
 from viz.instruments import heatmap
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 from viz.widgets.knobs import Knobs, knob, sentence
 
 
@@ -44,7 +44,7 @@ def draw(params: Params, data: tuple[list[str], np.ndarray]) -> Folds:
         f"“{longest}” has {len(longest)} letters.",
     )
     heatmap(weights, words, words, key="blackboard.picture", title="Weights", numbers=True)
-    parts.numbers(f"Each word gives {share:.2f} to each.")
+    page_parts.numbers(f"Each word gives {share:.2f} to each.")
     lesson.predict_number(
         "blackboard.share",
         "How much does each word get?",

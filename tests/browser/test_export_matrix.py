@@ -19,7 +19,7 @@ from sampling import sampled
 from small_app import Visitor
 
 from viz import instruments
-from viz.instruments.kit.mount import Instrument
+from viz.instruments.kit.component import Instrument
 
 TOLD = {"model": "translator-en-es", "kind": "cross", "text": "She has a white car.", "layer": 1, "head": 5}
 LINES = "import viz\n\nprint('lines of Python')"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from settling import settle
 
-from viz.course.look_up import vectors_link as link
+from viz.course.look_up import vectors_link
 from viz.course.look_up.retrieval.maths.look_up import look_up
 from viz.course.look_up.retrieval.params import OPENING, VALUES
 
@@ -46,7 +46,7 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     np.testing.assert_allclose(found(visitor)["weights"], again.weights, rtol=1e-12)
     np.testing.assert_allclose(found(visitor)["mix"], again.mix, rtol=1e-12)
     visitor.get_by_text(f"Weights {', '.join(f'{w:.3f}' for w in again.weights)}, together").first.wait_for()
-    opening = link.pack(OPENING)
+    opening = vectors_link.pack(OPENING)
     assert (
         opening not in visitor.url.split("retrieval.points=")[-1].split("&")[0]
         and "retrieval.points=" in visitor.url

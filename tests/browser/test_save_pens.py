@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from small_app import saved
 
-from viz.instruments.kit.mount import bundle, kit
+from viz.instruments.kit.component import bundle, kit
 
 
 @pytest.fixture

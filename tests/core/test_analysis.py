@@ -13,8 +13,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
 
 from core.analysis.attention import measures
-from core.analysis.heads import compare
-from core.analysis.heads import habits as heads
+from core.analysis.heads import compare, habits
 from core.run import Attention
 from core.text.words import WORD
 
@@ -33,8 +32,8 @@ def attention(kind, pattern, queries=WORDS, keys=WORDS):
 
 
 def surveyed(examples):
-    found = [heads.measures(attention, links) for attention, links in examples]
-    return heads.Heads(heads.averages(found), len(found))
+    found = [habits.measures(attention, links) for attention, links in examples]
+    return habits.Heads(habits.averages(found), len(found))
 
 
 LINKS = ((0, 0), (2, 1), (1, 2), (3, 3))
@@ -57,7 +56,7 @@ EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
 )
 def test_a_constructed_head_gets_its_name(kind, pattern, name):
     measured = surveyed([(attention(kind, pattern), LINKS if kind == "cross" else ())])
-    assert measured.kind(0, 0) == name and measured.word(0, 0) == heads.WORDS[name]
+    assert measured.kind(0, 0) == name and measured.word(0, 0) == habits.WORDS[name]
     assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1 + 1e-6
 
 
@@ -125,7 +124,7 @@ def test_best_puts_the_aligner_first_and_the_vague_last():
         "punctuation": np.zeros((1, 3)),
         "spread": np.array([[0.1, 0.9, 0.2]]),
     }
-    assert heads.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
+    assert habits.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
 
 
 @given(ROWS)

@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.models import Batch
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bert_input.maths import input_sum, wordpiece
-from viz.course.bert.masked_words import maths as hidden_words
+from viz.course.bert.masked_words import maths
 from viz.course.bert.maths import masking
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 
@@ -151,8 +151,8 @@ def test_three_vectors_are_added_exactly_and_switching_one_off_is_told():
 
 def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     model = core.open_model("bert-mini")
-    text = hidden_words.read(model, "She opened the door and went into the house.", 30)
-    rows, found = hidden_words.contexts(model, text, 4)
+    text = maths.read(model, "She opened the door and went into the house.", 30)
+    rows, found = maths.contexts(model, text, 4)
     hidden = rows == 4
     assert hidden[:, 4].all() and not hidden[:, [0, -1]].any()
     assert (
@@ -169,11 +169,11 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     assert found["both"].best[0][0] == "door" and found["both"].wanted == max(
         said.wanted for said in found.values()
     )
-    assert hidden_words.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
-    left = hidden_words.from_the_left(core.open_model("gpt-mini"), text, [4])
+    assert maths.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
+    left = maths.from_the_left(core.open_model("gpt-mini"), text, [4])
     assert 0.1 < left[0][0] < 1
     with pytest.raises(InputError):
-        hidden_words.read(model, "  ", 30)
+        maths.read(model, "  ", 30)
 
 
 # ------------------------------------------------------------------------------------------------ pairs of texts

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from viz.course.self_attention.masks import maths as forms
+from viz.course.self_attention.masks import maths
 from viz.course.self_attention.masks import maths as leaking
 
 
@@ -44,8 +44,8 @@ def test_both_forms_are_one_to_the_last_digit(n):
     """C035."""
     draw = np.random.default_rng(n).standard_normal
     scores, values = 3 * draw((n, n)), draw((n, 5))
-    prefix, masked = forms.prefix_form(scores, values), forms.mask_form(scores, values)
-    weights, outputs = forms.gaps(prefix, masked)
+    prefix, masked = maths.prefix_form(scores, values), maths.mask_form(scores, values)
+    weights, outputs = maths.gaps(prefix, masked)
     assert weights.max() == 0.0 and outputs.max() == 0.0
     q, k, v = (
         torch.tensor(scores * math.sqrt(n))[None, None],
@@ -60,7 +60,7 @@ def test_later_words_change_no_earlier_line():
     draw = np.random.default_rng(3).standard_normal
     x, other = draw((7, 4)), draw((1, 4))
     y = np.vstack((x[:-1], other))
-    before, after = (forms.mask_form(z @ z.T, z).outputs for z in (x, y))
-    free, freed = (forms.mask_form(z @ z.T, z, np.ones((7, 7), bool)).outputs for z in (x, y))
+    before, after = (maths.mask_form(z @ z.T, z).outputs for z in (x, y))
+    free, freed = (maths.mask_form(z @ z.T, z, np.ones((7, 7), bool)).outputs for z in (x, y))
     assert np.array_equal(before[:-1], after[:-1]) and not np.array_equal(before[-1], after[-1])
     assert (np.abs(free - freed).max(1) > 0).all()

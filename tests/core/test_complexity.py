@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from viz.course.transformer.complexity import maths as costs
+from viz.course.transformer.complexity import maths
 
 
 class Count:
@@ -38,43 +38,43 @@ def test_loops_that_count_their_multiplications_agree_with_the_table(n, p):
     x = drawn(n, p)
     scores = Count()
     table = [[scores.dot(query, key) for key in x] for query in x]
-    assert scores.n == costs.attention(n, p).operations and np.allclose(table, x @ x.T)
+    assert scores.n == maths.attention(n, p).operations and np.allclose(table, x @ x.T)
     state, chain, steps = np.zeros(p), Count(), 0
     for word in x:
         state = np.tanh(np.array(chain.product(drawn(p, p), state)) + word)
         steps += 1
-    assert chain.n == costs.recurrence(n, p).operations and steps == costs.recurrence(n, p).steps
+    assert chain.n == maths.recurrence(n, p).operations and steps == maths.recurrence(n, p).steps
     whole = Count()
     q, k, v = ([whole.product(drawn(p, p), word) for word in x] for _ in "qkv")
     weights = [[whole.dot(a, b) for b in k] for a in q]
     mixed = [[whole.dot(row, column) for column in zip(*v, strict=True)] for row in weights]
     _ = [whole.product(drawn(p, p), row) for row in mixed]
-    assert whole.n == costs.attention(n, p, whole=True).operations
+    assert whole.n == maths.attention(n, p, whole=True).operations
     gates = Count()
     for word in x:
         for _ in range(4):
             gates.product(drawn(p, p), word)
             gates.product(drawn(p, p), state)
-    assert gates.n == costs.recurrence(n, p, whole=True).operations
+    assert gates.n == maths.recurrence(n, p, whole=True).operations
 
 
 def test_the_numbers_that_the_documents_ask_for():
     """E18: cheaper while n < p, equal at n = p, dearer beyond."""
-    assert (costs.attention(50, 512).operations, costs.recurrence(50, 512).operations) == (
+    assert (maths.attention(50, 512).operations, maths.recurrence(50, 512).operations) == (
         1_280_000,
         13_107_200,
     )
-    assert costs.attention(512, 512).operations == costs.recurrence(512, 512).operations
+    assert maths.attention(512, 512).operations == maths.recurrence(512, 512).operations
     assert (
-        costs.attention(4096, 512).operations == 8_589_934_592 == 8 * costs.recurrence(4096, 512).operations
+        maths.attention(4096, 512).operations == 8_589_934_592 == 8 * maths.recurrence(4096, 512).operations
     )
     for p in (32, 512):
         for whole in (False, True):
-            n = costs.crossing(p, whole=whole)
+            n = maths.crossing(p, whole=whole)
             below, above = (
                 (
-                    costs.attention(at, p, whole=whole).operations,
-                    costs.recurrence(at, p, whole=whole).operations,
+                    maths.attention(at, p, whole=whole).operations,
+                    maths.recurrence(at, p, whole=whole).operations,
                 )
                 for at in (n - 1, n + 1)
             )
@@ -85,8 +85,8 @@ def test_the_longest_path_is_what_a_search_in_the_graph_finds():
     for n in (2, 5, 9):
         chain = {i: [i + 1] for i in range(n - 1)} | {n - 1: []}
         everyone = {i: [j for j in range(n) if j != i] for i in range(n)}
-        assert farthest(chain, 0) == costs.recurrence(n, 4).path
-        assert farthest(everyone, 0) == costs.attention(n, 4).path
+        assert farthest(chain, 0) == maths.recurrence(n, 4).path
+        assert farthest(everyone, 0) == maths.attention(n, 4).path
 
 
 def farthest(graph: dict[int, list[int]], start: int) -> int:
@@ -105,30 +105,30 @@ def test_the_memory_is_that_of_the_tensors():
     from core.trace import Recorder
 
     tap, x = Recorder(("scores",)), torch.zeros(1, 6, 16)
-    MultiHeadAttention(16, costs.HEADS)(x, x, torch.ones(6, 6, dtype=torch.bool), tap)
-    assert tap.close()["scores"].nbytes == costs.score_bytes(6)
-    assert x.nbytes == costs.state_bytes(6, 16)
+    MultiHeadAttention(16, maths.HEADS)(x, x, torch.ones(6, 6, dtype=torch.bool), tap)
+    assert tap.close()["scores"].nbytes == maths.score_bytes(6)
+    assert x.nbytes == maths.state_bytes(6, 16)
 
 
 def test_a_measurement_is_bounded_and_refuses_other_sizes():
-    row = costs.measure(16, 64, budget=0.01)
+    row = maths.measure(16, 64, budget=0.01)
     assert 0 < row.attention < 5 and 0 < row.lstm < 5
     for n, p in ((16, 65), (0, 64), (10**6, 64)):
         with pytest.raises(InputError, match="cannot be measured"):
-            costs.measure(n, p)
+            maths.measure(n, p)
 
 
 def test_the_recorded_run_names_its_machine_and_holds_every_size(tmp_path):
-    found = costs.recorded()
+    found = maths.recorded()
     assert "threads used" in found.machine or "thread used" in found.machine
-    assert [row.n for row in found.of(512)] == [*costs.LENGTHS, costs.LONGEST]
-    assert all(len(found.of(p)) == len(costs.LENGTHS) + 1 for p in costs.WIDTHS)
+    assert [row.n for row in found.of(512)] == [*maths.LENGTHS, maths.LONGEST]
+    assert all(len(found.of(p)) == len(maths.LENGTHS) + 1 for p in maths.WIDTHS)
     first, last = found.of(512)[0], found.of(512)[-1]
     assert first.attention < first.lstm and last.attention > last.lstm, (
         "short texts: attention is faster; long ones: slower"
     )
     with pytest.raises(InputError, match="recorded times"):
-        costs.recorded(tmp_path)
+        maths.recorded(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"machine": "x", "timings": [{"n": 1}]}), "utf-8")
     with pytest.raises(InputError, match="recorded times"):
-        costs.recorded(tmp_path)
+        maths.recorded(tmp_path)

@@ -13,7 +13,7 @@ import core
 from core.models import Batch
 from tests.core.decoding_helpers import build
 from viz.course.gpt.next_token.maths import LONGEST, conditionals
-from viz.course.gpt.prompting import maths as shots
+from viz.course.gpt.prompting import maths
 
 TEXT = "the old cat sat"
 
@@ -76,23 +76,23 @@ def test_what_cannot_be_judged_is_said(gpt, text, k):
 
 
 def test_prompts_are_built_of_other_questions_and_scored_by_four_answers(gpt):
-    for task in shots.TASKS.values():
+    for task in maths.TASKS.values():
         for at, (question, answer) in enumerate(task.pairs):
-            lines = shots.prompt(task, question, shots.MOST).split("\n")
+            lines = maths.prompt(task, question, maths.MOST).split("\n")
             assert (
-                len(lines) == shots.MOST + 1
+                len(lines) == maths.MOST + 1
                 and lines[-1] == f"{question} ="
                 and all(not line.startswith(f"{question} =") for line in lines[:-1])
             )
             assert (
-                shots.choices(task, at)[0] == answer and len(set(shots.choices(task, at))) == shots.CANDIDATES
+                maths.choices(task, at)[0] == answer and len(set(maths.choices(task, at))) == maths.CANDIDATES
             )
-    for bad in (lambda: shots.prompt(task, " ", 1), lambda: shots.prompt(task, "a", 9)):
+    for bad in (lambda: maths.prompt(task, " ", 1), lambda: maths.prompt(task, "a", 9)):
         with pytest.raises(core.InputError):
             bad()
-    found = shots.scored(gpt, shots.TASKS["homes"], 1)
-    first = shots.answers(
-        gpt, "bird = nest\nfish =", [f" {each}" for each in shots.choices(shots.TASKS["homes"], 0)]
+    found = maths.scored(gpt, maths.TASKS["homes"], 1)
+    first = maths.answers(
+        gpt, "bird = nest\nfish =", [f" {each}" for each in maths.choices(maths.TASKS["homes"], 0)]
     )
     assert found.shares[0] == first[0].share and found.right[0] == (first[0].place == 1)
     assert found.accuracy == sum(found.right) / 8 and found.share == pytest.approx(np.mean(found.shares))

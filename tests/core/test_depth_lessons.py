@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from core.layers.norm import LayerNorm
 from viz.course.transformer.maths import depth
-from viz.course.transformer.residual_norm import maths as norms
+from viz.course.transformer.residual_norm import maths
 
 
 def table(words: int = 8, numbers: int = 5, lot: int = 3) -> np.ndarray:
@@ -18,11 +18,11 @@ def table(words: int = 8, numbers: int = 5, lot: int = 3) -> np.ndarray:
 
 def test_layer_norm_is_torchs_and_ours():
     x, gain, bias = table(), np.linspace(0.5, 2, 5), np.linspace(-1, 1, 5)
-    ours = norms.layer_norm(x, gain, bias)
+    ours = maths.layer_norm(x, gain, bias)
     torchs = F.layer_norm(torch.from_numpy(x), (5,), torch.from_numpy(gain), torch.from_numpy(bias)).numpy()
     np.testing.assert_allclose(ours, torchs, atol=1e-12)
     np.testing.assert_allclose(
-        norms.layer_norm(x), LayerNorm(5).double()(torch.from_numpy(x)).detach().numpy(), atol=1e-12
+        maths.layer_norm(x), LayerNorm(5).double()(torch.from_numpy(x)).detach().numpy(), atol=1e-12
     )
 
 
@@ -30,23 +30,23 @@ def test_layer_norm_is_torchs_and_ours():
 def test_the_printed_deviation_gives_variance_one_over_h(h):
     """C064: 0.001953 for H = 512."""
     x = table(1, h)[0]
-    assert norms.layer_norm(x, printed=True).var() == pytest.approx(1 / h, rel=1e-4)
-    assert norms.layer_norm(x).var() == pytest.approx(1, rel=1e-4)
-    assert float(norms.deviation(x, printed=True)[0] / norms.deviation(x)[0]) == pytest.approx(h**0.5)
+    assert maths.layer_norm(x, printed=True).var() == pytest.approx(1 / h, rel=1e-4)
+    assert maths.layer_norm(x).var() == pytest.approx(1, rel=1e-4)
+    assert float(maths.deviation(x, printed=True)[0] / maths.deviation(x)[0]) == pytest.approx(h**0.5)
 
 
 def test_batch_norm_is_torchs_and_another_axis():
     x = table()
     np.testing.assert_allclose(
-        norms.batch_norm(x), F.batch_norm(torch.from_numpy(x), None, None, training=True).numpy(), atol=1e-12
+        maths.batch_norm(x), F.batch_norm(torch.from_numpy(x), None, None, training=True).numpy(), atol=1e-12
     )
-    assert np.abs(norms.batch_norm(x) - norms.layer_norm(x)).max() > 0.5
+    assert np.abs(maths.batch_norm(x) - maths.layer_norm(x)).max() > 0.5
     pushed = x.copy()
     pushed[2, 0] += 3
-    layer = norms.moved(norms.layer_norm(x), norms.layer_norm(pushed))
-    batch = norms.moved(norms.batch_norm(x), norms.batch_norm(pushed))
+    layer = maths.moved(maths.layer_norm(x), maths.layer_norm(pushed))
+    batch = maths.moved(maths.batch_norm(x), maths.batch_norm(pushed))
     assert np.flatnonzero(layer).tolist() == [2] and (batch > 0).all()
-    assert not norms.batch_norm(x[:1]).any(), "one word leaves nothing to compare"
+    assert not maths.batch_norm(x[:1]).any(), "one word leaves nothing to compare"
 
 
 def test_the_three_orders_by_hand():

@@ -9,7 +9,7 @@ import time
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core.serving import executor as gate_module
+from core.serving import executor
 from core.serving.engine import Superseded
 
 # Order and fairness
@@ -129,7 +129,7 @@ def test_a_replaced_request_hands_on_its_place():
 
 
 def test_place_is_told_while_waiting(monkeypatch):
-    monkeypatch.setattr(gate_module, "PATIENCE", 0.01)
+    monkeypatch.setattr(executor, "PATIENCE", 0.01)
     places: list[int] = []
     with serving() as engine:
         steps = Steps(engine)

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core.serving import cache as cache_module
+from core.serving import cache, executor
 from core.serving import engine as engine_module
-from core.serving import executor as gate_module
 from core.serving.engine import Busy, Engine, Superseded
 
 # Limits
@@ -113,7 +112,7 @@ class Killer:
     interrupts (the lock would stay taken by anybody's `with`), so those moments are passed over.
     """
 
-    FILES = frozenset({gate_module.__file__, cache_module.__file__, engine_module.__file__})
+    FILES = frozenset({executor.__file__, cache.__file__, engine_module.__file__})
 
     def __init__(self, line: int) -> None:
         self.left, self.fired = line, False
@@ -152,7 +151,7 @@ def killed_at(line: int, ask: Any) -> tuple[Caller, Killer]:
 
 @pytest.mark.parametrize("crowded", [False, True], ids=["alone", "others wait"])
 def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
-    monkeypatch.setattr(gate_module, "PATIENCE", 0.005)
+    monkeypatch.setattr(executor, "PATIENCE", 0.005)
     line = 0
     while True:
         line += 1
@@ -189,7 +188,7 @@ def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
 
 
 def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch):
-    monkeypatch.setattr(gate_module, "PATIENCE", 0.01)
+    monkeypatch.setattr(executor, "PATIENCE", 0.01)
 
     def give_up(place: int) -> None:
         raise Killed
@@ -206,7 +205,7 @@ def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch)
 
 
 def test_a_caller_that_gives_up_on_a_run_leaves_it_to_the_cache(monkeypatch):
-    monkeypatch.setattr(gate_module, "PATIENCE", 0.01)
+    monkeypatch.setattr(executor, "PATIENCE", 0.01)
 
     def give_up(place: int) -> None:
         raise Killed

@@ -19,7 +19,7 @@ from core.run.batched import greedy
 from core.scoring import files, language, scoring_of, scorings, translation
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.tools import evaluate as command
+from core.tools import evaluate
 
 START, END, PAD = 1, 2, 0
 
@@ -124,7 +124,7 @@ def test_metrics_of_a_language_model_by_hand(tmp_path):
     path = tmp_path / "a.txt.xz"
     with lzma.open(path, "wt", encoding="utf-8") as out:
         out.write("=== one\nthe cat é sat\n\n=== two\non the mat\n")
-    found = command.evaluate(tiny, path)
+    found = evaluate.evaluate(tiny, path)
     one, two, newline = (tiny.tokenizer.encode(text).ids for text in ("the cat é sat", "on the mat", "\n"))
     texts = [[START, *one, *newline, *newline], [START, *two, *newline]]
     lost = [loss for text in texts for loss in naive(tiny, text)[0]]
@@ -133,7 +133,7 @@ def test_metrics_of_a_language_model_by_hand(tmp_path):
     assert found["nats_per_token"] == pytest.approx(sum(lost) / len(lost), abs=2e-5)
     assert found["bits_per_byte"] == pytest.approx(sum(lost) / math.log(2) / n_bytes, abs=2e-5)
     assert found["perplexity"] == pytest.approx(math.exp(sum(lost) / len(lost)), rel=1e-4)
-    assert {**command.evaluate(tiny, path), "seconds": 0} == {**found, "seconds": 0}
+    assert {**evaluate.evaluate(tiny, path), "seconds": 0} == {**found, "seconds": 0}
 
 
 def test_a_model_without_start_token_begins_after_a_line_end():
@@ -187,17 +187,17 @@ def test_metrics_of_a_translator(tmp_path, monkeypatch):
     monkeypatch.setattr(
         translation, "translate", lambda _model, sources, _decode=greedy: [answers[s] for s in sources]
     )
-    found = command.evaluate(tiny, path)
+    found = evaluate.evaluate(tiny, path)
     assert (found["items"], found["pairs"]) == (3, 4)
     assert 0 < found["bleu_greedy"] == found["bleu_beam4"] < 100
     assert 0 < found["chrf_beam4"] < 100
     assert list(found["bleu_by_length"]) == ["2 words", "3 words"]
     assert found["bleu_by_length"]["2 words"] == pytest.approx(100)
     answers["the long sea"] = "El mar es muy largo"
-    cased = command.evaluate(tiny, path)["bleu_greedy"]
+    cased = evaluate.evaluate(tiny, path)["bleu_greedy"]
     answers["the long sea"] = "el mar es muy largo"
-    assert cased < command.evaluate(tiny, path)["bleu_greedy"] == pytest.approx(100)
-    assert command.evaluate(tiny, path, limit=1)["items"] == 1
+    assert cased < evaluate.evaluate(tiny, path)["bleu_greedy"] == pytest.approx(100)
+    assert evaluate.evaluate(tiny, path, limit=1)["items"] == 1
 
 
 def test_a_source_too_long_is_named():
@@ -213,8 +213,8 @@ def test_every_family_that_writes_is_measured_on_a_known_format():
 
 
 def run(monkeypatch, capsys, family: str, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(command, "open_model", lambda _name: model(family, n_ctx=40))
-    code = command.main(["tiny", *argv, "--device", "cpu"])
+    monkeypatch.setattr(evaluate, "open_model", lambda _name: model(family, n_ctx=40))
+    code = evaluate.main(["tiny", *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err
 

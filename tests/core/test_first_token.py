@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS, collated, plain
 from core.training.finetune.tuning import TUNINGS
-from viz.course.bert.cls_and_pairs import maths as first_token
+from viz.course.bert.cls_and_pairs import maths
 
 TEXT = "The soup was not awful."
 
@@ -26,27 +26,26 @@ def body():
 
 @pytest.fixture(scope="module")
 def model(body):
-    return first_token.untaught(TUNINGS["opinions-full"], body, 3)
+    return maths.untaught(TUNINGS["opinions-full"], body, 3)
 
 
 def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
     """C086."""
-    run = model.run(TEXT, keep=first_token.KEEP)
-    said = first_token.said(run)
+    run = model.run(TEXT, keep=maths.KEEP)
+    said = maths.said(run)
     np.testing.assert_allclose(said.hidden @ said.weight.T + said.bias, said.scores, atol=1e-5)
     for label in range(2):
         assert said.terms(label).sum() + said.bias[label] == pytest.approx(said.scores[label], abs=1e-5)
     np.testing.assert_allclose(said.chances, torch.from_numpy(said.scores).softmax(-1).numpy(), atol=1e-12)
     assert said.best == int(np.argmax(run.classes))
-    np.testing.assert_array_equal(first_token.reads(run), body.run(TEXT).attention().weights[:, :, 0])
+    np.testing.assert_array_equal(maths.reads(run), body.run(TEXT).attention().weights[:, :, 0])
     with pytest.raises(InputError, match="no head"):
-        first_token.said(body.run(TEXT, keep=first_token.KEEP))
+        maths.said(body.run(TEXT, keep=maths.KEEP))
 
 
 def test_the_same_seed_draws_the_same_head(body):
     one, same, other = (
-        first_token.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight
-        for seed in (1, 1, 2)
+        maths.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2)
     )
     assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, body.config.d_model)
 
@@ -54,11 +53,11 @@ def test_the_same_seed_draws_the_same_head(body):
 @pytest.mark.parametrize("pair", [None, "A dog slept."])
 def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(model, pair):
     """C086."""
-    run = model.run(TEXT, pair=pair, keep=first_token.KEEP)
-    found = first_token.arrives(run, 1)
+    run = model.run(TEXT, pair=pair, keep=maths.KEEP)
+    found = maths.arrives(run, 1)
     assert found.shape == (7, len(run.ids))
     assert (found[-1, 1:] == 0).all() and found[-1, 0] > 0 and (found[:-1] > 0).all()
-    said = first_token.said(run)
+    said = maths.said(run)
     by_hand = (said.chances - np.eye(2)[1]) @ said.weight
     assert found[-1, 0] == pytest.approx(np.linalg.norm(by_hand), rel=1e-4)
 
@@ -66,8 +65,8 @@ def test_the_gradient_arrives_at_one_place_of_the_last_layer_and_below_at_all(mo
 @pytest.mark.slow
 def test_the_gradient_where_words_enter_by_differences(model):
     """A small step along a random direction at one place changes the loss by about its product with the gradient: never by more than the length."""
-    run = model.run("Bad soup.", keep=(*first_token.KEEP, "embed.out"))
-    found = first_token.arrives(run, 0)
+    run = model.run("Bad soup.", keep=(*maths.KEEP, "embed.out"))
+    found = maths.arrives(run, 0)
     network, step = model.network, 1e-2
     entering = torch.tensor(run.trace["embed.out"])[None]
     allowed = torch.ones(1, 1, 1, len(run.ids), dtype=torch.bool)
@@ -88,7 +87,7 @@ def test_the_gradient_where_words_enter_by_differences(model):
 
 def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
     goal, n, seed = GOALS["opinions"], 40, 5
-    found = first_token.checked(model, goal, n, seed, at_once=16)
+    found = maths.checked(model, goal, n, seed, at_once=16)
     rows = collated(goal.examples(model.tokenizer, n, seed, "test"), model.tokenizer.pad or 0)
     with torch.inference_mode():
         scores = goal.scores(model.network, rows.batch)
@@ -107,9 +106,9 @@ def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
 
 def test_swapped_texts_have_other_segments_and_another_answer(body):
     """C087."""
-    model = first_token.untaught(replace(TUNINGS["pairs-full"]), body, 0)
+    model = maths.untaught(replace(TUNINGS["pairs-full"]), body, 0)
     a, b = "A small dog slept.", "A dog slept."
-    runs = [model.run(*pair[:1], pair=pair[1], keep=first_token.KEEP) for pair in ((a, b), (b, a))]
+    runs = [model.run(*pair[:1], pair=pair[1], keep=maths.KEEP) for pair in ((a, b), (b, a))]
     assert runs[0].segments != runs[1].segments and sorted(runs[0].ids) == sorted(runs[1].ids)
-    one, two = (first_token.said(run) for run in runs)
+    one, two = (maths.said(run) for run in runs)
     assert np.abs(one.scores - two.scores).max() > 1e-4 and np.array_equal(one.weight, two.weight)

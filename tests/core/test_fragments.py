@@ -15,7 +15,7 @@ from core.data import fragments
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.tools import train as command
+from core.tools import train
 from core.training import bare, pairs
 from core.training.recipe import Recipe, recipes
 
@@ -135,7 +135,7 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
 
     first = Recipe(name="both", family="transformer", config=config, steps=4, prepare=prepare, ids=pairs.IDS)
     monkeypatch.setattr(
-        command,
+        train,
         "recipes",
         lambda: {
             "both": replace(first, then=replace(first, steps=2, lr=0.0, matrix_lr=0.0, weight_decay=0.0)),
@@ -144,9 +144,9 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
     )
     monkeypatch.chdir(tmp_path)
     common = ["--data", "d", "--out", "models", "--device", "cpu"]
-    assert command.main(["both", *common]) == 0
+    assert train.main(["both", *common]) == 0
     begun = store.load_weights(tmp_path / "models/both")
-    assert command.main(["both", *common, "--then"]) == 0
+    assert train.main(["both", *common, "--then"]) == 0
     ended = store.load_weights(tmp_path / "models/both")
     assert all(
         torch.equal(begun[name], ended[name]) for name in begun
@@ -156,6 +156,6 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
         record["steps"] == 6 and record["command"].count("&&") == 1 and record["command"].endswith("--then")
     )
     with pytest.raises(SystemExit):
-        command.main(["one", *common, "--then"])
+        train.main(["one", *common, "--then"])
     with pytest.raises(SystemExit):
-        command.main(["both", *common, "--then", "--from", "both"])
+        train.main(["both", *common, "--then", "--from", "both"])

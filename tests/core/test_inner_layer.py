@@ -16,7 +16,7 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
 from viz.course.errata._counts import encoder_layer
 from viz.course.shared.maths.unscaled import surprise
-from viz.course.transformer.feed_forward import maths as inner_layer
+from viz.course.transformer.feed_forward import maths
 from viz.course.transformer.maths import residuals
 
 TEXT = "She was hungry, so she ate the apple."
@@ -46,15 +46,15 @@ def model(request) -> Model:
 
 def test_sums_and_inner_layers_are_those_of_the_modules(model):
     more = {"target": "."} if model.spec.has_source else {}
-    run = model.run(TEXT, keep=(*residuals.KEEP, *inner_layer.KEEP), **more)
+    run = model.run(TEXT, keep=(*residuals.KEEP, *maths.KEEP), **more)
     last = model.config.n_layers - 1
     assert residuals.first_sum(run, last).gap == 0
     sizes = residuals.by_layer(run)
     assert sizes.shape == (last + 2,) and sizes[0] == pytest.approx(
         np.sqrt((residuals.first_sum(run, 0).before ** 2).mean())
     )
-    found = inner_layer.inner(run, last)
-    part = inner_layer.block(model, last)
+    found = maths.inner(run, last)
+    part = maths.block(model, last)
     with torch.inference_mode():
         again = part.ffn(torch.tensor(found.into)[None])[0].numpy()
         two = torch.nn.functional.linear(
@@ -69,8 +69,8 @@ def test_sums_and_inner_layers_are_those_of_the_modules(model):
 def test_a_word_turned_round_moves_its_own_output_alone(model):
     """C066: 0.0 elsewhere in the network; in the attention others move, in a GPT only later ones."""
     more = {"target": "."} if model.spec.has_source else {}
-    found = inner_layer.inner(model.run(TEXT, keep=inner_layer.KEEP, **more), 0)
-    moved = inner_layer.changed(model, 0, found, 2)
+    found = maths.inner(model.run(TEXT, keep=maths.KEEP, **more), 0)
+    moved = maths.changed(model, 0, found, 2)
     assert np.flatnonzero(moved.network).tolist() == [2] and np.delete(moved.network, 2).max() == 0.0
     first = 2 if model.family == "gpt" else 0
     assert np.flatnonzero(moved.attention).tolist() == list(range(first, len(found.tokens)))
@@ -78,9 +78,9 @@ def test_a_word_turned_round_moves_its_own_output_alone(model):
 
 def test_what_a_unit_writes_is_its_column(model):
     more = {"target": "."} if model.spec.has_source else {}
-    found = inner_layer.inner(model.run(TEXT, keep=inner_layer.KEEP, **more), 0)
-    unit = inner_layer.written(model, 0, found, 5, n=3)
-    ffn = inner_layer.block(model, 0).ffn
+    found = maths.inner(model.run(TEXT, keep=maths.KEEP, **more), 0)
+    unit = maths.written(model, 0, found, 5, n=3)
+    ffn = maths.block(model, 0).ffn
     apart = found.act @ ffn.to_out.weight.detach().numpy().T + ffn.to_out.bias.detach().numpy()
     np.testing.assert_allclose(apart, found.out, atol=1e-4)
     np.testing.assert_array_equal(unit.vector, ffn.to_out.weight[:, 5].numpy())
@@ -92,10 +92,10 @@ def test_what_a_unit_writes_is_its_column(model):
 
 def test_parameters_are_counted_and_in_closed_form(model):
     config = model.config
-    counted = inner_layer.n_parameters(model, 0)
-    assert counted["network"] == inner_layer.closed_form(config.d_model, config.d_ff)
-    assert sum(counted.values()) == sum(w.numel() for w in inner_layer.block(model, 0).parameters())
-    assert encoder_layer(2048) == 4 * (512 * 512 + 512) + inner_layer.closed_form(512, 2048) + 4 * 512
+    counted = maths.n_parameters(model, 0)
+    assert counted["network"] == maths.closed_form(config.d_model, config.d_ff)
+    assert sum(counted.values()) == sum(w.numel() for w in maths.block(model, 0).parameters())
+    assert encoder_layer(2048) == 4 * (512 * 512 + 512) + maths.closed_form(512, 2048) + 4 * 512
 
 
 def test_through_a_gpt_with_its_sums_is_the_model_itself():

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from core.errors import InputError
-from viz.course.self_attention.many_heads import maths as lessons
+from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.maths import Sizes
 
 SIZES = [Sizes(), Sizes(1, 2, 4, 4), Sizes(3, 6, 12, 3), Sizes(1, 5, 6, 1)]
@@ -17,7 +17,7 @@ SIZES = [Sizes(), Sizes(1, 2, 4, 4), Sizes(3, 6, 12, 3), Sizes(1, 5, 6, 1)]
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("redrawn", [0, 2])
 def test_every_step_is_that_of_torch(sizes: Sizes, redrawn: int) -> None:
-    way, attend = lessons.followed(sizes, 3, redrawn), lessons.layer(sizes, 3, redrawn)
+    way, attend = maths.followed(sizes, 3, redrawn), maths.layer(sizes, 3, redrawn)
     oracle = nn.MultiheadAttention(sizes.d, sizes.h, batch_first=True, dtype=torch.float64)
     maps = (attend.to_q, attend.to_k, attend.to_v)
     with torch.no_grad():
@@ -35,14 +35,14 @@ def test_every_step_is_that_of_torch(sizes: Sizes, redrawn: int) -> None:
     assert (
         way.parameters == sum(weight.numel() for weight in oracle.parameters()) == 4 * (sizes.d**2 + sizes.d)
     )
-    assert lessons.parameters(512) == 1_050_624
+    assert maths.parameters(512) == 1_050_624
 
 
 def test_shapes_and_whose_number_is_where() -> None:
     sizes = Sizes(2, 3, 8, 4)
-    way = lessons.followed(sizes)
-    steps = {stage.name: stage for stage in lessons.stages(way)}
-    assert tuple(steps) == lessons.NAMES
+    way = maths.followed(sizes)
+    steps = {stage.name: stage for stage in maths.stages(way)}
+    assert tuple(steps) == maths.NAMES
     expected = {
         "x": (2, 3, 8),
         "project": (2, 3, 8),
@@ -65,25 +65,25 @@ def test_shapes_and_whose_number_is_where() -> None:
         np.arange(3) == steps["flatten"].word_of[0].T
     ).all()
     np.testing.assert_array_equal(way.merged[1, 2], way.heads[1, :, 2].ravel())
-    wrong = {stage.name: stage for stage in lessons.stages(way, swapped=False)}
+    wrong = {stage.name: stage for stage in maths.stages(way, swapped=False)}
     np.testing.assert_array_equal(wrong["flatten"].value, way.heads.reshape(2, 3, 8))
     right = (wrong["flatten"].head_of == steps["flatten"].head_of) & (
         wrong["flatten"].word_of == steps["flatten"].word_of
     )
-    assert right[0].sum() == lessons.in_place(sizes) < 24
+    assert right[0].sum() == maths.in_place(sizes) < 24
     assert way.off > 0.1 and (way.unswapped == way.merged)[right].all()
 
 
 def test_with_one_head_or_one_word_the_swap_changes_nothing() -> None:
     for sizes in (Sizes(1, 4, 6, 1), Sizes(2, 1, 6, 3)):
-        assert lessons.in_place(sizes) == sizes.n * sizes.d and lessons.followed(sizes).off == 0
+        assert maths.in_place(sizes) == sizes.n * sizes.d and maths.followed(sizes).off == 0
 
 
 def test_a_head_drawn_anew_leaves_the_others_as_they_are_to_the_bit() -> None:
     """E15."""
     sizes = Sizes(2, 5, 16, 4)
-    before, after = lessons.followed(sizes), lessons.followed(sizes, redrawn=1)
-    moved = lessons.changed(before, after)
+    before, after = maths.followed(sizes), maths.followed(sizes, redrawn=1)
+    moved = maths.changed(before, after)
     assert moved[0] > 0.1 and (moved[1:] == 0).all()
     assert (
         before.heads[:, 1:].tobytes() == after.heads[:, 1:].tobytes()
@@ -94,22 +94,22 @@ def test_a_head_drawn_anew_leaves_the_others_as_they_are_to_the_bit() -> None:
 
 def test_a_head_reads_the_whole_word() -> None:
     """E30."""
-    assert lessons.chunk(Sizes(1, 4, 8, 2)) > 0.1
-    assert lessons.chunk(Sizes(1, 4, 8, 1)) == pytest.approx(0, abs=1e-14)
+    assert maths.chunk(Sizes(1, 4, 8, 2)) > 0.1
+    assert maths.chunk(Sizes(1, 4, 8, 1)) == pytest.approx(0, abs=1e-14)
 
 
 def test_heads_that_do_not_divide_the_width_are_told_in_three_parts() -> None:
     with pytest.raises(InputError, match="8 numbers cannot be shared out among 3 heads") as told:
-        lessons.followed(Sizes(1, 4, 8, 3))
+        maths.followed(Sizes(1, 4, 8, 3))
     assert "divisible" in told.value.rule and "d = 6 or d = 9" in told.value.remedy
     with pytest.raises(InputError, match="take d = 8,"):
-        lessons.followed(Sizes(1, 4, 4, 8))
+        maths.followed(Sizes(1, 4, 4, 8))
 
 
 @pytest.mark.parametrize("wanted", [2, 3, 4])
 def test_one_head_keeps_the_worth_of_one_part(wanted: int) -> None:
     for heads in range(1, wanted + 2):
-        assert lessons.measured_loss(wanted, heads) == pytest.approx(lessons.lost(wanted, heads), abs=0.02)
+        assert maths.measured_loss(wanted, heads) == pytest.approx(maths.lost(wanted, heads), abs=0.02)
 
 
 def test_wherever_one_head_looks_it_loses_as_much() -> None:

@@ -18,7 +18,7 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from viz.course import errata
-from viz.course.shared.maths import mask_evidence as evidence
+from viz.course.shared.maths import mask_evidence
 from viz.course.shared.maths import masks as lesson
 from viz.course.shared.maths.padded_batch import batch_masks, padded_content, run_batch
 
@@ -169,7 +169,7 @@ def test_the_curve_is_the_largest_leak_of_a_row_that_allows_something():
 
 
 def test_e2_numbers_of_the_printed_order():
-    found = evidence.printed_order()
+    found = mask_evidence.printed_order()
     assert found.first.round(3).tolist() == [1.0, 0.899, 0.082, 0.005]
     assert found.by_column.round(3).tolist() == [0.635, 0.346, 0.017, 0.002]
     assert round(found.own, 3) == 0.135
@@ -178,7 +178,7 @@ def test_e2_numbers_of_the_printed_order():
 
 
 def test_e2_softmax_before_the_product_decides_nothing_for_minus_infinity():
-    toy = evidence.toy()
+    toy = mask_evidence.toy()
     bare, allowed = toy.q.T @ toy.k, masks.causal(4).numpy()
     inside = lesson.softmax(np.where(allowed, bare, -math.inf) / math.sqrt(3))
     outside = lesson.softmax(np.where(allowed, bare / math.sqrt(3), -math.inf))
@@ -186,13 +186,13 @@ def test_e2_softmax_before_the_product_decides_nothing_for_minus_infinity():
 
 
 def test_e17_and_e48_a_row_with_nothing_left():
-    elsewhere, ours = evidence.strict_first_row()
+    elsewhere, ours = mask_evidence.strict_first_row()
     assert np.isnan(elsewhere).all() and (ours == 0).all()
-    assert evidence.prefix_gap() < 1e-15
+    assert mask_evidence.prefix_gap() < 1e-15
 
 
 def test_e32_padding_of_the_source():
-    without, with_mask = evidence.padded_source()
+    without, with_mask = mask_evidence.padded_source()
     assert with_mask == 0.0 and without > 0.1
 
 
@@ -200,7 +200,7 @@ def test_errata_state_the_numbers_they_computed():
     found = {id: errata.find(id).evidence().sentence for id in ("E2", "E17", "E32", "E48")}
     assert "(1.000, 0.899, 0.082, 0.005)" in found["E2"] and "6.26" in found["E2"]
     assert "NaN" in found["E17"] and "NaN" in found["E48"]
-    assert f"{evidence.padded_source()[0]:.3f}" in found["E32"]
+    assert f"{mask_evidence.padded_source()[0]:.3f}" in found["E32"]
 
 
 # ------------------------------------------------------------------ a batch

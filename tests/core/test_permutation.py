@@ -9,7 +9,7 @@ from torch import nn
 
 import core
 from core.layers.attention import MultiHeadAttention
-from viz.course.self_attention.permutation import maths as lesson
+from viz.course.self_attention.permutation import maths
 
 WORDS, SIZE, HEADS = 7, 15, 3
 
@@ -18,7 +18,7 @@ WORDS, SIZE, HEADS = 7, 15, 3
 def layer() -> MultiHeadAttention:
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        return lesson.in_double(MultiHeadAttention(SIZE, HEADS))
+        return maths.in_double(MultiHeadAttention(SIZE, HEADS))
 
 
 def rows(n: int = WORDS) -> np.ndarray:
@@ -47,7 +47,7 @@ def test_the_layer_is_torch_s(layer, causal):
         expected, weights = oracle(layer)(
             *[torch.tensor(x)[None]] * 3, attn_mask=mask, average_attn_weights=False
         )
-    out, pattern = lesson.attend(layer, x, causal)
+    out, pattern = maths.attend(layer, x, causal)
     np.testing.assert_allclose(out, expected[0], atol=1e-12)
     np.testing.assert_allclose(pattern, weights[0], atol=1e-12)
 
@@ -55,27 +55,27 @@ def test_the_layer_is_torch_s(layer, causal):
 def test_equivariant_not_invariant_and_the_weights_are_p_a_p_transposed(layer):
     """C038, C039."""
     x, order = rows(), (4, 0, 6, 1, 5, 3, 2)
-    p = lesson.matrix(order)
+    p = maths.matrix(order)
     assert np.array_equal(p @ x, x[list(order)]) and np.array_equal(p @ p.T, np.eye(WORDS))
-    (out, a), (moved, b) = lesson.attend(layer, x), lesson.attend(layer, p @ x)
+    (out, a), (moved, b) = maths.attend(layer, x), maths.attend(layer, p @ x)
     np.testing.assert_allclose(moved, p @ out, atol=1e-13)
     np.testing.assert_allclose(b, p @ a @ p.T, atol=1e-13)
-    found = lesson.reordered(layer, x, p @ x, order)
-    assert found.kind == lesson.MOVES and found.largest < 1e-12 < 0.01 < found.in_place and found.kept.all()
+    found = maths.reordered(layer, x, p @ x, order)
+    assert found.kind == maths.MOVES and found.largest < 1e-12 < 0.01 < found.in_place and found.kept.all()
     assert found.pooled_largest < 1e-13
-    assert lesson.reordered(layer, x, x, range(WORDS)).kind == lesson.STAYS
+    assert maths.reordered(layer, x, x, range(WORDS)).kind == maths.STAYS
 
 
 def test_with_positions_and_with_a_mask_it_is_lost(layer):
     x, order = rows(), (0, 2, 1, 3, 4, 6, 5)
     places = np.random.default_rng(2).normal(size=(WORDS, SIZE))
-    placed = lesson.reordered(layer, x + places, x[list(order)] + places, order)
-    assert placed.kind == lesson.CHANGES and placed.pooled_largest > 0.001 and not placed.kept.any()
-    masked = lesson.reordered(layer, x, x[list(order)], order, causal=True)
-    assert masked.kind == lesson.CHANGES
+    placed = maths.reordered(layer, x + places, x[list(order)] + places, order)
+    assert placed.kind == maths.CHANGES and placed.pooled_largest > 0.001 and not placed.kept.any()
+    masked = maths.reordered(layer, x, x[list(order)], order, causal=True)
+    assert masked.kind == maths.CHANGES
     assert (
         masked.kept.tolist()
-        == lesson.same_past(range(WORDS), order)
+        == maths.same_past(range(WORDS), order)
         == [True, False, False, True, True, False, False]
     )
 
@@ -83,39 +83,39 @@ def test_with_positions_and_with_a_mask_it_is_lost(layer):
 def test_a_repeated_word_counts_and_only_shares_count(layer):
     x = rows()
     again = (*range(WORDS), 2, 2)
-    before, after = lesson.attend(layer, x)[1], lesson.attend(layer, x[list(again)])[1][:, :WORDS]
+    before, after = maths.attend(layer, x)[1], maths.attend(layer, x[list(again)])[1][:, :WORDS]
     together = np.concatenate(
         [after[..., :2], after[..., [2]] + after[..., 7:].sum(-1, keepdims=True), after[..., 3:7]], axis=-1
     )
-    np.testing.assert_allclose(together, lesson.repeated(before, [1, 1, 3, 1, 1, 1, 1]), atol=1e-13)
-    said = lesson.reordered(layer, x, x[list(again)], again)
-    assert said.kind == lesson.CHANGES and not said.kept.any()
+    np.testing.assert_allclose(together, maths.repeated(before, [1, 1, 3, 1, 1, 1, 1]), atol=1e-13)
+    said = maths.reordered(layer, x, x[list(again)], again)
+    assert said.kind == maths.CHANGES and not said.kept.any()
     whole = (*range(WORDS), *range(WORDS))
-    assert lesson.reordered(layer, x, x[list(whole)], whole).kept.all()
+    assert maths.reordered(layer, x, x[list(whole)], whole).kept.all()
 
 
 def test_equal_words_have_equal_rows_without_positions_only(layer):
     x = rows()[[0, 1, 0, 3]]
-    out = lesson.attend(layer, x)[0]
+    out = maths.attend(layer, x)[0]
     np.testing.assert_allclose(out[0], out[2], atol=1e-13)
-    assert np.abs(np.subtract(*lesson.attend(layer, x, causal=True)[0][[0, 2]])).max() > 0.01
+    assert np.abs(np.subtract(*maths.attend(layer, x, causal=True)[0][[0, 2]])).max() > 0.01
 
 
 def test_the_model_s_own_first_layer_and_all_its_layers_agree():
     model = core.open_model("bert-mini")
     run = model.run("The dog saw the man.")
-    x = lesson.rows_of(model.network, run.ids, range(len(run.ids)))
+    x = maths.rows_of(model.network, run.ids, range(len(run.ids)))
     np.testing.assert_allclose(x, run.trace["embed.out"], atol=1e-5)
-    out, pattern = lesson.attend(lesson.in_double(model.network.layers[0].self_attn), x)
+    out, pattern = maths.attend(maths.in_double(model.network.layers[0].self_attn), x)
     np.testing.assert_allclose(out, run.trace["layer.0.self_attn.out"], atol=1e-4)
     np.testing.assert_allclose(pattern, run.trace["layer.0.self_attn.pattern"], atol=1e-5)
-    np.testing.assert_allclose(lesson.through(model.network, x), run.hidden()[-1], atol=1e-4)
+    np.testing.assert_allclose(maths.through(model.network, x), run.hidden()[-1], atol=1e-4)
     bare = model.run("The dog saw the man.", edits=[core.edits.NoPositions("embed.position")])
-    np.testing.assert_allclose(lesson.rows_of(model.network, run.ids), bare.trace["embed.out"], atol=1e-5)
+    np.testing.assert_allclose(maths.rows_of(model.network, run.ids), bare.trace["embed.out"], atol=1e-5)
 
 
 def test_moving_one_word_keeps_all_words():
     order = (0, 1, 2, 3)
     for _ in range(4):
-        order = lesson.forward(order, 0)
-    assert order == (0, 1, 2, 3) and sorted(lesson.forward((2, 0, 1), 1)) == [0, 1, 2]
+        order = maths.forward(order, 0)
+    assert order == (0, 1, 2, 3) and sorted(maths.forward((2, 0, 1), 1)) == [0, 1, 2]

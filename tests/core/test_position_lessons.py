@@ -7,8 +7,8 @@ import torch
 from core.errors import InputError
 from core.layers.positions import LearnedPositions
 from viz.course import errata
-from viz.course.self_attention.maths import position_criteria as criteria
-from viz.course.shared.maths import position_evidence as evidence
+from viz.course.self_attention.maths import position_criteria
+from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import (
     Formula,
     choose_dimensions,
@@ -104,29 +104,29 @@ def test_learned_table_is_read_from_the_network_and_its_absence_is_told():
     ],
 )
 def test_criteria_ticks(name, ticks):
-    encode = criteria.encodings(Formula(128), learned)[name]
-    found = criteria.judge(name, encode, short=5, long=20)
+    encode = position_criteria.encodings(Formula(128), learned)[name]
+    found = position_criteria.judge(name, encode, short=5, long=20)
     assert (found.unique, found.consistent, found.bounded, found.deterministic, found.anywhere) == ticks
 
 
 def test_criteria_numbers_are_those_of_the_documents():
-    fraction = criteria.judge("fraction", criteria.fraction, 5, 20)
+    fraction = position_criteria.judge("fraction", position_criteria.fraction, 5, 20)
     assert fraction.steps == (pytest.approx(1 / 4), pytest.approx(1 / 19))
-    assert criteria.judge("integer", criteria.integer, unseen=1000).largest == 999
-    assert criteria.judge("sinusoid", Formula(128).table, 5, 200).unique
-    assert criteria.judge("learned", criteria.looked_up(learned)).largest is None
-    printed = criteria.judge("i/d", Formula(128, variant="unpaired").table)
+    assert position_criteria.judge("integer", position_criteria.integer, unseen=1000).largest == 999
+    assert position_criteria.judge("sinusoid", Formula(128).table, 5, 200).unique
+    assert position_criteria.judge("learned", position_criteria.looked_up(learned)).largest is None
+    printed = position_criteria.judge("i/d", Formula(128, variant="unpaired").table)
     assert not printed.anywhere
 
 
 def test_a_coin_toss_is_not_deterministic():
     toss = np.random.default_rng(0)
-    assert not criteria.judge("random", lambda n: toss.normal(size=(n, 3))).deterministic
+    assert not position_criteria.judge("random", lambda n: toss.normal(size=(n, 3))).deterministic
 
 
 def test_worked_examples():
-    assert [e.rounded for e in evidence.worked_d4(1)] == ["0.8415", "0.5403", "0.0100", "1.0000"]
-    wide = evidence.worked_d512()
+    assert [e.rounded for e in position_evidence.worked_d4(1)] == ["0.8415", "0.5403", "0.0100", "1.0000"]
+    wide = position_evidence.worked_d512()
     assert [e.rounded for e in wide] == ["0.8415", "0.5403", "0.8219", "0.0001", "1.0000"]
     assert (
         [e.printed for e in wide]

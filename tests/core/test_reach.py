@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 import core
-from viz.course.why.bottleneck.maths import cells
-from viz.course.why.bottleneck.maths import reach as analysis
+from viz.course.why.bottleneck.maths import cells, reach
 
 CELLS = ("rnn", "lstm", "gru")
 KERNELS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -25,7 +24,7 @@ def context(model, x):
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_slopes_are_those_of_finite_differences(cell):
     model, step = core.open_model(f"copy-{cell}"), 1e-2
-    found = analysis.reach(model, ["hope", "ha"])
+    found = reach.reach(model, ["hope", "ha"])
     x = model.network.embed["token"](torch.tensor([model.tokenizer.encode("hope").ids]))[0].detach()
     for place in range(4):
         columns = []
@@ -42,16 +41,16 @@ def test_the_slopes_are_those_of_finite_differences(cell):
 
 def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
     model = core.open_model("copy-gru")
-    together = analysis.reach(model, ["attention", "abc"])
+    together = reach.reach(model, ["attention", "abc"])
     with torch.inference_mode():
-        alone = analysis.reach(model, ["abc"])
+        alone = reach.reach(model, ["abc"])
     np.testing.assert_allclose(together.whole[1, :3], alone.whole[0], rtol=1e-4)
 
 
 def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
     """C005."""
     left = {
-        cell: analysis.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"])
+        cell: reach.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"])
         for cell in CELLS
     }
     share = {cell: sizes[9] / sizes[0] for cell, sizes in left.items()}
@@ -61,20 +60,20 @@ def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_chain_rule_step_by_step_is_the_gradient_through_all_steps(cell):
     model, text = core.open_model(f"copy-{cell}"), "chains"
-    found = analysis.fading(model, text)
-    oracle = [analysis.reach(model, [text[:n]]).ahead[0, 0] for n in range(1, len(text) + 1)]
+    found = reach.fading(model, text)
+    oracle = [reach.reach(model, [text[:n]]).ahead[0, 0] for n in range(1, len(text) + 1)]
     np.testing.assert_allclose(found, oracle, rtol=2e-3, atol=1e-6)
 
 
 def test_the_typical_size_is_the_geometric_mean():
     model, texts = core.open_model("copy-gru"), ["abcd", "wxyz"]
-    each = [analysis.fading(model, text) for text in texts]
-    np.testing.assert_allclose(analysis.typical_fading(model, texts), np.sqrt(each[0] * each[1]), rtol=1e-6)
+    each = [reach.fading(model, text) for text in texts]
+    np.testing.assert_allclose(reach.typical_fading(model, texts), np.sqrt(each[0] * each[1]), rtol=1e-6)
 
 
 def test_others_are_refused_in_three_parts():
     with pytest.raises(core.InputError) as caught:
-        analysis.reach(core.open_model("copy-rnn"), [""])
+        reach.reach(core.open_model("copy-rnn"), [""])
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
 
 

@@ -14,7 +14,7 @@ from core.model import Model
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import ALL, Tuning
-from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.course.bert.spans_and_tags import maths
 from viz.course.bert.spans_and_tags.maths import moved_heads
 
 
@@ -38,7 +38,7 @@ def headed(body: Model, goal: str) -> Model:
 def test_an_answer_is_read_from_the_passage_alone(body):
     """C088: both softmaxes run over the positions of the text; the best pair is that of brute force, and its words are those of the text."""
     model, item = headed(body, "answers"), grammar.questions(3, 5, "test")[1]
-    one = read_answers.answer(model, item.question, item.passage)
+    one = maths.answer(model, item.question, item.passage)
     run = model.run(item.question, pair=item.passage)
     assert one.tokens[-1] == "[SEP]" and run.segments[one.first] == 1 and run.segments[one.first - 1] == 0
     hidden = model.network(tuning.collated([GOALS["answers"].read(model.tokenizer, item)], 0).batch)
@@ -60,7 +60,7 @@ def test_an_answer_is_read_from_the_passage_alone(body):
 
 def test_a_push_moves_one_score_and_no_answer_ends_before_it_starts(body):
     model, item = headed(body, "answers"), grammar.questions(3, 5, "test")[0]
-    one = read_answers.answer(model, item.question, item.passage)
+    one = maths.answer(model, item.question, item.passage)
     pushed = one.pushed("end", 0, 1000.0)
     assert pushed.alone == (one.alone[0], 0) and pushed.found.best == (0, 0)
     assert (
@@ -75,7 +75,7 @@ def test_a_push_moves_one_score_and_no_answer_ends_before_it_starts(body):
 def test_a_word_has_the_tag_of_its_first_piece(body):
     """C089: one row for each token, each a distribution; a word in pieces is asked at its first."""
     model, text = headed(body, "tags"), "Unfriendly gardeners can't sleep."
-    one = read_answers.tagged(model, text)
+    one = maths.tagged(model, text)
     run = model.run(text)
     assert one.chances.shape == (len(run.tokens) - 2, len(grammar.TAGS))
     np.testing.assert_allclose(one.chances.sum(-1), 1)
@@ -105,10 +105,10 @@ def test_heads_that_moved_by_hand():
 )
 def test_texts_that_cannot_be_asked(body, question, passage, wrong):
     with pytest.raises(InputError, match=wrong):
-        read_answers.answer(headed(body, "answers"), question, passage)
+        maths.answer(headed(body, "answers"), question, passage)
 
 
 def test_sentences_that_cannot_be_tagged(body):
     for text, wrong in ((" ", "no word"), ("dog " * 50, "50 tokens")):
         with pytest.raises(InputError, match=wrong):
-            read_answers.tagged(headed(body, "tags"), text)
+            maths.tagged(headed(body, "tags"), text)

@@ -10,7 +10,7 @@ import torch
 
 import core
 from core import edits
-from viz.course.self_attention.heads_compared import maths as looking
+from viz.course.self_attention.heads_compared import maths
 from viz.course.self_attention.heads_compared.maths import removal, said
 
 TEXT = "She has a white car."
@@ -56,10 +56,10 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
 
 
 def test_the_word_that_asks_and_the_head_to_point_at() -> None:
-    assert looking.place(["It", "fell", "."]) == 0 and looking.place([]) == 0
+    assert maths.place(["It", "fell", "."]) == 0 and maths.place([]) == 0
     weights = np.zeros((3, 4, 4))
     weights[0, 2] = [0, 1.0, 0, 0]  # the word before: a habit of place
     weights[1, 2] = [0.6, 0.4, 0, 0]
     weights[2, 2] = [0.5, 0, 0.5, 0]
-    assert looking.pointing(weights, 2) == 1 and looking.favourites(weights, 2).tolist() == [1, 0, 0]
-    assert looking.pointing(weights[:, :2, :2], 1) == 0
+    assert maths.pointing(weights, 2) == 1 and maths.favourites(weights, 2).tolist() == [1, 0, 0]
+    assert maths.pointing(weights[:, :2, :2], 1) == 0

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from viz.course.look_up.retrieval.maths import look_up
-from viz.course.look_up.score_functions import maths as lessons
+from viz.course.look_up.score_functions import maths
 
 Q, KEYS = (1.0, 0.6), ((0.7, 0.5), (1.7, -0.2), (-0.6, 1.4), (-1.2, -0.9))
-PLACE = lessons.Place(Q, KEYS)
+PLACE = maths.PlaneExample(Q, KEYS)
 RULES = {"concat": "additive"}
 number = some.floats(-2, 2).map(lambda x: round(x, 3))
 pair = some.tuples(number, number)
@@ -22,7 +22,7 @@ pair = some.tuples(number, number)
 @given(pair, some.lists(pair, min_size=1, max_size=4))
 def test_every_function_is_the_planes_rule(query, keys):
     """C017: the layer that models use and the arithmetic of the plane agree."""
-    for f in lessons.eight():
+    for f in maths.eight():
         found = look_up.look_up(
             query, keys, keys, rule=RULES.get(f.kind, f.kind), sharpness=f.sharpness, **f.numbers
         )
@@ -32,7 +32,7 @@ def test_every_function_is_the_planes_rule(query, keys):
 
 def test_by_hand():
     """C017."""
-    by_name = {f.name: f.scores((1.0, 2.0), ((3.0, 4.0), (2.0, -1.0))) for f in lessons.eight(beta=10)}
+    by_name = {f.name: f.scores((1.0, 2.0), ((3.0, 4.0), (2.0, -1.0))) for f in maths.eight(beta=10)}
     assert by_name["dot"].tolist() == [11.0, 0.0]
     np.testing.assert_allclose(by_name["scaled"], [11 / math.sqrt(2), 0.0])
     np.testing.assert_allclose(by_name["cosine"], [11 / (5 * math.sqrt(5)), 0.0], atol=1e-12)
@@ -44,20 +44,20 @@ def test_by_hand():
 
 def test_who_does_not_see_what():
     """C018: the linear one ignores the query, the location one the keys, cosines the length."""
-    assert lessons.unmoved(PLACE, "turn") == ("linear",)
-    assert lessons.unmoved(PLACE, "keys") == ("location",)
-    assert lessons.unmoved(PLACE, "longer") == ("linear", "cosine", "sharp")
+    assert maths.unmoved(PLACE, "turn") == ("linear",)
+    assert maths.unmoved(PLACE, "keys") == ("location",)
+    assert maths.unmoved(PLACE, "longer") == ("linear", "cosine", "sharp")
 
 
 @given(pair, pair, some.lists(pair, min_size=2, max_size=4))
 def test_under_the_linear_score_no_query_moves_anything(one, other, keys):
     """C018, E8."""
-    linear = next(f for f in lessons.eight() if f.name == "linear")
+    linear = next(f for f in maths.eight() if f.name == "linear")
     np.testing.assert_allclose(linear.weights(one, keys), linear.weights(other, keys), atol=1e-12)
 
 
 def test_two_weights_of_the_cosine_differ_at_most_by_e_squared():
-    cosine, sharp = lessons.eight(beta=10)[-2:]
+    cosine, sharp = maths.eight(beta=10)[-2:]
     keys = [(1.0, 0.0), (-1.0, 0.0)]
     weights = cosine.weights((1.0, 0.0), keys)
     assert weights[0] / weights[1] == pytest.approx(math.e**2)

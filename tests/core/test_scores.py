@@ -9,7 +9,7 @@ import pytest
 from core.checkpoints.scores import FILE, Score, read_scores, record
 from core.checkpoints.store import shipped_folder
 from core.errors import InputError
-from core.tools import evaluate as command
+from core.tools import evaluate
 
 OWN = {
     "items": 3,
@@ -71,7 +71,7 @@ def test_a_file_that_is_not_understood_is_refused_by_name(tmp_path, text):
 
 def test_a_part_of_a_split_is_not_recorded(capsys):
     with pytest.raises(SystemExit):
-        command.main(["gpt-mini", "--data", "x.txt", "--limit", "3", "--record", "valid"])
+        evaluate.main(["gpt-mini", "--data", "x.txt", "--limit", "3", "--record", "valid"])
     assert "whole split" in capsys.readouterr().err
 
 

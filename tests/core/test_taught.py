@@ -11,14 +11,20 @@ from core.decoding import counterexample
 from core.errors import InputError
 from core.models import families
 from tests.core.decoding_helpers import build
-from viz.course.transformer.training_and_inference.maths import at_once, greedy, taught
+from viz.course.transformer.training_and_inference.maths import (
+    greedy,
+    parallel_decoder,
+    teacher_forcing_steps,
+)
 
 SOURCE, TARGET = "the old cat sat", "el gato blanco"
 
 
 @pytest.fixture
 def model(monkeypatch):
-    monkeypatch.setattr(taught, "OTHERS", (("the cat", "el gato"), ("the old cat", "el gato blanco")))
+    monkeypatch.setattr(
+        teacher_forcing_steps, "OTHERS", (("the cat", "el gato"), ("the old cat", "el gato blanco"))
+    )
     return build("transformer")
 
 
@@ -29,7 +35,7 @@ def copied(model):
 
 
 def test_the_decoder_reads_start_and_the_target_one_place_later(model):
-    found = at_once.at_once(model, SOURCE, TARGET)
+    found = parallel_decoder.at_once(model, SOURCE, TARGET)
     ids = [*model.tokenizer.encode(TARGET).ids, model.tokenizer.end]
     assert (
         found.ids.tolist() == ids
@@ -37,7 +43,7 @@ def test_the_decoder_reads_start_and_the_target_one_place_later(model):
         and found.read[1:] == found.wanted[:-1]
         and found.wanted[-1] == "END"
     )
-    assert at_once.shifted(tuple(ids), 1) == (1, *ids[:-1])
+    assert parallel_decoder.shifted(tuple(ids), 1) == (1, *ids[:-1])
     table = model.network.embed["token"].weight
     rows = F.one_hot(torch.tensor(ids), len(table)).float() @ table
     torch.testing.assert_close(rows, F.embedding(torch.tensor(ids), table))
@@ -45,32 +51,34 @@ def test_the_decoder_reads_start_and_the_target_one_place_later(model):
 
 def test_losses_are_cross_entropy_and_both_ways_give_the_same_scores(model):
     """C075: one pass over all places, and one place after the other."""
-    found = at_once.at_once(model, SOURCE, TARGET)
+    found = parallel_decoder.at_once(model, SOURCE, TARGET)
     wanted = F.cross_entropy(
         torch.from_numpy(found.logits), torch.from_numpy(found.ids), reduction="none"
     ).numpy()
     np.testing.assert_allclose(found.losses, wanted, atol=1e-9)
-    assert at_once.by_torch(found) == pytest.approx(found.losses.mean())
+    assert parallel_decoder.by_torch(found) == pytest.approx(found.losses.mean())
     assert found.differences.shape == (len(found.ids),) and found.differences.max() < 1e-4
     assert found.differences.max() == pytest.approx(found.forcing.difference, abs=1e-6)
     assert not np.allclose(found.unshifted, found.losses, atol=1e-2)
 
 
-@pytest.mark.parametrize("rule", taught.RATES)
+@pytest.mark.parametrize("rule", teacher_forcing_steps.RATES)
 def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
     """One optimiser step by button: the oracle is torch.optim on a copy of its own."""
     before = {name: value.clone() for name, value in model.network.state_dict().items()}
-    pair = at_once.at_once(model, SOURCE, TARGET)
+    pair = parallel_decoder.at_once(model, SOURCE, TARGET)
     with torch.inference_mode():  # as the engine computes
-        steps = list(taught.teach(model, SOURCE, TARGET, rule))
-    assert [each.step for each in steps] == list(range(taught.MOST + 1))
+        steps = list(teacher_forcing_steps.teach(model, SOURCE, TARGET, rule))
+    assert [each.step for each in steps] == list(range(teacher_forcing_steps.MOST + 1))
     np.testing.assert_allclose(steps[0].losses, pair.losses, atol=1e-5)
     network = copied(model)
     optimiser = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[rule](
-        network.parameters(), lr=taught.RATES[rule]
+        network.parameters(), lr=teacher_forcing_steps.RATES[rule]
     )
-    prompt = at_once.start_of(model, SOURCE)
-    batch = taught._batch([prompt.source], [at_once.shifted(tuple(pair.ids.tolist()), prompt.ids[-1])])
+    prompt = parallel_decoder.start_of(model, SOURCE)
+    batch = teacher_forcing_steps._batch(
+        [prompt.source], [parallel_decoder.shifted(tuple(pair.ids.tolist()), prompt.ids[-1])]
+    )
     for step in steps:
         losses = F.cross_entropy(
             network.logits(network(batch))[0], torch.from_numpy(pair.ids), reduction="none"
@@ -92,20 +100,20 @@ def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
 
 def test_padding_of_other_pairs_does_not_count(model):
     """F.cross_entropy with ignore_index: the mean over both pairs, each alone."""
-    first = next(taught.teach(model, SOURCE, TARGET))
-    alone = [at_once.at_once(model, *pair).losses for pair in taught.OTHERS]
+    first = next(teacher_forcing_steps.teach(model, SOURCE, TARGET))
+    alone = [parallel_decoder.at_once(model, *pair).losses for pair in teacher_forcing_steps.OTHERS]
     assert first.others == pytest.approx(np.concatenate(alone).mean(), abs=1e-4)
 
 
 def test_what_cannot_be_learnt_is_told(model):
     for source, target in (("", TARGET), (SOURCE, ""), (SOURCE, " ".join(["gato"] * 30))):
         with pytest.raises(InputError):
-            next(taught.teach(model, source, target))
+            next(teacher_forcing_steps.teach(model, source, target))
     for rule, rate in (("SGD", 99.0), ("Newton", 1.0)):
         with pytest.raises(InputError, match="not offered"):
-            next(taught.teach(model, SOURCE, TARGET, rule, rate))
+            next(teacher_forcing_steps.teach(model, SOURCE, TARGET, rule, rate))
     with pytest.raises(InputError, match="reads no other sentence"):
-        at_once.at_once(build("gpt"), SOURCE, TARGET)
+        parallel_decoder.at_once(build("gpt"), SOURCE, TARGET)
 
 
 def test_greedy_is_not_always_best_on_paper():

@@ -22,7 +22,7 @@ from core.model import Model
 from core.models import Batch
 from core.scoring import copying, induction, prompts
 from core.text.learn import characters
-from core.tools import evaluate as command
+from core.tools import evaluate
 from core.training.recipe import recipes
 from core.training.recipes import induction_tiny, prompt_tiny
 
@@ -124,13 +124,13 @@ def test_whole_answers_are_what_greedy_decoding_writes(tmp_path, name):
 
 def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
     monkeypatch.setattr(
-        command,
+        evaluate,
         "open_model",
         lambda _name, step=None: (
             model if step is None else replace(model, name=f"{model.name} at step {step}")
         ),
     )
-    code = command.main([model.name, *argv, "--device", "cpu"])
+    code = evaluate.main([model.name, *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err
 
@@ -161,8 +161,8 @@ def test_the_command_measures_without_a_file_and_twice_the_same(monkeypatch, cap
 
 def test_a_record_names_step_and_length(monkeypatch, capsys, tmp_path):
     model = random_model("copy-rnn", tmp_path)
-    monkeypatch.setattr(command.store, "shipped_folder", lambda: tmp_path)
-    monkeypatch.setattr(command.store, "write_manifest", lambda _folder: {})
+    monkeypatch.setattr(evaluate.store, "shipped_folder", lambda: tmp_path)
+    monkeypatch.setattr(evaluate.store, "write_manifest", lambda _folder: {})
     monkeypatch.setattr(copying, "EACH", 1)
     (tmp_path / "copy-rnn").mkdir()
     for step in ((), ("--step", "0")):
@@ -183,7 +183,7 @@ def test_a_model_that_draws_nothing_asks_for_a_file(monkeypatch, capsys, tmp_pat
     assert "Give --data FILE" in err
     assert "prompt-tiny" in err
     with pytest.raises(InputError, match="nothing to measure"):
-        command.evaluate(replace(model, name="no such recipe"))
+        evaluate.evaluate(replace(model, name="no such recipe"))
 
 
 def test_the_modules_say_what_they_read():

@@ -19,8 +19,7 @@ from core.model import Model
 from core.models import families
 from core.scoring import induction
 from core.text import Tokenizer
-from core.tools import evaluate as command
-from core.tools import train
+from core.tools import evaluate, train
 from core.training.loop import engine
 from core.training.recipe import Recipe, recipes, spaced
 from core.training.recipes import copiers, gpt_mini, gpt_twin
@@ -196,14 +195,14 @@ def test_a_recipe_begins_and_what_it_saves_is_measured(tmp_path, monkeypatch, na
     assert outcome.log[-1]["valid_nats"] < 6
     train.save(outcome, recipe, tmp_path / "work", tmp_path / "out", 0, [])
     made = open_model(tmp_path / "out" / name)
-    found = command.evaluate(made, limit=1)
+    found = evaluate.evaluate(made, limit=1)
     assert found["items"] >= 6
     assert steps(tmp_path / "out" / name) == kept
     assert steps_of("no such model") == ()
     if kept:
         early = open_model(tmp_path / "out" / name, step=0)
         assert early.name == "induction-tiny at step 0"
-        assert command.evaluate(early, limit=1)["induction_score"] < 0.2
+        assert evaluate.evaluate(early, limit=1)["induction_score"] < 0.2
 
 
 def test_the_twin_reads_what_its_sister_reads(tmp_path, monkeypatch):

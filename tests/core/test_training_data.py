@@ -5,7 +5,7 @@ import pytest
 import torch
 from test_training import CPU, tiny_tokenizer
 
-from core.data import corpora as data
+from core.data import corpora
 from core.errors import InputError
 from core.training import pairs
 from core.training.recipes import gpt_mini
@@ -121,12 +121,12 @@ def test_data_files(tmp_path):
     import lzma
 
     (tmp_path / "a.tsv").write_text("Go.\tVe.\n\nHi.\tHola.\tmore\n", encoding="utf-8")
-    assert data.pairs(data.find(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
+    assert corpora.pairs(corpora.find(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
     with lzma.open(tmp_path / "b.txt.xz", "wt", encoding="utf-8") as out:
         out.write("uno\ndos")
-    assert list(data.lines(data.find(tmp_path, "b.txt"))) == ["uno", "dos"]
+    assert list(corpora.lines(corpora.find(tmp_path, "b.txt"))) == ["uno", "dos"]
     with pytest.raises(InputError, match=r"no c.txt\(.xz\)"):
-        data.find(tmp_path, "c.txt")
+        corpora.find(tmp_path, "c.txt")
     (tmp_path / "d.tsv").write_text("Go.\tVe.\nHi.\t \n", encoding="utf-8")
     with pytest.raises(InputError, match="Line 2"):
-        data.pairs(tmp_path / "d.tsv")
+        corpora.pairs(tmp_path / "d.tsv")

@@ -11,8 +11,7 @@ import core
 from core import edits
 from core.errors import InputError
 from viz.course.self_attention.maths.position_criteria import CRITERIA, judge
-from viz.course.self_attention.positions.maths import ideas
-from viz.course.self_attention.positions.maths import unplaced as analysis
+from viz.course.self_attention.positions.maths import ideas, unplaced
 from viz.course.shared.maths.positions import Formula
 
 TEXT = "The dog saw the man."
@@ -20,9 +19,9 @@ TEXT = "The dog saw the man."
 
 def test_swaps_make_any_order():
     for lot in range(5):
-        order = analysis.shuffle(1, 9, lot)
+        order = unplaced.shuffle(1, 9, lot)
         value = torch.arange(9.0)[:, None]
-        for i, j in analysis.swaps(order):
+        for i, j in unplaced.swaps(order):
             value = edits.SwapPositions("p", i, j)(value)
         assert value.flatten().tolist() == list(order) != list(range(9)) and order[0] == 0
 
@@ -74,13 +73,13 @@ def test_the_thread_keeps_distances_of_a_plane():
 
 def test_gpt_s_surprise_is_the_cross_entropy_under_each_way():
     model = core.open_model("gpt-mini")
-    found = analysis.unplaced(model, TEXT, 3)
+    found = unplaced.unplaced(model, TEXT, 3)
     ids = torch.tensor(model.run(TEXT).ids)
     table = model.network.embed["position"].weight[: len(ids)]
     for way, rows in {
-        analysis.AS_TRAINED: table,
-        analysis.REMOVED: 0 * table,
-        analysis.SHUFFLED: table[list(analysis.shuffle(0, len(ids), 3))],
+        unplaced.AS_TRAINED: table,
+        unplaced.REMOVED: 0 * table,
+        unplaced.SHUFFLED: table[list(unplaced.shuffle(0, len(ids), 3))],
     }.items():
         run = model.run(TEXT, edits=[edits.Patch("embed.position", rows, ("test", way))])
         assert found.ways[way].surprise == pytest.approx(
@@ -89,7 +88,7 @@ def test_gpt_s_surprise_is_the_cross_entropy_under_each_way():
         np.testing.assert_allclose(
             found.ways[way].pattern, run.attention("causal").weights[found.head], atol=1e-5
         )
-    assert np.diagonal(found.ways[analysis.AS_TRAINED].pattern, -1)[1:].mean() > 0.4
+    assert np.diagonal(found.ways[unplaced.AS_TRAINED].pattern, -1)[1:].mean() > 0.4
 
 
 def test_bert_s_surprise_hides_each_word_in_turn():
@@ -107,32 +106,32 @@ def test_bert_s_surprise_hides_each_word_in_turn():
                 )
             )
         )
-    np.testing.assert_allclose(analysis.hidden_surprises(model, TEXT), by_hand, atol=1e-3)
-    found = analysis.unplaced(model, TEXT, 0)
-    assert found.ways[analysis.AS_TRAINED].surprise == pytest.approx(np.mean(by_hand), abs=1e-3)
+    np.testing.assert_allclose(unplaced.hidden_surprises(model, TEXT), by_hand, atol=1e-3)
+    found = unplaced.unplaced(model, TEXT, 0)
+    assert found.ways[unplaced.AS_TRAINED].surprise == pytest.approx(np.mean(by_hand), abs=1e-3)
     assert (
         found.hidden == "saw"
-        and found.ways[analysis.SHUFFLED].surprise > found.ways[analysis.AS_TRAINED].surprise
+        and found.ways[unplaced.SHUFFLED].surprise > found.ways[unplaced.AS_TRAINED].surprise
     )
 
 
 def test_a_translator_without_positions_forgets_who_saw_whom():
     model = core.open_model("translator-en-es")
-    found = analysis.unplaced(model, TEXT, 0)
-    target = found.ways[analysis.AS_TRAINED].says[0][0]
+    found = unplaced.unplaced(model, TEXT, 0)
+    target = found.ways[unplaced.AS_TRAINED].says[0][0]
     bare = model.run(TEXT, target=target, edits=[edits.NoPositions("encoder.embed.position")])
     ids = [*bare.ids[1:], model.tokenizer.end]
-    assert found.ways[analysis.REMOVED].surprise == pytest.approx(
+    assert found.ways[unplaced.REMOVED].surprise == pytest.approx(
         float(F.cross_entropy(torch.tensor(bare.logits), torch.tensor(ids))), abs=1e-4
     )
     other = model.run("The man saw the dog.", edits=[edits.NoPositions("encoder.embed.position")])
     if [*map(str.lower, bare.source.tokens)] == [*map(str.lower, model.run(TEXT).source.tokens)]:
-        assert found.ways[analysis.REMOVED].says[0][0] == other.target_text
+        assert found.ways[unplaced.REMOVED].says[0][0] == other.target_text
 
 
 def test_twins_are_equal_without_positions_in_bert_and_not_under_a_mask():
     bert, gpt = core.open_model("bert-mini"), core.open_model("gpt-mini")
-    bare = analysis.twins(bert.run(TEXT, edits=[edits.NoPositions("embed.position")]), 1, 4)
+    bare = unplaced.twins(bert.run(TEXT, edits=[edits.NoPositions("embed.position")]), 1, 4)
     assert bare.max() < 1e-5 and len(bare) == bert.config.n_layers + 1
     states = bert.run(TEXT).hidden()
     expected = (
@@ -140,13 +139,13 @@ def test_twins_are_equal_without_positions_in_bert_and_not_under_a_mask():
         / (np.linalg.norm(states[-1, 1]) + np.linalg.norm(states[-1, 4]))
         * 2
     )
-    assert analysis.twins(bert.run(TEXT), 1, 4)[-1] == pytest.approx(expected, abs=1e-5) and expected > 0.1
+    assert unplaced.twins(bert.run(TEXT), 1, 4)[-1] == pytest.approx(expected, abs=1e-5) and expected > 0.1
     run = gpt.run("so so so so", edits=[edits.NoPositions("embed.position")])
     assert (
-        run.tokens[1] == run.tokens[3] and analysis.twins(run, 1, 3)[0] == 0 < analysis.twins(run, 1, 3)[-1]
+        run.tokens[1] == run.tokens[3] and unplaced.twins(run, 1, 3)[0] == 0 < unplaced.twins(run, 1, 3)[-1]
     )
 
 
 def test_one_token_has_no_order():
     with pytest.raises(InputError, match="one token"):
-        analysis.unplaced(core.open_model("gpt-mini"), ".", 0)
+        unplaced.unplaced(core.open_model("gpt-mini"), ".", 0)

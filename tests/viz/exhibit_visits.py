@@ -14,7 +14,7 @@ from streamlit.testing.v1.element_tree import TESTING_KEY
 
 from viz.labels import indexed
 from viz.shell import pages
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.widgets import told as told_by_charts
 
 NO_MODEL = {"autoencoder": "squeezes words without a model", "retrieval": "looks up a table"}
@@ -173,7 +173,7 @@ def walk(slug: str, steps: int) -> Visit:
         assert [widget.key for widget in found if not name(widget)] == [], (
             "what is chosen must be in the link: use viz.widgets.controls"
         )
-        assert parts.TAKE in folds(test), f"nothing to take away at step {step}"
+        assert page_parts.TAKE in folds(test), f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
         for chart in test.get("vega_lite_chart"):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.payload import identity
-from viz.instruments.kit.steps import BLOCK, ESCAPE
+from viz.instruments.kit.rice import BLOCK, ESCAPE
 from viz.instruments.mask_editor.mask_editor import edited
 
 _seen: dict[str, bytes] = {}
@@ -129,7 +129,7 @@ def sent(call: str, n: int = 8, causal: bool = False) -> Any:
     first = at.get("bidi_component")[0].proto
     size = first.ByteSize()
     header, _ = opened(first.bytes)
-    at.session_state[mount._SENT] = {identity(mount.BOOT), header["kit"], header["code"]}
+    at.session_state[component._SENT] = {identity(component.BOOT), header["kit"], header["code"]}
     new = at.run(timeout=30).get("bidi_component")[0].proto
     again = AppTest.run(at, timeout=30).get("bidi_component")[0].proto.ByteSize()
     return SimpleNamespace(first=size, proto=new, size=new.ByteSize(), again=again)

@@ -25,13 +25,13 @@ from core.layers import scores
 from core.models import families
 from viz.course.sources import SOURCES
 from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, cited
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.picture import Picture
 from viz.instruments.source.source import SOURCE, source_packet
 from viz.labels import visible
 
-FOLDER = Path(mount.__file__).parents[1]
+FOLDER = Path(component.__file__).parents[1]
 CELL = (2, 1, 7, 3)
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from viz.charts.by_length import Curve, quality, slopes
-from viz.charts.copied import Row, letters
+from viz.charts.copy_accuracy import Row, letters
 from viz.course.why.bottleneck import exhibit, steps
 from viz.course.why.bottleneck.maths import copies, reach
 from viz.course.why.bottleneck.params import Params

@@ -9,12 +9,11 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from viz.course.self_attention.masks import lines, read
-from viz.course.self_attention.masks import maths as causal_forms
+from viz.course.self_attention.masks import lines, maths, read
 from viz.course.self_attention.masks import maths as leaking
 from viz.course.self_attention.masks.charts import rightness, sums
 from viz.course.self_attention.masks.params import FBI
-from viz.course.shared.maths import masks as lesson
+from viz.course.shared.maths import masks
 from viz.labels import percent
 
 FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")
@@ -121,9 +120,7 @@ def test_the_mask_gives_the_same_numbers_and_without_it_every_line_moves():
         and found.moved[-1] > 0
         and (read.reading(SHORT, read.Head(layer, head), without=True).moved > 0).all()
     )
-    np.testing.assert_allclose(
-        causal_forms.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6
-    )
+    np.testing.assert_allclose(maths.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6)
 
 
 def test_the_sentence_of_the_documents_has_ten_lines():
@@ -172,7 +169,7 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     """C036, C037."""
     layer, head = read.opening().layer, read.opening().head
     found, p = read.reading(SHORT, read.Head(layer, head)), core.open_model("gpt-mini").config.d_head
-    row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
+    row, most = masks.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
     assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(
         test

@@ -7,11 +7,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from test_words import drawn, said
 
-from viz.course.pages.documents import cited
+from viz.course.pages.documents import citations
 from viz.course.pages.documents import page as documents
 from viz.course.sources import SOURCES
 from viz.shell import pages
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,23 @@ from viz.widgets import lesson, parts
     ],
 )
 def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[int]) -> None:
-    found = cited.equations(item)
+    found = citations.equations(item)
     assert found == numbers or (item.startswith("PE(1)") and found == {17})
-    assert cited.figures(item) == figures
+    assert citations.figures(item) == figures
 
 
 def test_every_numbered_equation_is_on_a_page() -> None:
-    for document in cited.NUMBERED:
+    for document in citations.NUMBERED:
         named_ = {
-            cited.in_survey(document, number)
+            citations.in_survey(document, number)
             for entry in pages.discover()
             for cite in entry.info.cites
             if cite.document == document
-            for number in cited.equations(cite.item)
+            for number in citations.equations(cite.item)
         }
-        assert {cited.in_survey(document, number) for number in cited.NUMBERED[document]} == named_, document
+        assert {citations.in_survey(document, number) for number in citations.NUMBERED[document]} == named_, (
+            document
+        )
 
 
 def test_every_exhibit_names_a_teaching_document_and_where_in_it() -> None:
@@ -83,7 +85,7 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
         test = AppTest.from_string(
             f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120
         )
-        for name, value in parts.step_of(slug, step).items():
+        for name, value in page_parts.step_of(slug, step).items():
             test.query_params[name] = str(value)
         test.run()
         assert not test.exception and test.session_state["at"] == step - 1, slug
@@ -92,15 +94,20 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
 def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:
     for entry in pages.discover():
         for cite in entry.info.cites:
-            if cite.document in cited.NUMBERED:
-                assert cited.equations(cite.item) <= set(cited.NUMBERED[cite.document]), (entry.slug, cite)
+            if cite.document in citations.NUMBERED:
+                assert citations.equations(cite.item) <= set(citations.NUMBERED[cite.document]), (
+                    entry.slug,
+                    cite,
+                )
 
 
 def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
     for entry in pages.discover():
         numbers = {
-            key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)}
-            for key in cited.NUMBERED
+            key: {
+                n for cite in entry.info.cites if cite.document == key for n in citations.equations(cite.item)
+            }
+            for key in citations.NUMBERED
         }
         if all(numbers.values()):
             last = max(numbers["ghojogh2020"])
@@ -108,7 +115,7 @@ def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
 
 
 def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing() -> None:
-    for document in cited.NUMBERED:
+    for document in citations.NUMBERED:
         page = said(test := drawn("documents", **{"documents.which": document}))
         assert not test.exception and SOURCES[document].title in page
         for number in (17, 18):

@@ -10,7 +10,7 @@ import pytest
 
 from viz.course.equations import EQUATIONS
 from viz.course.errata import ERRATA
-from viz.course.pages.documents import cited
+from viz.course.pages.documents import citations
 from viz.shell import pages
 
 FILES = {
@@ -102,7 +102,7 @@ def test_every_cited_equation_of_the_survey_is_in_a_cited_section_and_every_such
     there = sections()
     wrong = []
     for name, _, section, item in survey():
-        if not (numbers := cited.equations(item)):
+        if not (numbers := citations.equations(item)):
             continue
         found = {
             number: set(map(int, re.findall(r"\\quad \((\d+)\)", within(number, there))))
@@ -121,7 +121,7 @@ def test_every_cited_figure_of_the_survey_is_near():
     wrong = [
         (name, section, item)
         for name, _, section, item in survey()
-        for number in cited.figures(item)
+        for number in citations.figures(item)
         if not any(
             f"Figure {number}." in within(part.split(".")[0], there)
             for part in cited_sections(section, there)

@@ -18,9 +18,8 @@ from core.edits import Scale
 from core.training import records
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
-from viz.course.bert import tuning_live as live
-from viz.course.bert.cls_and_pairs import exhibit, read, training
-from viz.course.bert.cls_and_pairs import maths as first_token
+from viz.course.bert import tuning_live
+from viz.course.bert.cls_and_pairs import exhibit, maths, read, training
 from viz.course.bert.cls_and_pairs.pairs import ORDER, WORDS
 from viz.course.bert.cls_and_pairs.params import CLASSES, PAIRS, SLUG
 from viz.labels import literal, percent
@@ -61,9 +60,9 @@ def bars(test: AppTest, place: int) -> dict[str, float]:
     return {row["label"]: row["chance"] for row in data(charts(test)[place])}
 
 
-def of(model: str, text: str, pair: str | None = None, edits=()) -> first_token.Said:
-    return first_token.said(
-        core.serving.engine.default().open(model).run(text, pair=pair, keep=first_token.KEEP, edits=edits)
+def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Said:
+    return maths.said(
+        core.serving.engine.default().open(model).run(text, pair=pair, keep=maths.KEEP, edits=edits)
     )
 
 
@@ -81,10 +80,10 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     told = of(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
     assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
-    new = first_token.untaught(
-        tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(live.BEFORE), 0
+    new = maths.untaught(
+        tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(tuning_live.BEFORE), 0
     )
-    untaught = first_token.said(new.run(TEXT, keep=first_token.KEEP)).chances
+    untaught = maths.said(new.run(TEXT, keep=maths.KEEP)).chances
     assert list(bars(before, 0).values()) == pytest.approx(untaught.tolist())
     after = page(1, guess=("class", CLASSES[0]), text=TEXT)
     assert list(bars(after, 1).values()) == pytest.approx(
@@ -108,7 +107,7 @@ def test_what_cls_reads_before_and_after_side_by_side():
     maps = named(test, "scale", "axis")
     assert [opened(one)[0]["title"] for one in maps] == ["Before tuning", "After tuning"]
     engine = core.serving.engine.default()
-    rows = [first_token.reads(engine.open(name).run(TEXT))[:, 1] for name in (live.BEFORE, SINGLE)]
+    rows = [maths.reads(engine.open(name).run(TEXT))[:, 1] for name in (tuning_live.BEFORE, SINGLE)]
     for packet, wanted in zip(maps, rows, strict=True):
         np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
     gain = rows[1][-1] - rows[0][-1]
@@ -138,8 +137,8 @@ def test_the_gradient_reaches_one_place_directly():
     before = page(4, *FOLDS, text=TEXT, label="1")
     assert right(before, "arrives") == "1" and not named(before, "scale", "axis")
     test = page(4, guess=("arrives", "1"), text=TEXT, label="1")
-    run = core.serving.engine.default().open(SINGLE).run(TEXT, keep=first_token.KEEP)
-    found = first_token.arrives(run, 1)
+    run = core.serving.engine.default().open(SINGLE).run(TEXT, keep=maths.KEEP)
+    found = maths.arrives(run, 1)
     (packet,) = named(test, "scale", "axis")
     shares = found / found.sum(1, keepdims=True)
     drawn_map = unpacked(packet, page=packets(test))
@@ -179,9 +178,7 @@ def test_a_pair_is_swapped_and_read_without_segments():
 
 
 def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
-    found = first_token.checked(
-        core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0
-    )
+    found = maths.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
     by = found.by(training.KINDS["opinions"])
     before = page(6)
     assert not before.table and f"{found.right.sum()} of {tuning.CHECKED} right" in said(before)
@@ -200,7 +197,7 @@ def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypa
         test = page(step, *FOLDS)
         assert (
             not test.exception
-            and live.MISSING in said(test)
+            and tuning_live.MISSING in said(test)
             and any(one.label == "Train it now" for one in test.button)
         )
     assert read.read(TEXT, None, 0).said.chances.sum() == pytest.approx(1) and exhibit.thumbnail().startswith(

@@ -18,7 +18,7 @@ from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, presets
 from viz.workspace.compare import page as compare
 from viz.workspace.compare import pair as pair_of
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 from viz.workspace.shared.toy_models import own_texts
 from viz.workspace.what_if import data as changes
 
@@ -229,7 +229,7 @@ def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():
 
 @pytest.mark.parametrize("model", ["induction-tiny", "recorded: copy"])
 def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
-    reader, lines = chooser.opened(model), own_texts(model)
+    reader, lines = head_picker.opened(model), own_texts(model)
     assert lines and changes.over(reader) == "lines of its task"
     wanted = mean_outputs(reader, [line.text for line in lines], "causal")
     np.testing.assert_allclose(changes.means(reader, "causal"), wanted, atol=1e-6)

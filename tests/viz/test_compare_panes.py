@@ -17,8 +17,7 @@ from core.errors import InputError
 from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import page as compare
-from viz.workspace.compare import presets
-from viz.workspace.compare import written as writing
+from viz.workspace.compare import presets, written
 from viz.workspace.shared import tasks
 
 
@@ -123,7 +122,7 @@ def test_a_pair_is_offered_where_its_models_are():
 
 def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     greedy, lot = preset("Two strategies")
-    texts = [writing.on(view)[0] for view in (greedy, lot)]
+    texts = [written.on(view)[0] for view in (greedy, lot)]
     assert (
         all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts)
         and texts[0] != texts[1]
@@ -141,7 +140,7 @@ def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
 )
 def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
     with pytest.raises(InputError):
-        writing.strategy_of(words)
+        written.strategy_of(words)
 
 
 def test_a_changed_run_stands_beside_the_run_as_it_is():

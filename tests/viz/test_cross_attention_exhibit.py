@@ -9,7 +9,7 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from viz.course.shared.maths import across
+from viz.course.shared.maths import cross_shapes
 from viz.course.shared.maths.padded_batch import padded_content, run_batch
 from viz.course.transformer.cross_attention import exhibit, maths
 from viz.course.transformer.cross_attention.charts import computed, flow
@@ -141,7 +141,7 @@ def test_the_source_is_computed_once():
     assert all(set(trace["y"]) == {0} for trace in figure(hidden)["data"] if trace["name"] == "source words")
     test = page(step="4").button(key=f"predict:{SLUG}.rows:commit").click().run()
     data = exhibit.compute(Params())
-    found, n, m = across.written(data.run), len(data.read), len(data.written)
+    found, n, m = cross_shapes.written(data.run), len(data.read), len(data.written)
     assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.kept
     assert f"{m} own rows and {n} source rows, {m + n} together; without the cache {sum(found.anew)}" in said(
         test
@@ -163,7 +163,7 @@ def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
     hidden = page(step="6")
     assert "3,152,384" not in said(hidden) and "789,760" not in said(hidden)
     test = page(step="6", state={f"predict:{SLUG}.less": "exactly as many"})
-    data, counts = exhibit.compute(Params()), across.counts()
+    data, counts = exhibit.compute(Params()), cross_shapes.counts()
     m, n = len(data.written), len(data.read)
     assert "Right." in said(test) and f"{counts.decoder:,} − 1,051,648 = {counts.encoder:,}" in said(test)
     own, cross = packets(test)[:2]

@@ -19,8 +19,7 @@ from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.workspace.decode import beam as beams
-from viz.workspace.decode import controls, page, pictures
+from viz.workspace.decode import beam, controls, page, pictures
 
 LINES = [
     "once upon a time there was a white car",
@@ -64,7 +63,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
         monkeypatch.setattr(
-            "viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured}
+            "viz.workspace.shared.head_picker.survey", lambda name: {"causal": measured, "cross": measured}
         )
         yield seen
 
@@ -176,7 +175,7 @@ def test_a_beam_shows_its_tree_and_what_its_best_text_scores(engine, model):
         step.tree.nodes for step in want[:4]
     ]  # in the last step all end
     assert f"{best.score:.3f}".replace("-", "−") in said(test)
-    nodes = beams.branches(data.last, Beam(4, 0.7))
+    nodes = beam.branches(data.last, Beam(4, 0.7))
     assert {node.state for node in nodes} >= {"best", "pruned"} and all("ln p" in node.says for node in nodes)
 
 

@@ -12,8 +12,7 @@ from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
 
 from core.decoding import Beam, along, decode, prompt_of
-from viz.workspace.decode import beam as beams
-from viz.workspace.decode import controls, folds, page, pictures, player
+from viz.workspace.decode import beam, controls, folds, page, pictures, player
 
 LINK = {"model": "translator-en-es", "text": "a white car", "decode__beam": "3"}
 P = page.Params(model="translator-en-es", text="a white car", beam=3)
@@ -90,7 +89,7 @@ def test_a_number_of_another_search_is_forgotten(engine):
 
 def test_the_chosen_node_is_where_the_reader_stands(engine):
     data = page.compute(page.replace(P, n=4))
-    plain, marked = beams.branches(data.last, Beam(3)), beams.branches(data.last, Beam(3), 3)
+    plain, marked = beam.branches(data.last, Beam(3)), beam.branches(data.last, Beam(3), 3)
     assert [node.state for node in marked].index("now") == 3 and "now" not in {node.state for node in plain}
     assert [node for i, node in enumerate(marked) if i != 3] == [
         node for i, node in enumerate(plain) if i != 3

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz.server import limits, start
 from viz.server.door import JOINING, NEWCOMER, RETURNING, Door
-from viz.workspace.about import page as about
+from viz.workspace.about import page
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,7 +73,7 @@ def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
     )
     head, body = answer("http", "/_stcore/health")
     assert head["status"] == 503 and body["body"].startswith(b"The first screen cannot be drawn")
-    lines = about.running()
+    lines = page.running()
     assert lines[:2] == [
         "Not everything came up: The first screen cannot be drawn (error): see the server's log.",
         "Not everything came up: gpt-mini: damaged",
@@ -83,7 +83,7 @@ def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
 def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
     """Braces close, fields are set apart by commas, the author is an organisation (in braces of its own), the version and the title are this program's."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    entry = about.CITE.format(version=project["version"])
+    entry = page.CITE.format(version=project["version"])
     kind, key, body = re.fullmatch(r"@(\w+)\{(\w+),\n(.*)\n\}", entry, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
     fields = dict(re.fullmatch(r"\s+(\w+)\s+= \{(.+)\}", line).groups() for line in body.split(",\n"))  # pyright: ignore[reportOptionalMemberAccess]
     assert (kind, key) == ("software", "attention_atlas") and set(fields) == {
@@ -115,7 +115,7 @@ def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
     monkeypatch.setattr(limits, "most_files", lambda: 4321)
     monkeypatch.setattr(limits, "memory", lambda: 900 * 2**20)
     monkeypatch.setenv(limits.VARIABLE, "2G")
-    said = " ".join(about.running())
+    said = " ".join(page.running())
     assert "may have 4,321 files open" in said and "900 MB of memory of 2,048." in said
 
 

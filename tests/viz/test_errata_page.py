@@ -15,11 +15,11 @@ import core.serving.engine
 from core.serving.engine import Engine
 from viz.charts import evidence as pictures
 from viz.course.errata import ERRATA, KINDS, find
+from viz.course.pages.errata import erratum_places
 from viz.course.pages.errata import page as page_of
-from viz.course.pages.errata import places as places_of
 from viz.course.sources import SOURCES
 from viz.labels import formulas, indexed
-from viz.widgets import errata as drawn
+from viz.widgets import errata
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +64,7 @@ def test_the_page_lists_all_by_kind():
 
 
 def test_a_closed_entry_computes_nothing(monkeypatch):
-    monkeypatch.setattr(drawn.compute, "submit", None)
+    monkeypatch.setattr(errata.compute, "submit", None)
     test = AppTest.from_string("from viz.course.pages.errata import page as p\np.page()", default_timeout=60)
     test.session_state["fold:erratum.E1"] = False
     assert not test.run().exception
@@ -125,10 +125,10 @@ def test_nonsense_in_the_link_leaves_the_whole_list(link: dict[str, str]):
 
 
 def test_an_entry_leads_to_the_exhibits_that_show_it():
-    shown = {id: [entry.slug for entry in entries] for id, entries in places_of.places().items()}
+    shown = {id: [entry.slug for entry in entries] for id, entries in erratum_places.places().items()}
     assert "masks" in shown["E2"] and "positional_encoding" in shown["E4"] and "masks" not in shown["E4"]
     assert "(/masks)" in said(page("E2"))
-    assert set(places_of.places()) <= {entry.id for entry in ERRATA}
+    assert set(erratum_places.places()) <= {entry.id for entry in ERRATA}
 
 
 def test_exhibits_are_read_through_their_parts(tmp_path: Path):
@@ -138,7 +138,7 @@ def test_exhibits_are_read_through_their_parts(tmp_path: Path):
     (home / "exhibit.py").write_text(
         'from viz.course.why.a import folds\nfrom viz.course.why.gone import x\nshow("E1", key="E3")'
     )
-    assert places_of.named(home / "exhibit.py") == {"E1", "E5", "E7"}
+    assert erratum_places.named(home / "exhibit.py") == {"E1", "E5", "E7"}
 
 
 def test_every_place_is_a_known_document():
@@ -146,12 +146,13 @@ def test_every_place_is_a_known_document():
         assert {where.document for where in entry.where} <= set(SOURCES)
         assert all(
             SOURCES[where.document].short in place
-            for where, place in zip(entry.where, drawn.places(entry), strict=True)
+            for where, place in zip(entry.where, errata.places(entry), strict=True)
         )
 
 
 @pytest.mark.parametrize(
-    "file", ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/places.py"]
+    "file",
+    ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/erratum_places.py"],
 )
 def test_no_number_is_typed_on_the_page(file: str):
     """C112."""

@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core.analysis.residual.ripple import reach
-from viz.course.gpt.families import exhibit, pictures
-from viz.course.gpt.families import read as reading
+from viz.course.gpt.families import exhibit, pictures, read
 from viz.course.gpt.families.maths.influence import influence
 from viz.course.gpt.families.params import SENTENCES, Params
 
@@ -38,7 +37,7 @@ def test_two_masks_for_one_sentence_and_the_answer_follows_the_sentence():
     hidden = page(*FOLDS)
     assert len(packets(hidden)) == 1 and pictures.LATER in said(hidden) and "GPT 21 of 36" not in said(hidden)
     for text in (SENTENCES[0], SHORT):
-        n = len(core.open_model(reading.GPT).run(text).tokens)
+        n = len(core.open_model(read.GPT).run(text).tokens)
         test = page(text=text, state={f"predict:{SLUG}.open": str(n * (n + 1) // 2)})
         assert (
             "Right." in said(test)
@@ -68,19 +67,19 @@ def test_who_moves_whom_is_what_the_masks_allow():
     """C110."""
     assert len(packets(page(*FOLDS, step="3"))) == 2
     data = exhibit.compute(Params())
-    moved, m = reading.moved(data), len(data.both.outputs)
+    moved, m = read.moved(data), len(data.both.outputs)
     test = page(*FOLDS, step="3", state={f"predict:{SLUG}.places": str(m)})
     assert "Right." in said(test) and "as the masks of one layer: yes" in said(test) and "E39" in said(test)
-    for name, model in (("bert", reading.BERT), ("gpt", reading.GPT)):
+    for name, model in (("bert", read.BERT), ("gpt", read.GPT)):
         np.testing.assert_array_equal(moved.pattern(name), reach(core.open_model(model).run(data.text)))
-    run = core.open_model(reading.BOTH).run(data.text)
+    run = core.open_model(read.BOTH).run(data.text)
     np.testing.assert_array_equal(
         moved.pattern("both"), np.concatenate([reach(run, "source"), reach(run)], 1)
     )
     names: dict = {}
     exec(next(code.value for code in test.code if "influence" in code.value), names)
     np.testing.assert_array_equal(
-        names["found"][:, -1].T > 0, influence(core.open_model(reading.GPT), data.text)[:, -1].T > 0
+        names["found"][:, -1].T > 0, influence(core.open_model(read.GPT), data.text)[:, -1].T > 0
     )
 
 

@@ -13,12 +13,11 @@ from tiny_models import served
 from core.analysis.heads import sketch
 from core.analysis.heads.compare import jensen_shannon
 from core.data.texts import texts
-from viz.workspace.find import charts as head_map
+from viz.workspace.find import charts, pool
 from viz.workspace.find import page as find
-from viz.workspace.find import pool as heads
 from viz.workspace.find import sketch as pad
 from viz.workspace.find.pool import Head
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared.head_picker import HeadRef
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +45,13 @@ def head_of(name: str) -> Head:
     """`L1.H0 of tiny-gpt` back to a head; the kind is found by the model."""
     place, model = name.split(" of ")
     layer, head = (int(part[1:]) for part in place.split("."))
-    return Head(model, Place("causal" if model == "tiny-gpt" else "self", layer, head))
+    return Head(model, HeadRef("causal" if model == "tiny-gpt" else "self", layer, head))
 
 
 def test_the_nearest_head_is_named_with_its_distance(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=1, head=1))
     assert {head.model for head in found.pool.heads} == {"tiny-gpt", "tiny-translator", "tiny-bert"}
-    own = found.pool.index(Head("tiny-gpt", Place("causal", 1, 1)))
+    own = found.pool.index(Head("tiny-gpt", HeadRef("causal", 1, 1)))
     assert found.apart[own] == pytest.approx(0, abs=1e-6) and own not in found.order
     assert (np.diff(found.apart[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
@@ -112,21 +111,21 @@ def test_of_a_long_text_the_first_words_are_shown_and_said_to_be(engine):
 
 
 def test_heads_between_texts_are_compared_on_pairs_and_only_with_their_like(engine):
-    found = heads.pool("tiny-translator", "cross")
-    assert {head.place.kind for head in found.heads} == {"cross"} and heads.sentences(found) == texts(
+    found = pool.pool("tiny-translator", "cross")
+    assert {head.place.kind for head in found.heads} == {"cross"} and pool.sentences(found) == texts(
         "heads_en-es"
     )
-    assert {head.place.kind for head in heads.pool("tiny-translator", "self").heads} == {"self", "causal"}
+    assert {head.place.kind for head in pool.pool("tiny-translator", "self").heads} == {"self", "causal"}
 
 
 def test_a_drawing_ranks_the_heads_and_is_in_the_link(engine):
     link = {"model": "tiny-gpt", "kind": "causal", "find.by": "sketch"}
-    found = heads.pool("tiny-gpt", "causal")
+    found = pool.pool("tiny-gpt", "causal")
     ranked = {}
     for name in ("the word before", "the first word"):
         drawn = sketch.strokes()[name]
         test = page(**link, **{"find.drawn": pad.pack(drawn)})
-        scores = sketch.likeness(drawn, heads.grids(found))
+        scores = sketch.likeness(drawn, pool.grids(found))
         best = found.heads[int(scores.argmax())]
         assert f"Most like the drawing is {best} (" in said(
             test
@@ -169,7 +168,7 @@ def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
         figure = json.loads(chart.proto.spec)
         return figure, sum(len(trace["customdata"]) for trace in figure["data"] if trace["mode"] == "markers")
 
-    found = heads.pool("tiny-gpt", "causal")
+    found = pool.pool("tiny-gpt", "causal")
     own, n_own = plotted()
     _, n_all = plotted(**{"find.all": "1"})
     assert n_own == len(found.of("tiny-gpt", "causal")) and n_all == len(found.heads)
@@ -180,12 +179,12 @@ def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
 def test_a_click_on_the_map_chooses_its_head(engine):
     test = page(model="tiny-gpt", kind="causal", layer="1", head="0", **{"find.by": "map"})
     script = (
-        "import streamlit as st\nfrom viz.shell import state\nfrom viz.workspace.find import map as m, pool as heads\n"
+        "import streamlit as st\nfrom viz.shell import state\nfrom viz.workspace.find import map as m, pool\n"
         "with state.visit('find'):\n    st.session_state[m.KEY] = {'selection': {'points': [{'customdata': [2]}]}}\n"
         "    m._chosen(list(heads.pool('tiny-gpt', 'causal').heads), 'A text.')\n    st.text(str(st.query_params.to_dict()))"
     )
     clicked = AppTest.from_string(script, default_timeout=60).run()
-    wanted = heads.pool("tiny-gpt", "causal").heads[2]
+    wanted = pool.pool("tiny-gpt", "causal").heads[2]
     assert not clicked.exception and not test.exception
     assert all(
         part in clicked.text[0].value
@@ -198,9 +197,7 @@ def test_a_click_on_the_map_chooses_its_head(engine):
 
 
 def test_the_tree_has_a_row_for_each_head_and_the_chosen_one_stands_out():
-    figure = head_map.tree(
-        np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], chosen=0
-    )
+    figure = charts.tree(np.array([[0, 2, 0.3, 2], [1, 3, 0.5, 3.0]]), [1, 0, 2], ["a", "<b>", "c"], chosen=0)
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;", "<b>a</b>", "c")
     assert figure.data[0].x[:4] == (0.0, 0.3, 0.3, 0.0) and json.loads(figure.to_json())
 

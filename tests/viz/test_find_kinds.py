@@ -9,8 +9,7 @@ from test_look_page import named, said
 
 from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
-from viz.workspace.find import kinds
-from viz.workspace.find import pool as heads
+from viz.workspace.find import kinds, pool
 
 
 def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_copy():
@@ -33,7 +32,7 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
 
 
 def test_the_card_shows_the_sentences_behind_the_score():
-    found = heads.behind("induction-tiny", "causal", "induction")
+    found = pool.behind("induction-tiny", "causal", "induction")
     held = read_heads(shipped_folder() / "induction-tiny")
     assert held is not None
     np.testing.assert_allclose(found.scores.mean(0), held.trained["causal"].scores["induction"], atol=2e-3)
@@ -50,7 +49,7 @@ def test_the_card_shows_the_sentences_behind_the_score():
 
 
 def test_a_small_models_heads_are_compared_among_themselves():
-    found = heads.pool("induction-tiny", "causal")
+    found = pool.pool("induction-tiny", "causal")
     assert found.models == ("induction-tiny",) and len(found.heads) == 4 and found.by == "token"
     assert "texts of its task" in said(
         page(model="induction-tiny", kind="causal", text="7 k m x 2 q a 7 k m x 2")

@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from viz.instruments import head_view_packet
 from viz.instruments.head_view.head_view import HEAD_VIEW, LAYOUTS
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.payload import budget
 from viz.theme import DARK, LIGHT, contrast
 
 KB = 1024
-COLOURS = (Path(mount.__file__).parents[1] / "head_view" / "head_colours.js").read_text("utf-8")
+COLOURS = (Path(component.__file__).parents[1] / "head_view" / "head_colours.js").read_text("utf-8")
 
 
 def heads(n_heads: int, n: int, m: int | None = None) -> np.ndarray:

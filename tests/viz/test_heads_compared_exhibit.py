@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.analysis.heads.likeness import likeness
 from viz import theme
-from viz.course.self_attention.heads_compared import exhibit, steps, worth
-from viz.course.self_attention.heads_compared import maths as looking
+from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
 from viz.course.self_attention.heads_compared.charts import looks, maps
 from viz.course.self_attention.heads_compared.maths import named, removal
 from viz.course.self_attention.heads_compared.params import SENTENCES, Params
@@ -46,7 +45,7 @@ def test_the_page_opens_with_a_question_about_it():
     data = exhibit.compute(Params())
     assert data.words[data.row] == "it" and data.model == "translator-en-es"
     test = page()
-    pointing = looking.pointing(data.weights, data.row)
+    pointing = maths.pointing(data.weights, data.row)
     assert (
         not test.exception
         and not test.get("plotly_chart")
@@ -75,7 +74,7 @@ def test_the_page_opens_with_a_question_about_it():
         bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])}
         and labels(bars["y"])[data.row] == "it →"
     )
-    head = looking.pointing(w, data.row)
+    head = maths.pointing(w, data.row)
     assert f"H{head} looks {percent(w[head, data.row].max())} at “milk”" in said(test)
 
 
@@ -137,7 +136,7 @@ def test_kinds_are_those_measured_over_many_sentences():
     assert data.heads is not None
     for head in range(8):
         assert f"H{head} {data.heads.word(1, head)}" in said(test)
-    head = looking.pointing(data.weights, data.row)
+    head = maths.pointing(data.weights, data.row)
     assert f"it gives {percent(data.heads.scores['coreference'][1, head])} to what they mean" in said(test)
     assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
@@ -157,7 +156,7 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     found = removal(core.open_model("translator-en-es"), SENTENCES[0], "self")
     factors = found.factors(1)
     data = exhibit.compute(Params())
-    head = looking.pointing(data.weights, data.row)
+    head = maths.pointing(data.weights, data.row)
     answer = worth.FACTORS[
         0 if factors[head] < 0.5 else 1 if factors[head] <= 0.9 else 2 if factors[head] < 1.1 else 3
     ]

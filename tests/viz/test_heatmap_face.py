@@ -14,9 +14,9 @@ from packets import opened, unstepped
 from streamlit.testing.v1 import AppTest
 
 from viz.instruments.heatmap.heatmap import heatmap_packet
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.payload import Layer, Packet, budget, identity
-from viz.instruments.kit.steps import packed, size
+from viz.instruments.kit.rice import packed, size
 
 
 def sent(packet: Packet, prefix: str = "") -> np.ndarray:
@@ -123,7 +123,7 @@ heatmap(w, words, words, key="k", scores=s, values=np.ones(n), title="Layer 2, h
     first = at.get("bidi_component")[0].proto
     data = first.bytes
     header = opened(data)[0]
-    at.session_state[mount._SENT] = {identity(mount.BOOT), header["code"], header["kit"]}
+    at.session_state[component._SENT] = {identity(component.BOOT), header["code"], header["kit"]}
     message = at.run(timeout=30).get("bidi_component")[0].proto.ByteSize()
     print(f"weights, scores and sizes of 64 tokens: {message} of 8192 bytes")
     assert message <= 8192

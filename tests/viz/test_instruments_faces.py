@@ -20,13 +20,13 @@ from streamlit.testing.v1 import AppTest
 from viz.instruments import WRITING, words_view
 from viz.instruments.grid.grid import grid, pool
 from viz.instruments.heatmap.heatmap import heatmap
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet, budget, runs
-from viz.instruments.kit.steps import packed
+from viz.instruments.kit.rice import packed
 from viz.instruments.mask_editor.mask_editor import edited, fingerprint
 from viz.instruments.words.words import start
 
-FOLDER = Path(mount.__file__).parents[1]
+FOLDER = Path(component.__file__).parents[1]
 
 
 def pattern(n: int, m: int | None = None, causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
@@ -124,7 +124,7 @@ def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
         header["needs"]
     )
     assert len(header["needs"]) == 4  # and what is steady
-    del at.session_state[mount._SENT]  # what the callback of the browser's question does
+    del at.session_state[component._SENT]  # what the callback of the browser's question does
     header, _ = opened(at.run().get("bidi_component")[0].proto.bytes)
     assert set(header["parts"]) == set(header["needs"])
 
@@ -198,7 +198,7 @@ def test_newest_choice_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(st, "session_state", session)
 
     def now(selected: tuple[int, int] | None) -> tuple[int, ...] | None:
-        return mount.latest("h", "cell", selected, (4, 4))[0]
+        return component.latest("h", "cell", selected, (4, 4))[0]
 
     assert now(None) is None
     assert now((0, 0)) == (0, 0)

@@ -10,11 +10,11 @@ import pytest
 from exhibit_pages import folds, said
 from streamlit.testing.v1 import AppTest
 
-from viz.widgets import asking
+from viz.widgets import quiz
 
 PAGE = """
 import streamlit as st
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 from viz.shell import state
 state.begin("board")
 STEPS = (lesson.Step("Guess", "Say *it* aloud."), lesson.Step("Scores", "Each pair gets a score."), lesson.Step("Weights", "Shares of one."))
@@ -31,7 +31,7 @@ st.session_state["counted"] = lesson.predict_number(
 with parts.fold("More", "board.more") as opened:
     if opened.open:
         st.text("inside")
-st.button("Restore", on_click=lambda: __import__("viz.shell.restoring", fromlist=["_restore"])._restore())
+st.button("Restore", on_click=lambda: __import__("viz.shell.page_buttons", fromlist=["_restore"])._restore())
 """
 
 
@@ -156,7 +156,7 @@ def test_a_guess_survives_a_page_where_it_is_not_asked() -> None:
 def test_repeated_words_stand_once_and_an_answer_must_be_among_the_options() -> None:
     assert pills(sentence(board(), "the cat the dogs")).options == ["the", "cat", "dogs"]
     with pytest.raises(ValueError, match="'z' is none of the options"):
-        asking.predict("q.a", "Which?", ("x", "y"), "z", "So.")
+        quiz.predict("q.a", "Which?", ("x", "y"), "z", "So.")
 
 
 def test_odd_words_are_labels_never_markup() -> None:
@@ -205,7 +205,7 @@ def test_a_number_is_asked_anew_for_another_sentence() -> None:
 def test_the_slider_has_whole_numbers_where_they_are_enough(
     low: float, high: float, notches: tuple[float, ...]
 ) -> None:
-    assert json.dumps(asking._notches(low, high)) == json.dumps(notches)
+    assert json.dumps(quiz._notches(low, high)) == json.dumps(notches)
 
 
 # ------------------------------------------------------------------ present
@@ -220,13 +220,13 @@ def test_before_a_room_there_are_no_folds() -> None:
 def _two_folds() -> None:
     import streamlit as st
 
-    from viz.widgets import parts
+    from viz.widgets import page_parts
 
     for name in ("Equation", "Table"):
-        with parts.fold(name, name) as opened:
+        with page_parts.fold(name, name) as opened:
             if opened.open:
                 st.text(f"the {name}")
-    with st.container(), parts.fold("Another place", "other") as opened:
+    with st.container(), page_parts.fold("Another place", "other") as opened:
         if opened.open:
             st.text("the other place")
 

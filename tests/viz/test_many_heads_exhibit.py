@@ -11,8 +11,7 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from viz import theme
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
-from viz.course.self_attention.many_heads import exhibit
-from viz.course.self_attention.many_heads import maths as lessons
+from viz.course.self_attention.many_heads import exhibit, maths
 from viz.course.self_attention.many_heads.params import WORDS, Params
 from viz.labels import percent
 
@@ -74,10 +73,10 @@ def test_the_shape_stands_at_every_step():
     test = page(step="2", b="3", n="3", d="6", h="2")
     line = next(element.value for element in test.markdown if "→" in element.value).replace("\u00a0", " ")
     assert [part.split("`")[1] for part in line.split(" → ")] == [
-        str(stage.shape) for stage in lessons.stages(way)
+        str(stage.shape) for stage in maths.stages(way)
     ]
     assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(
-        lessons.NAMES
+        maths.NAMES
     )
     assert f"All {way.q.size} numbers are still there" in said(test)
     words = written(test, 2)
@@ -131,7 +130,7 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
     covered = page(step="5")
     assert {(row["value"], row["said"]) for row in chart(covered, 2)[0]} == {(0.0, "?")}
     test = page(step="5", h="4", state=told("redraw", "All heads after it"))
-    moved = lessons.changed(*(lessons.followed(lessons.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
+    moved = maths.changed(*(maths.followed(maths.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     assert "It is “Nothing, to the last bit”" in said(test) and "the others by 0." in said(test)
     bars = chart(test, 2)[0]
     assert [bar["said"] for bar in bars] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[
@@ -156,16 +155,16 @@ def test_one_against_several():
     assert (
         "It is 75 %" in said(test)
         and "One head loses 75 %, 4 heads 0 %" in said(test)
-        and f"{percent(lessons.measured_loss(4, 1), 2)}" in said(test)
+        and f"{percent(maths.measured_loss(4, 1), 2)}" in said(test)
     )
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose(
-        [bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)]
+        [bar["value"] for bar in chart(test)[0]][1::2], [maths.measured_loss(4, m) for m in range(1, 5)]
     )
     other = page(step="6", d="16", wanted="2")
     other.slider(key="predict:many_heads.several").set_value(50.0)
     other.button(key="predict:many_heads.several:commit").click().run()
-    assert "Exactly: it is 50 %" in said(other) and f"= {lessons.parameters(16)} weights" in said(other)
+    assert "Exactly: it is 50 %" in said(other) and f"= {maths.parameters(16)} weights" in said(other)
 
 
 def test_the_numbers_of_a_row_stand_below_the_equation():

@@ -16,7 +16,7 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from core import masks as masks_of
+from core import masks
 from core.errors import InputError
 from core.model import Model
 from core.models import families
@@ -26,11 +26,10 @@ from core.text.learn import byte_level_bpe
 from viz.course.self_attention.masks import editor, exhibit, read
 from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
-from viz.course.shared import masks_batch as batch
-from viz.course.shared import masks_panels as panels
+from viz.course.shared import masks_batch, masks_panels
 from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
-from viz.widgets import errata as book
+from viz.widgets import errata
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
 N = 5  # words of "I am a student."
@@ -123,7 +122,7 @@ def test_a_mask_of_another_size_is_refused_in_three_parts():
 def test_the_lines_to_take_away_make_the_same_numbers():
     for params in (
         Chosen(layer=1, head=1, recipe=lesson.Recipe("sparse")),
-        Chosen(text="I am a student.", drawn=tuple(map(tuple, masks_of.strict(N).tolist()))),
+        Chosen(text="I am a student.", drawn=tuple(map(tuple, masks.strict(N).tolist()))),
     ):
         lines = editor.code(params).replace("core.open_model", "open_random")
         names = {"open_random": _open_random}
@@ -134,7 +133,7 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 # ------------------------------------------------------------------ the page
 
 
-@pytest.mark.parametrize("kind", panels.PILLS)
+@pytest.mark.parametrize("kind", masks_panels.PILLS)
 def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind):
     """C033."""
     test = page(kind=kind, text="I am a student.")
@@ -181,9 +180,9 @@ def test_the_page_opens_on_the_head_that_looks_back_most_sharply():
 
 def test_a_link_restores_a_drawn_mask():
     mask = np.eye(N, dtype=bool)
-    test = page(kind="own", drawn=panels.pack(mask), text="I am a student.")
+    test = page(kind="own", drawn=masks_panels.pack(mask), text="I am a student.")
     assert "may attend to 1 of 5 words" in said(test)
-    other = page(kind="own", drawn=panels.pack(mask), text="She was hungry, so she ate the apple.")
+    other = page(kind="own", drawn=masks_panels.pack(mask), text="She was hungry, so she ate the apple.")
     assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
 
 
@@ -207,7 +206,7 @@ def test_a_fold_tells_what_belongs_in_it():
 
 
 def test_closed_folds_compute_nothing(monkeypatch):
-    for module, name in ((book, "show"), (editor, "leak"), (batch, "run_batch")):
+    for module, name in ((errata, "show"), (editor, "leak"), (masks_batch, "run_batch")):
         monkeypatch.setattr(module, name, None)
     assert not page().exception
 
@@ -247,16 +246,16 @@ def test_the_question_is_answered_with_this_rows_numbers():
 
 @given(some.integers(1, 40).flatmap(lambda n: arrays(bool, (n, n))))
 def test_a_drawn_mask_survives_the_link(mask):
-    text = panels.pack(mask)
-    back = panels.unpack(text, len(mask))
+    text = masks_panels.pack(mask)
+    back = masks_panels.unpack(text, len(mask))
     assert back is not None and np.array_equal(back, mask)
-    assert panels.unpack(text, len(mask) + 1) is None
+    assert masks_panels.unpack(text, len(mask) + 1) is None
     assert len(mask) > 100 or len(text) < 2000
 
 
 @given(some.text(max_size=40), some.integers(1, 9))
 def test_no_text_breaks_the_link(text, n):
-    found = panels.unpack(text, n)
+    found = masks_panels.unpack(text, n)
     assert found is None or found.shape == (n, n)
 
 

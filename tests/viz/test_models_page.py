@@ -15,7 +15,7 @@ from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
 from core.serving.engine import Listing
 from core.tools.card_heads import habits, linked
-from viz.workspace.models import page as models
+from viz.workspace.models import page
 
 
 class _Opened(SimpleNamespace):
@@ -67,8 +67,8 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     drawn_rows: set[str] = set()
-    for model in models.compute():
-        test = drawn("models", **{models.WHICH: model.name})
+    for model in page.compute():
+        test = drawn("models", **{page.WHICH: model.name})
         assert not test.exception and [element.value.replace("\\", "") for element in test.header] == [
             model.name
         ]
@@ -76,9 +76,7 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
             bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]
         }
         assert rows == {
-            score.of
-            for score in read_scores(shipped_folder() / model.name)
-            if score.measure in models.MEASURES
+            score.of for score in read_scores(shipped_folder() / model.name) if score.measure in page.MEASURES
         }, model.name
         drawn_rows |= rows
     assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
@@ -101,7 +99,7 @@ def test_two_models_are_compared_side_by_side() -> None:
 
 
 def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
-    test = drawn("models", **{models.WHICH: "gpt-mini"})
+    test = drawn("models", **{page.WHICH: "gpt-mini"})
     before = len(test.get("plotly_chart"))
     test.session_state["fold:models.gpt-mini"] = True
     test.run()

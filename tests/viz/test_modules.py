@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from viz.instruments.kit import mount
+from viz.instruments.kit import component
 from viz.instruments.kit.modules import follow, joined, read
 
-HOME = mount.HERE
+HOME = component.HERE
 FILES = sorted(path for path in HOME.rglob("*.js") if path.name not in ("loader.js", "boot.js"))
 ENTRIES = [path for path in FILES if path.stem == path.parent.name and path.parent.parent == HOME]
 ASKED = {"build", "accept", "turned"}
@@ -97,7 +97,7 @@ def short(path: Path) -> str:
 
 def test_every_module_is_needed_and_none_imports_itself() -> None:
     assert len(ENTRIES) > 10
-    needed = {module.path for module in (*mount.SHARED, *follow(*ENTRIES))}
+    needed = {module.path for module in (*component.SHARED, *follow(*ENTRIES))}
     assert [short(path) for path in FILES if path not in needed] == []
 
 

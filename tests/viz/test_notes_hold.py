@@ -19,16 +19,14 @@ from core.edits.serialize import to_text
 from core.run import Run
 from viz.labels import literal, percent, visible
 from viz.widgets.pins import View
-from viz.workspace.compare import data, presets
-from viz.workspace.compare import page as compare
+from viz.workspace.compare import data, page, presets
 from viz.workspace.compare import pair as compare_pair
 from viz.workspace.decode import pictures
 from viz.workspace.look import full
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 from viz.workspace.what_if import data as changes
 from viz.workspace.what_if import page as what_if
-from viz.workspace.what_if import views as what_if_views
-from viz.workspace.what_if import words
+from viz.workspace.what_if import views, words
 
 # ---- Look
 
@@ -39,7 +37,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
     for kind in run.kinds:
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
-            shown = chooser.Seen(attention, layer, head, "")
+            shown = head_picker.HeadView(attention, layer, head, "")
             lines = full.care(shown, row, "one")
             wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
             name = f"“{literal(visible(attention.queries[row]))}”"
@@ -56,7 +54,7 @@ def called_for(
 ) -> Iterator[tuple[str, float]]:
     """The reasons for care by their definitions."""
     free = weights[allowed.sum(1) > 1]
-    marks = [place for place, key in enumerate(keys) if place and key in chooser.MARKS[1:]]
+    marks = [place for place, key in enumerate(keys) if place and key in head_picker.MARKS[1:]]
     for name, places in (("sink", [0]), ("separator", marks)):
         if len(free) and (share := float(free[:, places].sum(1).mean())) >= 0.5:
             yield name, share
@@ -132,7 +130,7 @@ PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
 
 @pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
 def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
-    found = compare.compute(compare.Params(views=pair.views))
+    found = page.compute(page.Params(views=pair.views))
     measured, (a, b) = found.pair(0, 1), found.weights
     both = [place for place, slot in enumerate(found.rows) if all(slot)]
     rows = apart(a, b)[both]
@@ -163,8 +161,8 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
 def test_a_changed_head_is_not_said_to_be_the_same_before_another_word():
     """Rows are equal before a difference only where the same model reads them: a head that was switched off is another model."""
     off = "zero:layer.0.self_attn.heads:1"
-    found = compare.compute(
-        compare.Params(
+    found = page.compute(
+        page.Params(
             views=(
                 View(GPT, "The dog ran home.", "causal", 3, 2),
                 View(GPT, "The dog ran away.", "causal", 3, 2, edits=off),
@@ -207,7 +205,7 @@ def _unchanged(model: str, text: str) -> Run:
 def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     change = what_if.compute(what_if.Params(model, text, raw))
     outcome = changes.outcome(change)
-    said = words.sentence(change, outcome, what_if_views.moved(change))
+    said = words.sentence(change, outcome, views.moved(change))
     one, reader = _unchanged(model, text), core.open_model(model)
     other = (
         reader.run(text, target=one.target_text, edits=change.edits)

@@ -18,17 +18,13 @@ from core.analysis.heads.evidence import KEPT
 from core.analysis.residual.logit_lens import logit_lens
 from core.analysis.residual.ripple import changed, ripple
 from viz.labels import percent
-from viz.workspace.find import card, map
-from viz.workspace.find import kinds as find_kinds
-from viz.workspace.find import pool as find_pool
+from viz.workspace.find import card, kinds, map, pool
 from viz.workspace.importance import heads as importance_heads
-from viz.workspace.importance import page as importance
-from viz.workspace.importance import patch, words
+from viz.workspace.importance import page, patch, words
 from viz.workspace.inside import guesses, who
 from viz.workspace.inside import page as inside
 from viz.workspace.inside import ripple as inside_ripple
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared import target_picker
+from viz.workspace.shared import head_picker, target_picker
 
 EACH = pytest.mark.parametrize("model", OPENING)
 
@@ -38,8 +34,8 @@ EACH = pytest.mark.parametrize("model", OPENING)
 
 @pytest.mark.parametrize("model", deep([GPT, READER, FILLER], {GPT}))
 def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
-    params = importance.Params(model, OPENING[model])
-    run, swept = importance.plain(params), importance.compute(params)
+    params = page.Params(model, OPENING[model])
+    run, swept = page.plain(params), page.compute(params)
     kind = run.kinds[-1]
     effects = sweep(run.model, Item(params.text, run.target_text), swept.asked, kind)
     np.testing.assert_allclose(swept.effects, effects, atol=1e-4)
@@ -227,13 +223,13 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
     [(GPT, "causal"), (READER, "self"), (READER, "cross"), (FILLER, "self"), ("induction-tiny", "causal")],
 )
 def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
-    measured, bare = chooser.survey(model)[kind], find_pool.untrained(model).get(kind)
+    measured, bare = head_picker.survey(model)[kind], pool.untrained(model).get(kind)
     clear = {
         place
         for place in np.ndindex(measured.shape)
         if measured.word(*place) not in ("near-uniform", "no clear pattern")
     }
-    assert find_kinds._sentence(measured, bare, model).startswith(
+    assert kinds._sentence(measured, bare, model).startswith(
         f"{len(clear)} of the {np.prod(measured.shape)} heads of {model} have a clear habit"
     )
     for place in np.ndindex(measured.shape):
@@ -249,9 +245,9 @@ def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
 
 
 def test_the_map_names_the_nearest_and_the_farthest_heads():
-    found = find_pool.pool("induction-tiny", "causal")
+    found = pool.pool("induction-tiny", "causal")
     some = found.of("induction-tiny", "causal")
-    bits, names = find_pool.between(found, tuple(some)), [str(found.heads[number].place) for number in some]
+    bits, names = pool.between(found, tuple(some)), [str(found.heads[number].place) for number in some]
     pairs = {(i, j): float(bits[i, j]) for i in range(len(some)) for j in range(i + 1, len(some))}
     (a, b), (c, d) = (pick(pairs, key=pairs.__getitem__) for pick in (min, max))
     said = map._sentence(found, [found.heads[number] for number in some], names, bits, 0.5)

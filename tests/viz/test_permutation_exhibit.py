@@ -14,8 +14,7 @@ from core.serving.engine import default
 from viz.charts.curves import number, tiny
 from viz.course.lesson import filled
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
-from viz.course.self_attention.permutation import exhibit, order, steps
-from viz.course.self_attention.permutation import maths as lesson
+from viz.course.self_attention.permutation import exhibit, maths, order, steps
 from viz.course.self_attention.permutation.params import Params
 
 
@@ -63,13 +62,13 @@ def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     assert spec(test)["layer"][0]["encoding"]["color"]["scale"]["domain"] == pytest.approx(
         [-limit, limit]
     ) and layers[6][0]["text"] == number(-limit, 1)
-    told = page(state={"predict:permutation.first": lesson.STAYS})
+    told = page(state={"predict:permutation.first": maths.STAYS})
     np.testing.assert_allclose(rows_of(chart(told)[1]), data.plain.after[:, : steps.DRAWN], atol=1e-4)
-    assert f"It is “{lesson.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(
+    assert f"It is “{maths.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(
         told
     )
     assert lines(told) == {"the same numbers": 6, "other numbers": 0}
-    same = page(state={"predict:permutation.first": lesson.STAYS}, order="0_1_2_3_4_5")
+    same = page(state={"predict:permutation.first": maths.STAYS}, order="0_1_2_3_4_5")
     assert "Right." in said(same)
 
 
@@ -112,7 +111,7 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
 def test_both_homework_questions_are_answered_with_numbers():
     """C039."""
     data = exhibit.compute(Params())
-    first = page(state={"predict:permutation.first": lesson.MOVES})
+    first = page(state={"predict:permutation.first": maths.MOVES})
     assert "equivariant, not invariant" in said(
         first
     ) and f"the largest difference of any number is {tiny(data.plain.largest)}" in said(first)
@@ -138,7 +137,7 @@ def test_under_a_mask_rows_with_the_same_past_stay():
     data = exhibit.compute(Params())
     assert (
         data.causal.kept.tolist()
-        == lesson.same_past(data.pieces, data.order)
+        == maths.same_past(data.pieces, data.order)
         == [True, False, False, False, False, True]
     )
     assert "Right." in said(test) and "2 of 6 rows keep their numbers: “the”, “.”" in said(test)

@@ -11,8 +11,7 @@ from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.positions import exhibit, read, steps
-from viz.course.self_attention.positions.maths import ideas
-from viz.course.self_attention.positions.maths import unplaced as analysis
+from viz.course.self_attention.positions.maths import ideas, unplaced
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.maths.positions import Formula
 from viz.labels import percent
@@ -128,12 +127,12 @@ def test_a_trained_model_without_its_positions():
     found = read.measured("translator-en-es", Params().text, 0)
     assert (
         not covered.exception
-        and found.ways[analysis.REMOVED].says[0][0] not in said(covered)
+        and found.ways[unplaced.REMOVED].says[0][0] not in said(covered)
         and "guess first" in said(covered)
     )
     told = page(step="6", state={"predict:positions.worse": read.worse(found)})
     assert "Right." in said(told)
-    for way in analysis.WAYS:
+    for way in unplaced.WAYS:
         assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][
             0
         ] in said(told)
@@ -177,9 +176,9 @@ def test_the_lines_to_take_away_make_the_same_numbers(step):
 
 def test_the_small_picture_and_the_figures():
     assert exhibit.thumbnail().count("<circle") == 40
-    from viz.course.self_attention.positions.charts import codes as places
+    from viz.course.self_attention.positions.charts import codes
 
     for covered in (False, True):
-        dots = places.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]
+        dots = codes.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]
         long = [row["gets"] for row in dots if row["sentence"] == "5 words"]
         assert long == ["0", "0.25", "0.5", "0.75", "1"] * (not covered) + ["0", "1", "2", "3", "4"]

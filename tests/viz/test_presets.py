@@ -8,7 +8,7 @@ from tiny_models import served
 
 from core.data.texts import texts
 from viz.labels import literal
-from viz.workspace.shared import heads, presets
+from viz.workspace.shared import head_picker, presets
 
 KEY = "presets:"
 MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
@@ -168,4 +168,8 @@ def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model,
 
 def test_look_shows_a_copier_letter_by_letter(engine):
     run = engine.open("copy-lstm-attention").run("k a t", target="kat", keep=["*.pattern"])
-    assert heads.look(run, "alignment").queries[:3] == heads.look(run, "alignment").keys == ("k", "a", "t")
+    assert (
+        head_picker.look(run, "alignment").queries[:3]
+        == head_picker.look(run, "alignment").keys
+        == ("k", "a", "t")
+    )

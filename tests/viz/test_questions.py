@@ -13,9 +13,8 @@ from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
 
 from core.analysis.guesses import probabilities
 from viz.shell import pages
-from viz.widgets import asking, lesson
-from viz.workspace.what_if import page as what_if
-from viz.workspace.what_if import views
+from viz.widgets import lesson, quiz
+from viz.workspace.what_if import page, views
 
 FIGURE = r"([−-]?\d[\d,]*(?:\.\d+)?(?:\s?·\s?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\s?%)?)"
 
@@ -55,7 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
     for name, stand_in in (("predict", choice), ("predict_number", number), ("predict_touched", touched)):
         monkeypatch.setattr(lesson, name, stand_in)
-        monkeypatch.setattr(asking, name, stand_in)
+        monkeypatch.setattr(quiz, name, stand_in)
     return found
 
 
@@ -100,13 +99,13 @@ def one_of_several(asked: Asked) -> None:
         level = [
             option
             for option, number in asked.options.items()
-            if option != asked.answer and asking.tied(float(number), right)
+            if option != asked.answer and quiz.tied(float(number), right)
         ]
         assert not level, f"{asked.key}: {asked.answer!r} ({right:.4g}) is level with {level}"
     elif asked.key in EDGES:
         words, value, edges = EDGES[asked.key]
         number = value(*map(figure, where(words, f"{asked.question} {asked.why}").groups()))
-        assert not [edge for edge in edges if asking.tied(number, edge)], (
+        assert not [edge for edge in edges if quiz.tied(number, edge)], (
             f"{asked.key}: {number:.4g} is on an edge of {edges}"
         )
     else:
@@ -153,7 +152,7 @@ def tells(step: str, words: str, told: str, numbered: list[Asked]) -> None:
             f"{step}: {found[0]!r}"
         )
     else:
-        assert len(set(values)) > 1 and not asking.tied(values[0], values[1]), f"{step}: {found[0]!r}"
+        assert len(set(values)) > 1 and not quiz.tied(values[0], values[1]), f"{step}: {found[0]!r}"
 
 
 def figure(text: str) -> float:
@@ -173,7 +172,7 @@ def trivial(value: float, *, share: bool, all_of: float) -> bool:
     >>> trivial(0.0, share=False, all_of=1), trivial(0.995, share=True, all_of=1), trivial(0.3, share=True, all_of=100), trivial(26, share=False, all_of=42)
     (True, True, True, False)
     """
-    return value == 0 or (share and (asking.tied(value, all_of) or abs(value) < 0.005 * all_of))
+    return value == 0 or (share and (quiz.tied(value, all_of) or abs(value) < 0.005 * all_of))
 
 
 def test_what_is_listed_is_there() -> None:
@@ -186,7 +185,7 @@ def test_what_is_listed_is_there() -> None:
 
 def test_what_if_opens_with_a_ripple():
     """The head it opens with is an early one: the words and the heads above it move, and what the model says falls."""
-    change = what_if.compute(what_if.Params())
+    change = page.compute(page.Params())
     assert change.place.layer <= change.before.model.config.n_layers // 3
     moved = views.moved(change).heads[change.place.kind]
     assert (moved[change.place.layer + 1 :] > 0).all() and moved.max() > 0.01, moved

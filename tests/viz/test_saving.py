@@ -20,10 +20,10 @@ import core
 import viz
 from viz.instruments.grid.grid import grid_packet
 from viz.instruments.kit import origin
-from viz.instruments.kit.mount import Instrument
+from viz.instruments.kit.component import Instrument
+from viz.instruments.kit.head_stack import HeadContext, stacked
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.stack import Among, stacked
 from viz.instruments.words.words import words_packet
 from viz.widgets import export
 
@@ -50,7 +50,7 @@ def test_a_head_of_a_rounded_stack_comes_as_it_is() -> None:
     stack = stacked(large)
     assert stack is not None and stack.fields["kind"] == "steps"
     names = [f"w{i}" for i in range(100)]
-    drawn = words_packet(large[3, 4], names, names, reading=True, among=Among(stack, (3, 4)))
+    drawn = words_packet(large[3, 4], names, names, reading=True, among=HeadContext(stack, (3, 4)))
     assert "values" not in drawn.header and np.array_equal(values(drawn.exactly()), large[3, 4].ravel())
 
 

@@ -13,8 +13,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from viz.course.look_up.scaling import exhibit, overflow
-from viz.course.look_up.scaling import maths as lessons
+from viz.course.look_up.scaling import exhibit, maths, overflow
 from viz.course.shared.maths import unscaled
 from viz.labels import percent
 
@@ -65,10 +64,10 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
         "d = 4:" in titles(before)[0]
         and "64" not in str(titles(before))
         and max(abs(row["right"]) for row in chart(before)[2])
-        == pytest.approx(np.abs(lessons.drawn(4).raw).max())
+        == pytest.approx(np.abs(maths.drawn(4).raw).max())
     )
     after = page(guess=("spread", "about 8"))
-    drawn = lessons.drawn(64)
+    drawn = maths.drawn(64)
     texts = " ".join(titles(after))
     counted = [
         np.histogram(scores, bins=48, range=(-end, end), density=True)[0]
@@ -89,13 +88,13 @@ def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
 def test_the_answer_is_computed_from_the_width(d_k, answer):
     test = page(guess=("spread", answer), d_k=d_k)
     assert "Right" in said(test)
-    assert f"Measured on this draw: {lessons.drawn(int(d_k)).raw.std():.2f}" in said(test)
+    assert f"Measured on this draw: {maths.drawn(int(d_k)).raw.std():.2f}" in said(test)
 
 
 def test_one_row_with_and_without():
     test = page(2, d_k="256")
-    drawn = lessons.drawn(256)
-    row = lessons.typical(drawn.raw)
+    drawn = maths.drawn(256)
+    row = maths.typical(drawn.raw)
     best = [np.exp(s[row] - s[row].max()) for s in (drawn.raw, drawn.scaled)]
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
@@ -114,16 +113,16 @@ def test_entropy_over_every_width_with_and_without_scaling():
     test = page(3, d_k="16")
     marked, _, dots = chart(test)[:3]
     lines = np.array([row["value"] for row in dots]).reshape(4, -1)
-    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(lessons.WIDTHS)]] == list(
-        lessons.WIDTHS
+    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(maths.WIDTHS)]] == list(
+        maths.WIDTHS
     )
-    found = lessons.by_width()
+    found = maths.by_width()
     wanted = [
         [getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")
     ]
     np.testing.assert_allclose(lines, wanted)
     assert (
-        f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats unscaled"
+        f"At d = 16 the mean entropy is {maths.measured(maths.drawn(16).raw).entropy:.2f} nats unscaled"
         in said(test)
     )
 

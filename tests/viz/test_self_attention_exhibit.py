@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz.charts.curves import number
 from viz.course.self_attention.self_attention import boards, exhibit, folds, link
-from viz.course.shared.maths import self_attention as lessons
+from viz.course.shared.maths import self_attention
 from viz.instruments.board.board import Edited
 from viz.labels import percent
 
@@ -126,7 +126,7 @@ def test_every_matrix_stands_on_the_board_with_its_shape_and_r_differs_from_p():
     )
 
 
-def link_best(found: lessons.Attended) -> str:
+def link_best(found: self_attention.Attended) -> str:
     return ("She", "is", "eating", "a", "green", "apple")[int(found.dots[-1].argmax())]
 
 
@@ -226,7 +226,7 @@ def test_she_is_eating_a_green_apple_and_moved_scores_change_the_mix():
     assert values(grids(test)["a"]).round(12).tolist() == [[0.1, 0.1, 0.5, 0.1, 0.2]]
     assert "v(apple) = 0.1 v(She) + 0.1 v(is) + 0.5 v(eating) + 0.1 v(a) + 0.2 v(green) = (" in said(test)
     moved = page(step="6", example="apple", scores="0_0_-5_0_3_0")
-    shares = lessons.shares(np.array([0.0, 0, -5, 0, 3]))
+    shares = self_attention.shares(np.array([0.0, 0, -5, 0, 3]))
     np.testing.assert_allclose(values(grids(moved)["a"])[0], shares, atol=1e-6)
     np.testing.assert_allclose(values(grids(moved)["z"])[:, 0], values(grids(moved)["V"]) @ shares, atol=1e-5)
 

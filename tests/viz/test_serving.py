@@ -10,8 +10,8 @@ import pytest
 import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from viz.server import serving
-from viz.server.serving import NameAhead, Remembered, Sieve
+from viz.server import asgi
+from viz.server.asgi import NameAhead, Remembered, Sieve
 
 LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
 PARTS = [
@@ -101,7 +101,7 @@ def test_who_connects_gets_each_part_at_once() -> None:
         plain.listen()
         closed = socket.socket()
         closed.close()
-        serving.send_at_once()
+        asgi.send_at_once()
         client.connect(plain.getsockname())
         accepted, _ = plain.accept()
         with accepted:

@@ -7,8 +7,7 @@ import json
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from viz.course.gpt.sizes import exhibit, params
-from viz.course.gpt.sizes import maths as sizes
+from viz.course.gpt.sizes import exhibit, maths, params
 from viz.labels import percent
 
 SLUG = "sizes"
@@ -46,16 +45,16 @@ def test_bert_by_part_beside_the_stated_sizes():
         hidden
     )
     assert "56,669,184" not in said(hidden) and {bar["said"] for bar in chart(hidden)[0]} == {"?"}
-    test = page(*FOLDS, state={f"predict:{SLUG}.most": sizes.NETWORK})
-    found = sizes.counted(sizes.BERTS["BERT-Base"])
+    test = page(*FOLDS, state={f"predict:{SLUG}.most": maths.NETWORK})
+    found = maths.counted(maths.BERTS["BERT-Base"])
     assert (
         "Right." in said(test)
-        and f"{found[sizes.NETWORK]:,}" in said(test)
+        and f"{found[maths.NETWORK]:,}" in said(test)
         and "E11" in said(test)
         and "E20" in said(test)
     )
     assert drawn_values(test) == list(found.values()) and sum(found.values()) == 109_482_240
-    assert "Right." in said(page(model="TinyBERT", state={f"predict:{SLUG}.most": sizes.WORDS}))
+    assert "Right." in said(page(model="TinyBERT", state={f"predict:{SLUG}.most": maths.WORDS}))
     exec(next(code.value for code in test.code if "gpt.sizes" in code.value), {})
 
 
@@ -69,7 +68,7 @@ def test_variants_with_bars_and_a_table():
         and "larger are XLNet, RoBERTa, BERT-Large" in said(test)
         and "E21" in said(test)
     )
-    assert drawn_values(test) == [sizes.total(shape) for shape in sizes.BERTS.values()]
+    assert drawn_values(test) == [maths.total(shape) for shape in maths.BERTS.values()]
     table = test.dataframe[0].value
     assert (
         table.loc["XLNet", "parameters"] == "116,718,336"
@@ -77,7 +76,7 @@ def test_variants_with_bars_and_a_table():
         and table.loc["TinyBERT", "inner"] == 1200
     )
     for name in ("Small BERT", "ClinicalBERT", "BioBERT"):
-        assert table.loc[name, "parameters"] == f"{sizes.total(sizes.BERTS[name]):,}"
+        assert table.loc[name, "parameters"] == f"{maths.total(maths.BERTS[name]):,}"
     assert "Right." in said(
         page(step="2", variant="DistilBERT", state={f"predict:{SLUG}.smaller": "smaller"})
     )
@@ -89,7 +88,7 @@ def test_the_sizes_of_gpt_2():
     assert "1,557,611,200" not in said(hidden)
     for name in ("GPT-2 XL", "GPT-2 medium"):
         test = page(step="3", grown=name).button(key=f"predict:{SLUG}.times:commit").click().run()
-        times = sizes.total(sizes.GPT2[name]) / 124_439_808
+        times = maths.total(maths.GPT2[name]) / 124_439_808
         assert f"= {times:.2f}. Layers" in said(test)
     texts = [bar["said"] for bar in chart(test)[0]]
     assert texts[1:] == ["124,439,808", "354,823,168", "774,030,080", "1,557,611,200"]
@@ -98,7 +97,7 @@ def test_the_sizes_of_gpt_2():
     ]
     shapes = [line[1] for line in json.loads(names.removesuffix("[datum.value]"))[1:]]
     assert all(f"{width:,}" in shape for width, shape in zip((768, 1024, 1280, 1600), shapes, strict=True))
-    assert f"holds for 1 of {len(sizes.GPT2)}: GPT-2 XL with 1,557,611,200" in said(test)
+    assert f"holds for 1 of {len(maths.GPT2)}: GPT-2 XL with 1,557,611,200" in said(test)
 
 
 def test_the_race_on_a_logarithmic_axis():
@@ -114,12 +113,12 @@ def test_the_race_on_a_logarithmic_axis():
     )
     assert scale(
         other
-    ) == "even" and f"= {174_604_259_328 / sizes.total(sizes.RACE['Turing-NLG']):,.1f}" in said(other)
+    ) == "even" and f"= {174_604_259_328 / maths.total(maths.RACE['Turing-NLG']):,.1f}" in said(other)
 
 
 def test_the_calculator_and_its_memory():
     """C107: 12 L d² of any shape, and what it leaves out."""
-    shape = sizes.Shape(n_layers=24, d_model=1024, n_heads=16, n_vocab=30_522, n_ctx=512)
+    shape = maths.Shape(n_layers=24, d_model=1024, n_heads=16, n_vocab=30_522, n_ctx=512)
     link = {
         "layers": "24",
         "width": "1024",
@@ -133,13 +132,13 @@ def test_the_calculator_and_its_memory():
         "?"
     }
     test = hidden.button(key=f"predict:{SLUG}.rule:commit").click().run()
-    total = sizes.total(shape)
+    total = maths.total(shape)
     assert f"{12 * 24 * 1024**2:,} / {total:,} = {percent(12 * 24 * 1024**2 / total, 2)}" in said(test)
     assert (
         f"{total:,} parameters: {total * 4 / 1e9:,.1f} GB in float32, {total * 2 / 1e6:,.1f} MB in float16"
         in said(test)
     )
-    assert drawn_values(test) == list(sizes.counted(shape).values())
+    assert drawn_values(test) == list(maths.counted(shape).values())
     ready = page(step="5")
     pills = next(each for each in ready.button_group if each.key == params._PILLS)
     ready = pills.set_value("GPT-3").run()

@@ -15,9 +15,8 @@ from streamlit.testing.v1 import AppTest
 import core.serving.engine
 from core.data import grammar
 from core.training.finetune import tuning
-from viz.course.bert import tuning_live as live
-from viz.course.bert.spans_and_tags import answers, pairs, tags
-from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.course.bert import tuning_live
+from viz.course.bert.spans_and_tags import answers, maths, pairs, tags
 from viz.course.bert.spans_and_tags.params import SENTENCES, Params
 from viz.instruments.marked.marked import marked_packet, picked
 from viz.labels import percent
@@ -61,8 +60,8 @@ def asked(test: AppTest, name: str) -> tuple:
     return test.session_state[f"predict:{SLUG}{name}:asked"]["of"]
 
 
-def opening(body: str = "full") -> read_answers.Answer:
-    return read_answers.answer(
+def opening(body: str = "full") -> maths.Answer:
+    return maths.answer(
         core.serving.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage
     )
 
@@ -116,7 +115,7 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
         and sent[SLUG + "text"]["span"] is None
     )
     own = page(question="Who slept?", passage="A cat slept.", mark="0-1")
-    one = read_answers.answer(
+    one = maths.answer(
         core.serving.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept."
     )
     assert asked(own, "mark")[1] == answers.told(one, one.found.best)
@@ -172,7 +171,7 @@ def test_a_push_that_crosses_is_found_for_any_scores():
     rng = np.random.default_rng(0)
     for _ in range(40):
         n = int(rng.integers(2, 9))
-        one = read_answers.Answer("", 0, ("x",) * n, (None,) * n, rng.normal(size=n), rng.normal(size=n))
+        one = maths.Answer("", 0, ("x",) * n, (None,) * n, rng.normal(size=n), rng.normal(size=n))
         edge, at = pairs.where(one)
         start, end = one.pushed(edge, at, pairs.crossing(one)).alone
         assert (end == at) if edge == "end" else (start == at)
@@ -182,7 +181,7 @@ def test_a_push_that_crosses_is_found_for_any_scores():
 def test_a_tag_for_each_word_at_its_first_piece(sent):
     """C089."""
     text = SENTENCES[-1]
-    one = read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), text)
+    one = maths.tagged(core.serving.engine.default().open("recorded: tags-full"), text)
     before = page(3, text=text, word="1")
     notes, at = sent[SLUG + "tags"]["notes"], one.firsts[1]
     answer = grammar.TAGS[one.chances[at].argmax()]
@@ -203,7 +202,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     assert (
         tags.word_of(
             Params(),
-            read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0]),
+            maths.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0]),
         )
         == 4
     )
@@ -217,9 +216,9 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
 def test_what_a_head_reads_before_and_after(sent):
     before, after = (
         core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights
-        for name in (live.BEFORE, "recorded: answers-full")
+        for name in (tuning_live.BEFORE, "recorded: answers-full")
     )
-    moved = read_answers.moved_heads(before, after)
+    moved = maths.moved_heads(before, after)
     answer = "layers 0 to 2" if moved[:3].mean() > moved[3:].mean() else "layers 3 to 5"
     assert asked(page(4), "layer")[2] == answer and sent[SLUG + "looks"]["below"] is None
     told = page(4, guess=("layer", answer), layer="2", head="1", token="4")
@@ -238,10 +237,10 @@ def test_without_a_recorded_run_the_page_says_so_and_offers_one():
         test = page(step, body="frozen", goal=goal)
         assert (
             not test.exception
-            and live.MISSING in said(test)
+            and tuning_live.MISSING in said(test)
             and test.button(key=f"{SLUG}tags-frozen.start").label == "Train it now"
         )
-    assert live.made(live.using("answers-full", SLUG)) in said(page(5))
+    assert tuning_live.made(tuning_live.using("answers-full", SLUG)) in said(page(5))
 
 
 def test_the_instrument_sends_what_it_was_given(monkeypatch):

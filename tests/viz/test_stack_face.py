@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from packets import opened, unpacked, unrun
 
-from viz.instruments import Among, head_view_packet, stacked
+from viz.instruments import HeadContext, head_view_packet, stacked
 from viz.instruments.heatmap.heatmap import heatmap_packet
-from viz.instruments.kit.stack import MOST, MOST_CELLS, PARTS, ROOM, SHADES
+from viz.instruments.kit.head_stack import MOST, MOST_CELLS, PARTS, ROOM, SHADES
 
 
 def heads(layers: int, n_heads: int, n: int, causal: bool) -> tuple[np.ndarray, np.ndarray | None]:
@@ -31,7 +31,7 @@ def test_each_head_comes_back(layers: int, n_heads: int, n: int, kind: str, caus
     assert found.fields["kind"] == kind
     words = [str(i) for i in range(n)]
     for at in ((0, 0), (layers - 1, n_heads - 2)):
-        packet = heatmap_packet(weights[at], words, words, allowed=may, among=Among(found, at, "3"))
+        packet = heatmap_packet(weights[at], words, words, allowed=may, among=HeadContext(found, at, "3"))
         back = unpacked(packet.to_bytes())
         assert np.abs(back - weights[at]).max() <= max(found.fields["step"] / 2, 1e-7) * 1.0001
         assert (
@@ -61,7 +61,7 @@ def test_a_long_text_has_a_rough_stack_and_its_own_numbers() -> None:
     assert np.abs(shades[known] / SHADES - weights[:, :, may].reshape(4, -1)[known]).max() <= 0.5001 / SHADES
     words = [str(i) for i in range(200)]
     packet = head_view_packet(
-        weights[1, [1]], words, words, heads=[1], allowed=may, among=Among(found, (1, 1))
+        weights[1, [1]], words, words, heads=[1], allowed=may, among=HeadContext(found, (1, 1))
     )
     assert packet.header["at"] == [[1, 1]]
     header, _ = opened(packet.to_bytes())

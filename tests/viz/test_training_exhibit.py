@@ -16,10 +16,9 @@ from viz import theme
 from viz.charts.curves import tiny
 from viz.course.lesson import filled
 from viz.course.transformer.training_and_inference import exhibit, learn, write
-from viz.course.transformer.training_and_inference.charts import taught as pictures
-from viz.course.transformer.training_and_inference.charts import teaching
-from viz.course.transformer.training_and_inference.maths import greedy, taught
-from viz.course.transformer.training_and_inference.maths.at_once import at_once
+from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
+from viz.course.transformer.training_and_inference.maths import greedy, teacher_forcing_steps
+from viz.course.transformer.training_and_inference.maths.parallel_decoder import at_once
 from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [
@@ -32,7 +31,7 @@ def _engine(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, MODEL, ("transformer", {}))
         patch.setattr(
-            "viz.course.transformer.training_and_inference.maths.at_once.LONGEST", 24
+            "viz.course.transformer.training_and_inference.maths.parallel_decoder.LONGEST", 24
         )  # its tokenizer cuts the opening pair into more pieces
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), MODEL):
             yield
@@ -123,7 +122,7 @@ def test_step_by_step_has_the_same_scores():
 
 def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
-    steps = list(taught.teach(model(), "You are welcome.", "De nada."))
+    steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
     assert f"costs it {steps[0].loss:.3f} nats per token" in said(before)
     gained = steps[0].losses - steps[1].losses
@@ -145,12 +144,12 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     np.testing.assert_allclose([row["now"] for row in bars(test)], steps[2].losses, atol=1e-5)
     assert all((weights[name] == value).all() for name, value in model().network.state_dict().items())
     assert test.button(key=SLUG + "again").click().run().query_params.get(SLUG + "steps") is None
-    last = page(4, steps=str(taught.MOST))
-    assert last.button(key=SLUG + "go").disabled and f"{taught.MOST} steps" in said(last)
+    last = page(4, steps=str(teacher_forcing_steps.MOST))
+    assert last.button(key=SLUG + "go").disabled and f"{teacher_forcing_steps.MOST} steps" in said(last)
 
 
 def test_adam_and_another_rate_are_other_steps():
-    steps = list(taught.teach(model(), "You are welcome.", "De nada.", "Adam", 4.0))
+    steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada.", "Adam", 4.0))
     assert f"to {steps[2].loss:.3f}" in said(page(4, steps="2", rule="Adam", rate="4"))
     assert len({FACTORS, (0.25, 1.0, 4.0)}) == 1
 
@@ -209,7 +208,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
         exec(code, names)
     assert names["found"].losses == pytest.approx(exhibit.compute(params).losses)
     assert names["steps"][2].loss == pytest.approx(
-        [*taught.teach(model(), params.text, params.target)][2].loss
+        [*teacher_forcing_steps.teach(model(), params.text, params.target)][2].loss
     )
 
 
@@ -218,7 +217,9 @@ def values(layer: dict) -> list[dict]:
 
 
 def test_the_two_rows_and_their_arrows():
-    drawn_rows = teaching.rows(["De", "nada", "END"], ["START", "De", None], chosen=1).to_dict()["layer"]
+    drawn_rows = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], chosen=1).to_dict()[
+        "layer"
+    ]
     tiles, lines, heads, words, hidden, above, below = drawn_rows
     assert [row["token"] for row in values(tiles)] == ["De", "nada", "END", "START", "De", "?"]
     assert [row["token"] for row in values(tiles) if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
@@ -231,7 +232,7 @@ def test_the_two_rows_and_their_arrows():
         and hidden["mark"]["color"] == theme.CATEGORICAL[1]
     )
     assert values(above)[0]["text"].startswith("target") and values(below)[0]["y"] > 2
-    straight = teaching.rows(["<b>"] * 8, ["a"] * 8, arrows=False).to_dict()["layer"]
+    straight = teacher_forcing.rows(["<b>"] * 8, ["a"] * 8, arrows=False).to_dict()["layer"]
     assert [(row["y"], row["y2"]) for row in values(straight[1])] == [(t, t) for t in range(8)] and all(
         row["x2"] > row["x"] for row in values(straight[1])
     )
@@ -241,7 +242,7 @@ def test_the_two_rows_and_their_arrows():
 @pytest.mark.parametrize("n", [2, 5, 11])
 def test_the_passes_as_tiles(n):
     read, p = ["START", *(f"w{t}" for t in range(1, n))], np.linspace(0.3, 0.9, n)
-    layers = teaching.passes(read, [*read[1:], "END"], p, p, n - 1).to_dict()["layer"]
+    layers = teacher_forcing.passes(read, [*read[1:], "END"], p, p, n - 1).to_dict()["layer"]
     tiles = values(layers[0])
     assert (
         len(tiles) == n * (n + 1) // 2
@@ -264,7 +265,7 @@ def test_the_passes_as_tiles(n):
 
 
 def test_bars_behind_bars_and_names_at_the_ends():
-    chart = pictures.losses(
+    chart = learned_task.losses(
         ["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])
     ).to_dict()
     assert [row["end"] for row in chart["data"]["values"]] == [0.5, 0.75]
@@ -272,7 +273,7 @@ def test_bars_behind_bars_and_names_at_the_ends():
         "encoding"
     ]["color"]["scale"]["domain"] == ["before", "now"]
     ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
-    layers = pictures.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
+    layers = learned_task.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
     drawn_words = [
         row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)
     ]
@@ -282,9 +283,9 @@ def test_bars_behind_bars_and_names_at_the_ends():
         "best",
         "0.15",
     }
-    covered = pictures.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
+    covered = learned_task.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
     assert all(row["step"] <= 1 for layer in covered for row in values(layer))
 
 
 def test_no_markup_and_a_thumbnail():
-    assert teaching.token_name(" <b>") == "<b>" and exhibit.thumbnail().count("<rect") >= 2
+    assert teacher_forcing.token_name(" <b>") == "<b>" and exhibit.thumbnail().count("<rect") >= 2

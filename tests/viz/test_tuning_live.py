@@ -12,12 +12,12 @@ import core.serving.engine
 from core.serving import trainer
 from core.training import records
 from core.training.finetune import tuning
-from viz.course.bert import tuning_live as live
+from viz.course.bert import tuning_live
 from viz.labels import percent
 
 PAGE = """
 import streamlit as st
-from viz.course.bert import tuning_live as live
+from viz.course.bert import tuning_live
 live.panel("opinions-full", "x.")
 st.text(f"uses {live.using('opinions-full', 'x.').model}")
 """
@@ -65,7 +65,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         test = page()
         assert (
             not test.exception
-            and live.MISSING in texts(test)
+            and tuning_live.MISSING in texts(test)
             and "uses None" in texts(test)
             and "bert-mini, which was not tuned" in texts(test)
         )

@@ -15,7 +15,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.data import grammar
 from core.training.finetune import weight_delta
 from core.training.toy import toy_training
-from viz.course.look_up.word_vectors import exhibit as word_vectors
+from viz.course.look_up.word_vectors import exhibit
 from viz.workspace.compare import presets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -199,7 +199,7 @@ def test_numbers_that_stand_hold():
     assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
     assert (
         core.open_model("vectors-mini").config.d_model == 80
-        and "80 numbers a word" in word_vectors.LESSON.text.steps[1].says
+        and "80 numbers a word" in exhibit.LESSON.text.steps[1].says
     )
     assert len(grammar.TAGS) == 12
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
 from viz import labels, theme
-from viz.widgets import export, parts
+from viz.widgets import export, page_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -219,7 +219,7 @@ st.text("never")
 def test_closed_folds_compute_nothing_and_open_ones_do() -> None:
     test = AppTest.from_string("""
 import numpy as np, pandas as pd, streamlit as st
-from viz.widgets import parts
+from viz.widgets import page_parts
 def count(name, value):
     st.session_state[name] = st.session_state.get(name, 0) + 1
     return value
@@ -313,7 +313,7 @@ def test_a_chart_that_breaks_the_schema_is_refused_here_though_the_server_does_n
     wrong = alt.Chart(alt.Data(values=[{"x": 0}])).mark_point()
     wrong.encoding = {"x": {"field": "x", "type": "no such type"}}
     with pytest.raises(schemapi.SchemaValidationError):
-        parts.show(wrong, "wrong", "")
+        page_parts.show(wrong, "wrong", "")
 
 
 def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:

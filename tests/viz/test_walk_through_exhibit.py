@@ -17,10 +17,10 @@ import core
 from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
 from viz.course.lesson import filled
-from viz.course.shared import transformer_map as drawn_map
+from viz.course.shared import transformer_map
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
-from viz.course.transformer.walk_through.charts.shifted import shifted
+from viz.course.transformer.walk_through.charts.shifted_targets import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
 from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
 from viz.labels import percent
@@ -109,7 +109,7 @@ def test_every_box_opens_with_the_tensors_of_this_run(data):
             sent, (inside.pooled(expected) if role == "softmax" else expected).astype("f4").ravel()
         )
         box = next(
-            box for box in data.boxes if drawn_map.role(box) == role and box.layer in (None, int(layer))
+            box for box in data.boxes if transformer_map.role(box) == role and box.layer in (None, int(layer))
         )
         assert inside.owns(data.run, box, data.total) in said(test) and inside.letters(data.run, box) in said(
             test
@@ -179,7 +179,7 @@ def test_counts_follow_the_sliders_and_the_tensors_do_not(data):
 
 
 def test_counts_of_the_map_equal_those_of_the_network(data):
-    counts = drawn_map.counted(data.boxes, steps.sizes_of(data))
+    counts = transformer_map.counted(data.boxes, steps.sizes_of(data))
     assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(
         sizes.counted(steps.sizes_of(data)).values()
     )
@@ -191,7 +191,7 @@ def test_one_word_walks_all_boxes(data):
     for at in (1, 22, len(way)):
         test = page(5, station=str(at))
         assert not test.exception and f"{at} of {len(way)}: {inside.heading(way[at - 1].box)}" in said(test)
-        assert the_map(test)["selected"] == drawn_map.role(way[at - 1].box)
+        assert the_map(test)["selected"] == transformer_map.role(way[at - 1].box)
     assert f"it writes “{way[-1].guess[0]}”, with {percent(way[-1].guess[1])}" in said(test)
 
 
@@ -224,7 +224,7 @@ def test_each_fold_opens(data):
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
     row = 2
-    told = folds.Told(
+    told = folds.StepState(
         2,
         1,
         next(box for box in data.boxes if box.name == "decoder.1.cross"),
@@ -242,7 +242,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
 
 
 def test_the_plan_as_data(data):
-    here = drawn_map.plan(data.run, data.boxes, 2)
+    here = transformer_map.plan(data.run, data.boxes, 2)
     assert len(here["nodes"]) == 23 and all(0 < node.at[1] < here["rows"] for node in here["nodes"])
     tops = [
         (node.at[1] - node.size[1] / 2, node.at[1] + node.size[1] / 2)

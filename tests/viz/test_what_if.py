@@ -13,7 +13,7 @@ from core import edits
 from core.edits.serialize import to_text
 from viz.widgets import pins
 from viz.workspace.compare import data as compared
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 from viz.workspace.what_if import data
 from viz.workspace.what_if import page as what_if
@@ -103,7 +103,7 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     test = page(model=model, text=text, **link(off, **{"what_if.inside": "heads"}))
     assert len(chips(test)) == 1 and "head 1 zero-ablated" in chips(test)[0]
     change = what_if.compute(
-        what_if.Params(model, text, to_text([off]), Place(engine.open(model).spec.kinds[-1].name, 0, 1))
+        what_if.Params(model, text, to_text([off]), HeadRef(engine.open(model).spec.kinds[-1].name, 0, 1))
     )
     plain, changed = (
         engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,))
@@ -192,7 +192,7 @@ def test_the_head_in_view_is_switched(engine):
             control for control in test.button_group if (control.key or "").startswith("what_if.mode")
         ]
     change = what_if.compute(
-        what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), Place("causal", 0, 2))
+        what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), HeadRef("causal", 0, 2))
     )
     mean = change.edits[0].vector
     assert mean == pytest.approx(data.means(engine.open("tiny-gpt"), "causal")[0, 2].tolist())

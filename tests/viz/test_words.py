@@ -13,9 +13,8 @@ from test_every_exhibit import answered
 from core import glossary
 from viz.course import errata
 from viz.course.equations import EQUATIONS, Equation
-from viz.course.pages.names import named
+from viz.course.pages.names import named, sections
 from viz.course.pages.names import page as names
-from viz.course.pages.names import sections as names_sections
 from viz.course.sources import SOURCES
 from viz.labels import indexed
 from viz.widgets import equations
@@ -179,10 +178,7 @@ def test_one_box_searches_all_sections() -> None:
 
 def test_every_symbol_of_the_course_is_a_name() -> None:
     listed = {
-        line.head
-        for section in names_sections.sections()
-        if section.slug == "symbols"
-        for line in section.lines
+        line.head for section in sections.sections() if section.slug == "symbols" for line in section.lines
     }
     assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
 

@@ -17,7 +17,7 @@ from core.serving.engine import default
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors import context, exhibit, sums
 from viz.course.look_up.word_vectors.params import MODEL, OPENING, READER, READY, SENTENCES, Params
-from viz.course.shared.maths import word_vectors as words
+from viz.course.shared.maths import word_vectors
 from viz.labels import percent
 
 
@@ -38,7 +38,7 @@ def page(
     )
 
 
-def added(**three: str) -> words.Sum:
+def added(**three: str) -> word_vectors.Sum:
     """The sum of the page, or of other words."""
     return sums.added(params := Params(**three), exhibit.compute(params))
 
@@ -88,7 +88,7 @@ def test_other_places_another_answer():
 def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
     """C010, words that a visitor types."""
     model = default().open(MODEL)
-    table = words.table_of(model).astype(np.float64)
+    table = word_vectors.table_of(model).astype(np.float64)
     table /= np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     a, b, c = (model.tokenizer.encode(word).ids[0] for word in three)
     target = table[a] - table[b] + table[c]
@@ -128,7 +128,7 @@ def test_the_map_keeps_the_sum():
 
 def test_principal_components_are_those_of_the_covariance():
     rows = np.random.default_rng(2).normal(size=(11, 7))
-    places, share = words.spread_out(rows)
+    places, share = word_vectors.spread_out(rows)
     values = np.sort(np.linalg.eigvalsh(np.cov(rows.T)))[::-1]
     np.testing.assert_allclose(places.var(0, ddof=1), values[:2])
     assert share == pytest.approx(values[:2].sum() / values.sum())
@@ -139,7 +139,7 @@ def test_principal_components_are_those_of_the_covariance():
 
 def test_in_a_table_a_word_has_one_vector_and_in_a_model_two():
     model, start = default().open(READER), Params()
-    same = words.alike(model.run(start.one), model.run(start.two), "bank")
+    same = word_vectors.alike(model.run(start.one), model.run(start.two), "bank")
     assert same[0] == pytest.approx(1, abs=1e-6) and same[-1] < 0.9 and len(same) == model.config.n_layers + 2
     test = committed(page(4), "alike", 0.5)
     assert f"cosine {same[0]:.3f} in the table, {same[-1]:.3f} after {len(same) - 2} layers" in said(test)
@@ -159,7 +159,7 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     run = core.open_model(READER).run(text)
     row = context.ROWS[text]
     weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1]
-    found = words.mixed(run, layer, head, row)
+    found = word_vectors.mixed(run, layer, head, row)
     np.testing.assert_allclose(found.weights, weights, atol=1e-6)
     assert (
         math.isclose(found.weights.sum(), 1, abs_tol=1e-5)
@@ -197,4 +197,4 @@ WANTED = {"king": "queen", "brother": "sister", "walked": "played", "went": "cam
 
 @pytest.mark.parametrize("three", READY, ids=lambda three: three[0])
 def test_a_ready_made_sum_comes_out_as_it_should(three: tuple[str, str, str]):
-    assert words.add(core.open_model(MODEL), *three).nearest[0] == WANTED[three[0]]
+    assert word_vectors.add(core.open_model(MODEL), *three).nearest[0] == WANTED[three[0]]

@@ -92,5 +92,5 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
     patch.setenv("ATLAS_MODELS", str(folder))
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
-        patch.setattr("viz.workspace.shared.heads.survey", lambda name: _unmeasured(engine.open(name)))
+        patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))
         yield engine

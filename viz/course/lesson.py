@@ -37,8 +37,7 @@ import streamlit as st
 from viz.course.texts import Text, read
 from viz.labels import formulas
 from viz.shell import errors
-from viz.widgets import compute as engine
-from viz.widgets import lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 from viz.widgets.knobs import Knobs
 
 P = TypeVar("P", bound=Knobs)
@@ -124,14 +123,14 @@ class Lesson(Generic[P, D]):
             return self.compute(params)
         names = params._fields() if self.of is None else self.of
         cost = self.cost(params) if callable(self.cost) else self.cost
-        return engine.submit(
+        return engine_client.submit(
             (self.slug, *(getattr(params, name) for name in names)), lambda: self.compute(params), cost
         )
 
     def page(self) -> None:
         """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
         self.arrive()
-        parts.title(self.text.info)
+        page_parts.title(self.text.info)
         named = [lesson.Step(one.name, one.says) for one in self.text.steps if one.name]
         at = lesson.steps(named, f"{self.slug}.") if named else 0
         step, params, folds = self.steps[at], self.params.read(self.slug), None
@@ -155,26 +154,26 @@ class Lesson(Generic[P, D]):
         """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
         slug, known, said = self.slug, folds.known, self.text.steps[at]
         if self.steps[at].change or folds.change:
-            with parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
+            with page_parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
                 if opened.open:
                     params.show(slug, *self.steps[at].change)
                     if folds.change:
                         folds.change()
         for name, key, draw in folds.own:
-            with parts.fold(name, f"{slug}.{key}") as opened:
+            with page_parts.fold(name, f"{slug}.{key}") as opened:
                 if opened.open:
                     draw()
-        with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
+        with page_parts.fold(page_parts.EQUATION, f"{slug}.equation") as opened:
             if opened.open and not known:
                 st.text(LATER)
             elif opened.open:
                 for key, values in folds.equations.items():
                     lesson.equation(key, f"{slug}.", values=values)
                 for line in folds.latex:
-                    parts.equation(line)
+                    page_parts.equation(line)
                 if folds.more:
                     folds.more()
-        with parts.fold(parts.LOOKING, f"{slug}.looking") as opened:
+        with page_parts.fold(page_parts.LOOKING, f"{slug}.looking") as opened:
             if opened.open:
                 look = filled(said.look, folds.look, params, data) if folds.look else said.look
                 st.markdown(formulas(look, ours=True))
@@ -182,10 +181,10 @@ class Lesson(Generic[P, D]):
                     st.markdown(formulas(said.tries, ours=True))
                 if folds.aside:
                     folds.aside()
-        parts.documents(self.text.info, lambda: self._sources(said.errata, known))
+        page_parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
-        parts.as_table(table if callable(table) else lambda: pd.DataFrame(table), slug)
-        parts.take_away(
+        page_parts.as_table(table if callable(table) else lambda: pd.DataFrame(table), slug)
+        page_parts.take_away(
             lambda: {
                 name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()
             },

@@ -16,7 +16,7 @@ from viz.instruments.diagram.diagram import diagram
 from viz.instruments.grid.grid import Heads, clicked, grid, grid_packet, show_grid
 from viz.instruments.head_view.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap.heatmap import Cells, heatmap
-from viz.instruments.kit.stack import Among, Stack, stacked
+from viz.instruments.kit.head_stack import HeadContext, Stack, stacked
 from viz.instruments.marked.marked import marked, picked
 from viz.instruments.mask_editor.mask_editor import mask_editor
 from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
@@ -32,11 +32,11 @@ __all__ = [
     "READING",
     "SILENT",
     "WRITING",
-    "Among",
     "Branch",
     "Cells",
     "Chosen",
     "Grid",
+    "HeadContext",
     "Heads",
     "Lines",
     "Node",

@@ -14,7 +14,7 @@ from viz.course.errata.entry import shown
 from viz.instruments.kit import origin
 from viz.labels import formulas, literal
 from viz.shell.pages import Cite
-from viz.widgets import compute, parts
+from viz.widgets import engine_client, page_parts
 
 
 def show(*ids: str) -> None:
@@ -31,10 +31,10 @@ def entry(found: Erratum) -> None:
     left, right = st.columns(2, gap="medium")
     left.markdown(f":gray[Printed]  \n{formulas(found.says)}")
     right.markdown(f":gray[Right]  \n{formulas(found.right)}")
-    evidence = compute.submit(("erratum", found.id), found.evidence, found.cost)
+    evidence = engine_client.submit(("erratum", found.id), found.evidence, found.cost)
     with origin.aside(changed=found.id):
         _pictures(found.id, evidence)
-    parts.numbers(evidence.sentence)
+    page_parts.numbers(evidence.sentence)
     if not evidence.computed:
         st.caption("This rests on a citation: it is looked up, not calculated.")
     st.markdown(f":gray[{formulas(found.note)}]")
@@ -71,6 +71,6 @@ def _panel(key: str, panel: Panel) -> None:
         f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
         for name, row in zip(panel.rows, panel.values, strict=True)
     )
-    parts.show(
+    page_parts.show(
         draw(panel.values, panel.rows, panel.columns, panel.title, places), key, f"{panel.title}. {told}"
     )

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from viz.labels import formulas
-from viz.shell import room
+from viz.shell import present_layout
 from viz.shell.state import presenting
 from viz.widgets import controls
-from viz.widgets.asking import predict, predict_number, predict_share, predict_touched
+from viz.widgets.quiz import predict, predict_number, predict_share, predict_touched
 
 T = TypeVar("T")
 __all__ = [
@@ -50,7 +50,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
 
     The keys (right, left, space, 1 to 9) press these pills: see stage.js.
     """
-    with room.head(), st.container(key="lesson-steps"):
+    with present_layout.head(), st.container(key="lesson-steps"):
         numbers = range(1, len(STEPS) + 1)
         at = controls.pills(
             "Step",
@@ -60,7 +60,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
             lambda number: f"{number}  {STEPS[number - 1].name}",
             quiet=True,
         )
-    with room.head(), st.container(key="lesson-says"):
+    with present_layout.head(), st.container(key="lesson-says"):
         st.markdown(formulas(STEPS[at - 1].says))
     return at - 1
 

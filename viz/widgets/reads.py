@@ -15,7 +15,7 @@ from core.serving import bounds
 from core.serving.engine import default
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
-from viz.remember import Memory
+from viz.memo import Memory
 
 TOKEN = "A token is a word, a piece of a word or a sign. What a model was trained on, and how well it does, stands in its card (More, Models)."
 _judged = Memory(256)

@@ -25,7 +25,7 @@ from viz.charts.tuned import curve
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors, state
-from viz.widgets import controls, lesson, parts, trainings
+from viz.widgets import controls, lesson, page_parts, training_jobs
 
 BEFORE = tuning.BODY
 """The model before it was tuned."""
@@ -62,18 +62,18 @@ def using(name: str, slug: str) -> Using:
 
 def panel(name: str, slug: str) -> None:
     """The run that is used, its curves, and beneath them the button and the choice; alone drawn anew while it trains."""
-    ticking = trainings.BEAT if trainings.running(name) else None
+    ticking = training_jobs.BEAT if training_jobs.running(name) else None
     st.fragment(_panel, run_every=ticking)(name, slug, ticking, using(name, slug).model)
 
 
 def watch(name: str) -> None:
     """In place of the panel, where a page does not show it: keeps a training alive that runs, and draws the page anew when it is over."""
-    if trainings.running(name):
-        st.fragment(_watch, run_every=trainings.BEAT)(name)
+    if training_jobs.running(name):
+        st.fragment(_watch, run_every=training_jobs.BEAT)(name)
 
 
 def _watch(name: str) -> None:
-    if not trainings.running(name):
+    if not training_jobs.running(name):
         st.rerun()
 
 
@@ -142,7 +142,7 @@ def _offered(name: str) -> dict[str, Using]:
     if name in tuning.Recorded.names():
         run = tuning.Recorded.read(name)
         found["recorded"] = Using(run.job, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
-    own = trainings.mine(name)
+    own = training_jobs.mine(name)
     if own is not None and own.over and own.reports:
         found["yours"] = Using(TUNINGS[name], "yours", own.name, own.reports, own.seed)
     return found
@@ -154,8 +154,10 @@ def _whose(name: str, slug: str) -> str:
 
 def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> None:
     with errors.guard():
-        used, own = using(name, slug), trainings.mine(name)
-        if (trainings.BEAT if own is not None and not own.over else None) != ticking or used.model != shown:
+        used, own = using(name, slug), training_jobs.mine(name)
+        if (
+            training_jobs.BEAT if own is not None and not own.over else None
+        ) != ticking or used.model != shown:
             st.rerun()  # it began or ended, or another model was chosen: the whole page follows
         _curves(name, slug, used, own)
         st.text(brief(used) if lesson.presenting() else made(used))
@@ -191,7 +193,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
             or "nothing is measured yet"
         )
         with column:
-            parts.show(
+            page_parts.show(
                 curve(
                     lines,
                     title=title,
@@ -212,8 +214,8 @@ def _progress(used: Using, own: Training | None) -> None:
             st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
         return
     st.progress(
-        trainings.share(own, used.tuning.steps, LONGEST),
-        trainings.standing(own, used.tuning.steps, used.counted),
+        training_jobs.share(own, used.tuning.steps, LONGEST),
+        training_jobs.standing(own, used.tuning.steps, used.counted),
     )
 
 
@@ -222,7 +224,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if busy:
             st.button(
-                "Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=trainings.stop
+                "Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=training_jobs.stop
             )
         else:
             st.button(
@@ -255,7 +257,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
 
 def _start(name: str, slug: str) -> None:
     state.write(**{_whose(name, slug): None})
-    trainings.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+    training_jobs.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
 
 
 def opening(used: Using) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 import core.serving.engine
-from viz.course.shared import masks_panels as panels
+from viz.course.shared import masks_panels
 from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
 from viz.labels import query_and_key
 from viz.shell import errors, state
-from viz.widgets import compute as ask
-from viz.widgets import controls, parts
+from viz.widgets import controls, engine_client, page_parts
 
 TRANSLATOR = "translator-en-es"
 
@@ -29,13 +28,15 @@ def two_sentences() -> None:
         )
     controls.draw("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-        parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
+        page_parts.numbers(
+            draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99)))
+        )
 
 
 def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:
     """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
     masks, change = found(first, second, lot)
-    sources, targets = panels.labels(masks.sources), panels.labels(masks.targets)
+    sources, targets = masks_panels.labels(masks.sources), masks_panels.labels(masks.targets)
     shown = (
         ("Source padding", masks.source_padding, sources),
         ("Target padding", masks.target_padding, targets),
@@ -58,7 +59,7 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
 
 def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
     """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
-    return ask.submit(
+    return engine_client.submit(
         ("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second)
     )
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz.course.shared.maths import masks as lesson
+from viz.course.shared.maths import masks
 from viz.instruments import heatmap, mask_editor
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
 
 OWN = "own"
-PILLS = lesson.KINDS | {OWN: "draw your own"}
+PILLS = masks.KINDS | {OWN: "draw your own"}
 _START, _TURN, _CODE, _NAMED = "masks.start", "masks.turn", "masks.code", "masks.named"
 # of this session: the matrix an edit began with, how many edits were begun, the last one as a link, the last kind by name
 Matrix = np.ndarray
@@ -58,7 +58,7 @@ def named(kind: str) -> str:
     return st.session_state.get(_NAMED, "causal")
 
 
-def drawn(recipe: lesson.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
+def drawn(recipe: masks.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
     """The mask drawn by hand as rows; where none was drawn for n words yet, the one that was chosen last by name."""
     now = unpack(state.read("masks.drawn", ""), n)
     return tuple(map(tuple, (recipe.allowed(n) if now is None else now).tolist()))

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from viz.instruments.arithmetic import figures
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet, identity
 from viz.instruments.kit.spec import Spec, face

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, face
 from viz.labels import visible

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, face
 from viz.labels import percent

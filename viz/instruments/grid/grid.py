@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit.mount import Instrument, latest, nothing, stored
+from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
 from viz.instruments.kit.spec import Spec, face
-from viz.remember import remembered
+from viz.memo import remembered
 
 GRID = Instrument("attention_atlas_grid", "grid/grid")
 THUMB = 32

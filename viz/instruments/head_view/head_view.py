@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.instruments.kit.component import Instrument, latest, stored
 from viz.instruments.kit.forms import Layer
-from viz.instruments.kit.mount import Instrument, latest, stored
+from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, face
-from viz.instruments.kit.stack import Among
 
 HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
 LAYOUTS = ("auto", "columns", "rows")
@@ -84,7 +84,7 @@ class HeadView(Spec):
     group: str = ""
     url: str | None = None
     height: int | None = None
-    among: Among | None = None
+    among: HeadContext | None = None
     on_touched_change: Callable[[], None] | None = None
 
     def show(self) -> Lines:

@@ -14,10 +14,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit.mount import Instrument, latest, nothing, stored
+from viz.instruments.kit.component import Instrument, latest, nothing, stored
+from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, face
-from viz.instruments.kit.stack import Among
 
 HEATMAP = Instrument("attention_atlas_heatmap", "heatmap/heatmap")
 SCALES = ("pattern", "score", "difference")
@@ -99,7 +99,7 @@ class Heatmap(Spec):
     numbers: bool = False
     height: int | None = None
     group: str = ""
-    among: Among | None = None
+    among: HeadContext | None = None
     called: str = "{head}"
     lenses: Lenses | None = None
     log_sums: ArrayLike | None = None

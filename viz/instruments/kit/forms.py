@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit import steps
+from viz.instruments.kit import rice
 
 LARGEST_SIDE = 1024
 _FLOAT16_SAFE = 6e4
@@ -82,7 +82,7 @@ class Cells:
             return self.least(form)
         if form not in self._counted:
             levels = self._levels(form)
-            self._counted[form] = levels, steps.size(levels) + (0 if self.whole else len(runs(self.finite)))
+            self._counted[form] = levels, rice.size(levels) + (0 if self.whole else len(runs(self.finite)))
         return self._counted[form][1]
 
     def written(self, form: Form) -> tuple[dict[str, Any], bytes, bytes | None]:
@@ -92,7 +92,7 @@ class Cells:
             return fields, self.sent.astype("<f4" if form == "f32" else "<f2").tobytes(), None
         self.size(form)
         fields |= {"kind": "steps", "step": self.finest * form, "signed": self.layer.centred}
-        return fields, steps.packed(self._counted[form][0]), None if self.whole else runs(self.finite)
+        return fields, rice.packed(self._counted[form][0]), None if self.whole else runs(self.finite)
 
     def _levels(self, form: int) -> NDArray[np.uint16]:
         sent = self.sent if self.whole else np.where(self.finite, self.sent, 0.0)

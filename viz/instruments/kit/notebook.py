@@ -12,7 +12,7 @@ from viz.instruments.arithmetic.arithmetic import ARITHMETIC, Arithmetic
 from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
 from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
-from viz.instruments.kit.mount import Instrument
+from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
 from viz.instruments.kit.picture import CROSSING, Picture, axis, check, lines, named, position, seen
 from viz.instruments.kit.spec import Spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz.instruments.kit.mount import latest
+from viz.instruments.kit.component import latest
 
 
 def path_chosen(key: str, paths: Sequence[str], selected: str | None) -> tuple[str | None, str | None]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from viz.instruments.kit.mount import Instrument, page
+from viz.instruments.kit.component import Instrument, page
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
 

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 from viz.instruments.kit.spec import Spec, face
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit.mount import Instrument, stored
+from viz.instruments.kit.component import Instrument, stored
 from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
 from viz.instruments.kit.spec import Spec, face
 

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from viz.instruments.kit.mount import Instrument, nothing
+from viz.instruments.kit.component import Instrument, nothing
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, face

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit.mount import Instrument
+from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, face
 from viz.instruments.words.words import READING, Sentences, start

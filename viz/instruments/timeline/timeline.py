@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, face
 

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 import streamlit as st
 
-from viz.instruments.kit.mount import Instrument, latest, nothing, stored
+from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 from viz.instruments.kit.spec import Spec, face
 

@@ -16,11 +16,11 @@ from dataclasses import KW_ONLY, asdict, dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.forms import Layer
-from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, face
-from viz.instruments.kit.stack import Among
 
 WORDS = Instrument("attention_atlas_words", "words/words")
 STEADY = (
@@ -134,7 +134,7 @@ class Words(Spec):
     url: str | None = None
     height: int | None = None
     group: str = ""
-    among: Among | None = None
+    among: HeadContext | None = None
     after: Sequence[After] = ()
     on_write: Callable[[], None] = nothing
 

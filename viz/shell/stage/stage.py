@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.labels import literal
-from viz.shell import links, pages, room, state, visits
+from viz.shell import links, pages, present_layout, progress, state
 from viz.shell.pages import Entry, Exhibit
 
 _HERE = Path(__file__).parent
@@ -50,8 +50,8 @@ def around(entry: Entry) -> Iterator[None]:
         if state.presenting():
             _large(key="stage.large")
     if isinstance(entry.info, Exhibit):
-        visits.note(entry.slug)
-        with room.arranged():
+        progress.note(entry.slug)
+        with present_layout.arranged():
             yield
         _foot(entry)
     else:

@@ -15,7 +15,7 @@ import core
 from viz.labels import literal
 from viz.server import limits, start
 from viz.shell.pages import Page
-from viz.widgets import parts
+from viz.widgets import page_parts
 
 PAGE = Page(
     title="About",
@@ -83,7 +83,7 @@ def compute(_: Params = Params()) -> Made:
 
 def page() -> None:
     """Promises, privacy, make, licences, citation."""
-    parts.title(PAGE, still=True)
+    page_parts.title(PAGE, still=True)
     made = compute()
     left, right = st.columns(2, gap="large")
     with left:

@@ -13,9 +13,9 @@ from core.edits import SetPattern
 from core.errors import InputError
 from core.models import Kind
 from core.run import Run
-from viz.widgets import compute
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared.heads import Place
+from viz.widgets import engine_client
+from viz.workspace.shared import head_picker
+from viz.workspace.shared.head_picker import HeadRef
 
 WHOLE = 100
 SEARCHED = 128
@@ -27,7 +27,7 @@ class Game:
     """One row of one head of a run, and the word it should lead to. `word` is a token, `row` and `keys` are tokens too."""
 
     run: Run
-    place: Place
+    place: HeadRef
     row: int
     word: str
     word_id: int
@@ -87,13 +87,13 @@ def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -
 
     Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
     """
-    reader = chooser.opened(model)
+    reader = head_picker.opened(model)
     if reader.spec.has_source:
         return _translating(model, text, head, row)
     start, end = last_word(reader, text)
     before, wanted = text[:start].rstrip(), text[start - 1 : end] if start else text[start:end]
     ids = reader.tokenizer.encode(wanted).ids
-    run = compute.run(model, before, keep=("*.pattern", "logits"))
+    run = engine_client.run(model, before, keep=("*.pattern", "logits"))
     at = run.side.n_real - 1
     return _chosen(run, head, at, ids[0], run.kinds[-1])
 
@@ -125,8 +125,8 @@ def _spans(reader, text: str) -> list[tuple[int, int]]:
 
 def _translating(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
     keep = ("*.pattern", "logits")
-    own = compute.run(model, text, keep=()).target_text
-    run = compute.run(model, text, target=own, keep=keep)
+    own = engine_client.run(model, text, keep=()).target_text
+    run = engine_client.run(model, text, target=own, keep=keep)
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
@@ -142,7 +142,7 @@ def _chosen(run: Run, head: tuple[int, int] | None, row: int, word_id: int, kind
     if head is None or not (head[0] < table.shape[0] and head[1] < table.shape[1]):
         layer, number = np.unravel_index(int(table.argmin()), table.shape)
         head = int(layer), int(number)
-    return Game(run, Place(kind, *head), row, run.model.tokenizer.token(word_id), word_id, table)
+    return Game(run, HeadRef(kind, *head), row, run.model.tokenizer.token(word_id), word_id, table)
 
 
 def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
@@ -162,7 +162,7 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
     def read(other: Run) -> np.ndarray:
         return np.asarray(said(other, row, word_id))
 
-    return compute.submit(
+    return engine_client.submit(
         key,
         lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change),
         cost,
@@ -182,7 +182,7 @@ def played(found: Game, shares: tuple[int, ...]) -> float:
         found.path, found.row, tuple(float(weight) for weight in weights), head=found.place.head
     )
     run = found.run
-    other = compute.run(
+    other = engine_client.run(
         run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,)
     )
     return said(other, found.row, found.word_id)

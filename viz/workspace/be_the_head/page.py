@@ -10,17 +10,16 @@ import streamlit as st
 
 from core.model import Model
 from core.models import Family
-from viz.charts.revealed import revealed
+from viz.charts.label_reveal import revealed
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.be_the_head import data, row
 from viz.workspace.be_the_head.data import WHOLE, Game
-from viz.workspace.shared import bench, tasks
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker, tasks, toolbar
 
 PAGE = Page(
     title="Be the head",
@@ -68,9 +67,9 @@ def compute(p: Params) -> Game:
 
 
 def page() -> None:
-    parts.title(PAGE)
-    asked = bench.choose(
-        "be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=bench.heads
+    page_parts.title(PAGE)
+    asked = toolbar.choose(
+        "be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=toolbar.heads
     )
     if asked is not None:
         _played(asked)
@@ -78,15 +77,15 @@ def page() -> None:
 
 def _plays(family: Family) -> bool:
     """Models that write: the right word is known."""
-    return bench.layered(family) and family.writes
+    return toolbar.layered(family) and family.writes
 
 
 def _lacks(model: Model) -> str:
-    return tasks.cannot_write(model) if bench.layered(model.spec) else tasks.no_heads(model)
+    return tasks.cannot_write(model) if toolbar.layered(model.spec) else tasks.no_heads(model)
 
 
 @st.fragment
-def _played(asked: bench.Asked) -> None:
+def _played(asked: toolbar.Asked) -> None:
     with errors.guard():
         found = _controls(asked.model, asked.text)
         asked.shows(kind=found.place.kind, layer=found.place.layer, head=found.place.head)
@@ -105,23 +104,23 @@ def _played(asked: bench.Asked) -> None:
                 ("you", yours, True),
                 (f"the head itself, {found.place}", found.true if put else None, False),
             )
-            parts.show(
+            page_parts.show(
                 revealed(own),
                 "be_the_head.bars",
                 f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
             )
-            parts.numbers(_sentence(found, shares, yours))
+            page_parts.numbers(_sentence(found, shares, yours))
         _folds(found, shares, put)
 
 
 def _controls(model: str, text: str) -> Game:
     """The head, and of a translation the word to be written."""
-    reader = chooser.opened(model)
+    reader = head_picker.opened(model)
     kind = reader.spec.kinds_of(reader.config)[-1].name
     told = state.peek("kind")
     if told not in ("", kind):
         st.caption(
-            f"The head of the page before belongs to “{chooser.KINDS.get(told, literal(told))}”. Here you are one of “{chooser.KINDS[kind]}”, which speaks in the last step."
+            f"The head of the page before belongs to “{head_picker.KINDS.get(told, literal(told))}”. Here you are one of “{head_picker.KINDS[kind]}”, which speaks in the last step."
         )
     layer, number = (
         state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head")
@@ -230,10 +229,10 @@ def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
 
 
 def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
-    with parts.fold(parts.EQUATION, "be_the_head.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
-            parts.equation(EQUATION)
-            parts.numbers(
+            page_parts.equation(EQUATION)
+            page_parts.numbers(
                 " + ".join(
                     f"{share / WHOLE:.2f} × v({visible(name)})"
                     for share, name in zip(shares, found.names, strict=True)
@@ -241,11 +240,11 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
                 )
                 or "0"
             )
-    with parts.fold(parts.LOOKING, "be_the_head.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "be_the_head.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
-    parts.documents(PAGE)
-    parts.as_table(
+    page_parts.documents(PAGE)
+    page_parts.as_table(
         lambda: pd.DataFrame(
             {
                 "piece": [visible(name) for name in found.names],
@@ -268,6 +267,6 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
         text=(run.source or run.side).text,
         target=target,
     )
-    parts.take_away(
+    page_parts.take_away(
         lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head"
     )

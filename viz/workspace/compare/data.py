@@ -17,14 +17,13 @@ from core.errors import InputError
 from core.run import Run, Side
 from viz.instruments.kit import origin
 from viz.labels import visible
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.compare import written as writing
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared import tasks
+from viz.workspace.compare import written
+from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared.toy_models import KIND
-from viz.workspace.what_if import data as changes
+from viz.workspace.what_if import data
 
 LETTERS = "ABCD"
 
@@ -59,7 +58,7 @@ class Pane:
     @property
     def alone(self) -> bool:
         """Whether the model has one alignment and no heads."""
-        return not chooser.several(self.heads)
+        return not head_picker.several(self.heads)
 
     @property
     def name(self) -> str:
@@ -142,7 +141,7 @@ class Compared:
 
 def seen(view: View, by: str) -> Pane:
     """Run the model and take the pattern. Raises InputError for a view that cannot be shown."""
-    run, heads = _run(view), chooser.survey(view.model)
+    run, heads = _run(view), head_picker.survey(view.model)
     if not heads:
         raise InputError(
             f"{view.model} has no attention.",
@@ -152,19 +151,19 @@ def seen(view: View, by: str) -> Pane:
     view = _placed(view, heads)
     by = "token" if KIND.get(view.model) == "copy" else by
     if isinstance(view.head, int):
-        attention, head = chooser.look(run, view.kind, by), view.head
+        attention, head = head_picker.look(run, view.kind, by), view.head
     else:
         how, head = pins.AGGREGATES[view.head], 0
         attention = remembered(
             run,
             (view.kind, by, how),
-            lambda: aggregated(run, view.kind, how, by, writing=chooser.crosses(view.kind)),
+            lambda: aggregated(run, view.kind, how, by, writing=head_picker.crosses(view.kind)),
         )
     kind = run.model.spec.kind(view.kind)
     queries, keys = (
         run.source if side == "source" and run.source else run.side for side in (kind.queries, kind.keys)
     )
-    if chooser.crosses(view.kind):
+    if head_picker.crosses(view.kind):
         queries = queries.written()
     return Pane(
         view,
@@ -194,12 +193,12 @@ def opening(
     model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
 ) -> tuple[View, View]:
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
-    heads = chooser.survey(model)
-    if not chooser.several(heads):
+    heads = head_picker.survey(model)
+    if not head_picker.several(heads):
         kind = next(iter(heads), "")
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
-        kind = chooser.opened(model).spec.kinds_of(chooser.opened(model).config)[-1].name
+        kind = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)[-1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best(text).items()
@@ -207,9 +206,9 @@ def opening(
     clear = [
         at
         for habit, at in (first, *others)
-        if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)
+        if habit != head_picker.VAGUE and measured.kind(*at) != measured.kind(*a)
     ]
-    habit = measured.kind(*a) if measured.kind(*a) != chooser.VAGUE else "spread"
+    habit = measured.kind(*a) if measured.kind(*a) != head_picker.VAGUE else "spread"
     plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
     b = next(iter(clear), plain)  # where no second habit is: the head that has the first one least
     return View(model, text, kind, *a), View(model, text, kind, *b)
@@ -221,7 +220,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
     Of a model with several kinds of attention the first, which reads the texts themselves.
     """
     try:
-        kind = next(iter(chooser.survey(first.model)), "")
+        kind = next(iter(head_picker.survey(first.model)), "")
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
@@ -234,7 +233,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
 
 def _apart(one: Pane, other: Pane) -> np.ndarray:
     """(layer, head): how far each head's rows on two texts are apart, in bits."""
-    found = [chooser.look(pane.run, pane.view.kind) for pane in (one, other)]
+    found = [head_picker.look(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [
         [
             replace(pane, weights=weights)
@@ -275,27 +274,28 @@ def _counterpart(model: str, text: str, kind: str) -> View:
     names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
     same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
     other = next(
-        (name for name in same if chooser.opened(name).spec.kinds_of(chooser.opened(name).config)), None
+        (name for name in same if head_picker.opened(name).spec.kinds_of(head_picker.opened(name).config)),
+        None,
     )
     return View(other, text) if other else View(model, text, kind)
 
 
 def _run(view: View) -> Run:
     """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
-    text, target = writing.on(view) if view.strategy else (view.text, view.target)
+    text, target = written.on(view) if view.strategy else (view.text, view.target)
     if not view.edits:
-        return chooser.run(view.model, text, target or None, view.pair or None)
-    before = changes.first(view.model, text)
-    kept, errors = changes.readable(view.edits, before)
+        return head_picker.run(view.model, text, target or None, view.pair or None)
+    before = data.first(view.model, text)
+    kept, errors = data.readable(view.edits, before)
     if errors:
         raise errors[0]
-    return changes.second(before, kept)
+    return data.second(before, kept)
 
 
 def _placed(view: View, heads: Mapping[str, Heads]) -> View:
     """The view with its head: the most telling one where it names no kind. Raises InputError where the model has no such head."""
     if not view.kind:
-        first = next(iter(chooser.habits(heads)), chooser.Place(next(iter(heads)), 0, 0))
+        first = next(iter(head_picker.habits(heads)), head_picker.HeadRef(next(iter(heads)), 0, 0))
         return replace(view, kind=first.kind, layer=first.layer, head=first.head)
     if view.kind not in heads:
         raise InputError(
@@ -310,7 +310,7 @@ def _placed(view: View, heads: Mapping[str, Heads]) -> View:
             f"It has {layers} layers of {n_heads} heads, counted from 0.",
             "Choose another head.",
         )
-    if view.head == "rollout" and chooser.crosses(view.kind):
+    if view.head == "rollout" and head_picker.crosses(view.kind):
         raise InputError(
             "Rollout is not defined between two texts.",
             "It follows a text through its own layers.",

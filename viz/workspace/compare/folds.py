@@ -10,10 +10,10 @@ from core.analysis.attention.measures import distance, entropy
 from core.analysis.heads.habits import WORDS, Heads
 from viz.labels import head_name, visible
 from viz.shell.pages import Page
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.widgets.pins import AGGREGATES
 from viz.workspace.compare.data import LETTERS, Compared, Pair, Pane
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
 LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
@@ -38,22 +38,22 @@ print(likeness(first, second))   # bits a row and over all, correlation, cosine"
 
 
 def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
-    with parts.fold(parts.EQUATION, "compare.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "compare.equation") as fold:
         if fold.open:
             _equation(found, pair)
-    with parts.fold(parts.LOOKING, "compare.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
-    parts.documents(page)
-    parts.as_table(lambda: table(found, pair), "compare")
-    with parts.fold("Every head of A in numbers", "compare.figures") as fold:
+    page_parts.documents(page)
+    page_parts.as_table(lambda: table(found, pair), "compare")
+    with page_parts.fold("Every head of A in numbers", "compare.figures") as fold:
         if fold.open:
             pane = found.panes[0]
-            attention = chooser.look(pane.run, pane.view.kind)
-            parts.dataframe(
+            attention = head_picker.look(pane.run, pane.view.kind)
+            page_parts.dataframe(
                 figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads"
             )
-    parts.take_away(
+    page_parts.take_away(
         lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
     )
 
@@ -99,8 +99,8 @@ def figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
 
 
 def _equation(found: Compared, pair: Pair) -> None:
-    parts.equation(DIVERGENCE)
-    parts.equation(LIKENESS)
+    page_parts.equation(DIVERGENCE)
+    page_parts.equation(LIKENESS)
     if not pair.order:
         return
     row = pair.order[0]
@@ -160,7 +160,7 @@ def _lines(pane: Pane, name: str, by: str) -> list[str]:
         f", edits=from_text({view.edits!r})" if view.edits else ""
     )
     text = run.source.text if run.source else run.side.text
-    writing = ", writing=True" if chooser.crosses(view.kind) else ""
+    writing = ", writing=True" if head_picker.crosses(view.kind) else ""
     found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
     if not isinstance(view.head, int):
         found = f"aggregated({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
@@ -175,6 +175,6 @@ def _side(pane: Pane, name: str, side: str) -> str:
         f"{name}_run.source"
         if reads
         else f"{name}_run.side.written()"
-        if side == "queries" and chooser.crosses(pane.view.kind)
+        if side == "queries" and head_picker.crosses(pane.view.kind)
         else f"{name}_run.side"
     )

@@ -8,13 +8,12 @@ import streamlit as st
 
 from viz.shell import state
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, panes, presets
 from viz.workspace.compare import pair as pairs
 from viz.workspace.compare.data import Compared
-from viz.workspace.shared import bench
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker, toolbar
 
 PAGE = Page(
     title="Compare",
@@ -35,8 +34,8 @@ BY = {"word": "Words", "token": "Tokens"}
 class Params:
     """What stands in the panes; without views a telling pair of heads of the model (`place`: one of them) on the text."""
 
-    model: str = bench.MODEL
-    text: str = bench.TEXT
+    model: str = toolbar.MODEL
+    text: str = toolbar.TEXT
     kind: str | None = None
     place: tuple[int, int] | None = None
     target: str | None = None
@@ -72,14 +71,14 @@ def compute(p: Params) -> Compared:
 
 
 def page() -> None:
-    parts.title(PAGE)
-    asked = bench.choose(
+    page_parts.title(PAGE)
+    asked = toolbar.choose(
         "compare",
         lambda family: bool(family.kinds),
         model=Params.model,
         text=Params.text,
         given=True,
-        runs=bench.heads,
+        runs=toolbar.heads,
     )
     if asked is None:
         return
@@ -92,7 +91,7 @@ def page() -> None:
         asked.text,
         state.read("kind", "") or None,
         _place(),
-        bench.target(chooser.opened(asked.model)),
+        toolbar.target(head_picker.opened(asked.model)),
         chosen,
         _by(),
     )
@@ -123,7 +122,7 @@ def _show(params: Params, asked: list[panes.Asked]) -> None:
             pair = pairs.chosen(found)
             row = pairs.row_of(pair)
             with told:
-                parts.numbers(pairs.sentence(found, pair, row))
+                page_parts.numbers(pairs.sentence(found, pair, row))
             pairs.rows(found, pair, row)
             pairs.show(found, pair)
             with st.container():

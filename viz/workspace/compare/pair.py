@@ -12,10 +12,10 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal, percent, visible
 from viz.shell import state
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.compare.data import LETTERS, Compared, Pair, Pane
 from viz.workspace.compare.panes import GROUP, ROW
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 
 TELLING = 4
 """Rows that are offered as pills."""
@@ -110,7 +110,7 @@ def show(found: Compared, pair: Pair) -> None:
             "{:.2f}",
             end=1.0,
         )
-        parts.show(
+        page_parts.show(
             drawn,
             key="compare.bits",
             alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).",
@@ -218,7 +218,7 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     if (
         here[0] != here[1]
         or not first
-        or chooser.crosses(a.view.kind)
+        or head_picker.crosses(a.view.kind)
         or (a.run.model.spec.has_source and a.view.kind == "causal")
     ):
         return []

@@ -12,17 +12,15 @@ from torch import Tensor
 from core.edits.serialize import from_text, in_words
 from core.errors import InputError
 from viz.instruments import heatmap
-from viz.instruments.kit.mount import stored
+from viz.instruments.kit.component import stored
 from viz.labels import literal, query_and_key, shorten
 from viz.shell import state
 from viz.widgets import pins, reads
 from viz.widgets.pins import View
-from viz.workspace.compare import data
-from viz.workspace.compare import written as writing
+from viz.workspace.compare import data, written
 from viz.workspace.compare.data import LETTERS, Compared, Pane
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared import reads as _reads
-from viz.workspace.shared import tasks
 
 GROUP = "compare"
 ROW = "compare.row"
@@ -120,7 +118,7 @@ def _key(name: str) -> str:
 
 def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown, weights = found.panes[pane], found.weights[pane]
-    crossing = chooser.crosses(shown.view.kind)
+    crossing = head_picker.crosses(shown.view.kind)
     shown.tell()
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
@@ -164,7 +162,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         view = str(View(here.model, "", kind, layer, head))
         if kind not in measured:
             return view
-        if not chooser.several(measured):
+        if not head_picker.several(measured):
             return "its one alignment"
         habit = measured[kind].word(layer, head) if isinstance(head, int) else ""
         return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
@@ -189,7 +187,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
-    return () if n_heads < 2 else ("mean", "max") if chooser.crosses(kind) else tuple(pins.AGGREGATES)
+    return () if n_heads < 2 else ("mean", "max") if head_picker.crosses(kind) else tuple(pins.AGGREGATES)
 
 
 def _model(place: int, now: list[View]) -> None:
@@ -213,7 +211,8 @@ def _sentence(place: int, now: list[View]) -> None:
 
     st.text_input("Sentence of this pane", text, key=key, on_change=store)
     _reads.show(
-        chooser.opened(here.model), tasks.opening_with(here.model, chooser.opened(here.model).spec).box
+        head_picker.opened(here.model),
+        tasks.opening_with(here.model, head_picker.opened(here.model).spec).box,
     )
 
 
@@ -263,7 +262,7 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
     """Which model and text, where the panes differ in them."""
     view = one.now
     model = "" if data.alike(now, "model") else view.model
-    how = f"written on, {writing.said(view.strategy)}" if view.strategy and one.pane else ""
+    how = f"written on, {written.said(view.strategy)}" if view.strategy and one.pane else ""
     changed = ", ".join(map(in_words, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
     return " · ".join(filter(None, (model, text, how, changed))) or "As it is"

@@ -7,9 +7,9 @@ from typing import Any
 
 from core.decoding import Beam, Greedy, Sample, Strategy, decode
 from core.errors import InputError
-from viz.widgets import compute
+from viz.widgets import engine_client
 from viz.widgets.pins import View
-from viz.workspace.shared.heads import opened
+from viz.workspace.shared.head_picker import opened
 
 TOKENS = 16
 KNOBS = {
@@ -71,7 +71,7 @@ def on(view: View) -> tuple[str, str]:
             "It reads a whole text at once.",
             "Choose a model that goes on with a text.",
         )
-    ids = compute.submit(
+    ids = engine_client.submit(
         ("compare.written", view.model, view.text, how),
         lambda: [*decode(model, view.text, how, max_new_tokens=TOKENS)][-1].ids,
         cost=float(TOKENS * model.config.n_layers * len(view.text)),

@@ -13,7 +13,7 @@ from core.decoding import Beam, Ranked, Step, Tree, along, compare, n_best, prom
 from viz.instruments import tree
 from viz.instruments.tree.tree import Branch
 from viz.labels import visible
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.workspace.decode import compare as comparison
 from viz.workspace.decode import follow
 
@@ -36,7 +36,7 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
         means={"score": "sum of ln p", "now": "followed below"},
         root="" if data.model.spec.has_source else data.window.text,
     )
-    parts.numbers(sentence(data, strategy))
+    page_parts.numbers(sentence(data, strategy))
     if other is not None:
         compared(data, marks["A"], other, strategy)
     follow.line(data, node)
@@ -135,7 +135,7 @@ def sentence(data: Any, strategy: Beam) -> str:
 def table(data: Any) -> None:
     """All texts of the beam with what their scores are made of."""
     st.markdown("The texts of the beam, best first")
-    parts.dataframe(
+    page_parts.dataframe(
         pd.DataFrame(
             [
                 (

@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.model import Model
 from viz.charts.parts.panels import Layers
-from viz.widgets import compute as ask
-from viz.widgets import parts
+from viz.widgets import engine_client, page_parts
 from viz.workspace.decode.maths.cache_cost import Products, held, products, timed
 
 WAYS = {True: "with the cache", False: "without it"}
@@ -24,11 +23,11 @@ def show(model: Model, text: str) -> None:
     n = max(1, min(len(model.tokenizer.encode(text).ids), model.config.n_ctx))
     source = n if model.spec.has_source else 1
     length = 1 if model.spec.has_source else n
-    arrays = ask.submit(
+    arrays = engine_client.submit(
         ("decode.held", model.name, length, source), lambda: held(model, length, source), cost=100
     )
     total = sum(each.nbytes for each in arrays)
-    parts.numbers(
+    page_parts.numbers(
         f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
         + (
             "the keys and values of every layer, so that the next token is all that has to be read."
@@ -37,13 +36,13 @@ def show(model: Model, text: str) -> None:
         ),
         "cache",
     )
-    with parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
+    with page_parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame(
                 [(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays],
                 columns=["layer", "attention", "what", "shape", "bytes"],
             )
-            parts.dataframe(table, hide_index=True, key="decode.cache.table")
+            page_parts.dataframe(table, hide_index=True, key="decode.cache.table")
     if not _grows(model):
         st.text(
             "A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again."
@@ -51,7 +50,7 @@ def show(model: Model, text: str) -> None:
         return
     lengths = _lengths(model.config.n_ctx)
     counted = {cached: [products(model, n, cached=cached, source=source) for n in lengths] for cached in WAYS}
-    parts.show(
+    page_parts.show(
         _chart(
             lengths,
             {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()},
@@ -62,12 +61,12 @@ def show(model: Model, text: str) -> None:
     )
     longest = len(lengths) - 1
     times = counted[False][longest].total / counted[True][longest].total
-    parts.numbers(
+    page_parts.numbers(
         f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many."
     )
-    with parts.fold("By what they are for", "decode.cache.parts") as opened:
+    with page_parts.fold("By what they are for", "decode.cache.parts") as opened:
         if opened.open:
-            parts.dataframe(
+            page_parts.dataframe(
                 _parts(counted[True][longest], counted[False][longest]),
                 hide_index=True,
                 key="decode.cache.kinds",
@@ -129,7 +128,9 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
         known[model.name], bar = [], st.progress(0.0, "Measuring.")
         rows, now = timed(model, [0] * max(lengths), lengths, source=[0] * source), time.monotonic_ns()
         for i, n in enumerate(lengths, 1):  # each in its turn, so that nobody else computes meanwhile
-            row = ask.submit(("decode.timed", model.name, n, now), lambda: next(rows), cost=50.0 * n)
+            row = engine_client.submit(
+                ("decode.timed", model.name, n, now), lambda: next(rows), cost=50.0 * n
+            )
             known[model.name].append(row)
             bar.progress(
                 i / len(lengths),
@@ -137,7 +138,7 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             )
         bar.empty()
     if rows := known.get(model.name):
-        parts.show(
+        page_parts.show(
             _chart(
                 [row.n for row in rows],
                 {
@@ -150,6 +151,6 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             "Measured milliseconds of one token by its position in the text.",
         )
         last = rows[-1]
-        parts.numbers(
+        page_parts.numbers(
             f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
         )

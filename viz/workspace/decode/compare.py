@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.decoding import Comparison, Side, Written
 from viz.labels import percent, visible
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.workspace.decode.pictures import bare, tail
 
 SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0, width="small")
@@ -23,9 +23,9 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
         st.button("Compare no more", key="decode.compare.none", on_click=on_none)
-    parts.numbers(sentence(found))
+    page_parts.numbers(sentence(found))
     if more := caution(found, length_penalty):
-        parts.numbers(more)
+        page_parts.numbers(more)
     begun = tail("".join((given, *(one.token for one in found.common))), 70)
     if begun:
         st.text(
@@ -38,14 +38,14 @@ def show(
         )
     left, right = st.columns([3, 2], gap="large")
     with left:
-        parts.dataframe(
+        page_parts.dataframe(
             continuations(found),
             hide_index=True,
             column_config={"p, A": SHARE, "p, B": SHARE},
             key="decode.compare.tokens",
         )
     with right:
-        parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
+        page_parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
 
 
 def sentence(found: Comparison) -> str:

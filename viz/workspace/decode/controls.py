@@ -15,8 +15,7 @@ from viz.labels import head_name, shorten, visible
 from viz.shell import state, subject
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
-from viz.workspace.shared import heads as look_heads
-from viz.workspace.shared import presets, tasks
+from viz.workspace.shared import head_picker, presets, tasks
 from viz.workspace.shared import reads as _reads
 
 Head = tuple[int, int]
@@ -57,7 +56,7 @@ def request(start: Any) -> Request | None:
     reads = writers[chosen].has_source
     task = tasks.opening_with(chosen, writers[chosen])
     label = task.box if task.toy or reads else "The beginning of a text"
-    reader = look_heads.opened(chosen)
+    reader = head_picker.opened(chosen)
     with st.container(gap="xxsmall"):
         text = controls.text(
             label,
@@ -271,7 +270,7 @@ def shows(data: Any, place: Head) -> None:
     asked = state.peek("kind")
     if asked and data.kind and asked not in data.kinds:
         st.caption(
-            f"“{look_heads.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{look_heads.KINDS[data.kind]}”."
+            f"“{head_picker.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{head_picker.KINDS[data.kind]}”."
         )
     elif place != ALL:
         subject.shows(kind=data.kind, layer=place[0], head=place[1])
@@ -284,11 +283,11 @@ def heads(data: Any, place: Head) -> None:
     """
     if len(data.kinds) > 1:
         controls.segmented(
-            "Which attention", data.kinds, "kind", data.kinds[-1], look_heads.KINDS.__getitem__, quiet=True
+            "Which attention", data.kinds, "kind", data.kinds[-1], head_picker.KINDS.__getitem__, quiet=True
         )
     if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
         return
-    measured = look_heads.survey(data.model.name)[data.kind]
+    measured = head_picker.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {
         where: WORDS[habit]

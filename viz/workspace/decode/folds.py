@@ -12,9 +12,9 @@ import streamlit as st
 from core.decoding import Beam, Step
 from viz.labels import percent, visible
 from viz.shell.pages import Page
-from viz.widgets import errata, parts
+from viz.widgets import errata, page_parts
 from viz.workspace.decode import pictures, player
-from viz.workspace.decode.maths.filtered import title, way
+from viz.workspace.decode.maths.sampling_arithmetic import title, way
 
 FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
 
@@ -30,20 +30,20 @@ def show(
     """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
-    parts.documents(info, lambda: errata.show("E54"))
+    page_parts.documents(info, lambda: errata.show("E54"))
     _tables(data, beam)
-    parts.take_away(lambda: arrays(data, head), code(params, data, node), key="decode")
+    page_parts.take_away(lambda: arrays(data, head), code(params, data, node), key="decode")
 
 
 def _equation(params: Any, step: Step) -> None:
-    with parts.fold(parts.EQUATION, "decode.equation") as opened:
+    with page_parts.fold(page_parts.EQUATION, "decode.equation") as opened:
         if not opened.open:
             return
         taken, temperature = step.chosen, params.temperature
         st.markdown(
             "Each token *j* of the vocabulary has a logit *z*; the softmax makes probabilities of them:"
         )
-        parts.equation(
+        page_parts.equation(
             r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
             rf" = \frac{{e^{{{taken.logit:.2f}}}}}{{e^{{{step.log_total:.2f}}}}} = e^{{{step.logprob:.3f}}} = {taken.before:.4f}"
         )
@@ -51,20 +51,22 @@ def _equation(params: Any, step: Step) -> None:
             st.markdown(
                 f"With temperature {temperature:g} the logits are divided by it first; what the filters cut counts as 0:"
             )
-            parts.equation(rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}")
+            page_parts.equation(
+                rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}"
+            )
         for cut in step.cuts:
             st.text(
                 f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model."
             )
         st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
-        parts.equation(
+        page_parts.equation(
             rf"H = -\sum_j P_j \log_2 P_j = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
             rf" -\log_2 P(y_t) = {step.surprise:.3f}\ \text{{bits}}"
         )
 
 
 def _looking(data: Any) -> None:
-    with parts.fold(parts.LOOKING, "decode.looking") as opened:
+    with page_parts.fold(page_parts.LOOKING, "decode.looking") as opened:
         if not opened.open:
             return
         recurrent = not any(kind.layered for kind in data.model.spec.kinds)
@@ -107,15 +109,15 @@ def _looking(data: Any) -> None:
 
 
 def _tables(data: Any, beam: Callable[[], None] | None) -> None:
-    with parts.fold(parts.TABLE, "decode.table") as opened:
+    with page_parts.fold(page_parts.TABLE, "decode.table") as opened:
         if not opened.open:
             return
         st.markdown("The candidates of this step")
-        parts.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
+        page_parts.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
         if beam:
             beam()
         st.markdown("All steps so far")
-        parts.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
+        page_parts.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
 
 
 def candidate_table(step: Step) -> pd.DataFrame:

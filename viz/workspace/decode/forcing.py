@@ -13,9 +13,8 @@ from core.model import Model
 from viz.instruments import timeline
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import visible
-from viz.widgets import compute as ask
-from viz.widgets import controls, parts
-from viz.workspace.shared import heads
+from viz.widgets import controls, engine_client, page_parts
+from viz.workspace.shared import head_picker
 
 RIGHT = {
     "She has a white car.": "Ella tiene un coche blanco.",
@@ -27,11 +26,11 @@ RIGHT = {
 
 def show(model: Model, text: str) -> None:
     """The box for the right words, both runs as text, and both as a table."""
-    text = heads.window(model.name, text, runs=8)  # both texts are read, and one is written anew
+    text = head_picker.window(model.name, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
-    found: Forcing = ask.submit(
+    found: Forcing = engine_client.submit(
         ("decode.forcing", model.name, text, target),
         lambda: side_by_side(model, text, target),
         cost=len(text + target) / 2 + 200,
@@ -43,10 +42,10 @@ def show(model: Model, text: str) -> None:
     timeline(_moments(found.forced), given=given, key="decode.forced")
     st.markdown("**Inference: the model reads its own words**")
     timeline(_moments(found.free), given=given, key="decode.free")
-    parts.numbers(_sentence(model, found))
-    with parts.fold("Position by position", "decode.places") as opened:
+    page_parts.numbers(_sentence(model, found))
+    with page_parts.fold("Position by position", "decode.places") as opened:
         if opened.open:
-            parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
+            page_parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
     st.caption(
         "In training all positions are computed in one pass: the input is the right text shifted by one position, START before it, and the causal mask hides what "
         "comes later. At inference there is no right text, so each word waits for the one before it."
@@ -55,7 +54,7 @@ def show(model: Model, text: str) -> None:
 
 def _own(model: Model, text: str) -> str:
     """The model's own words, where we have no better ones."""
-    return ask.run(model.name, text).target_text or "" if model.spec.has_source else " and"
+    return engine_client.run(model.name, text).target_text or "" if model.spec.has_source else " and"
 
 
 def _moments(places: Sequence[Position]) -> list[Moment]:

@@ -127,7 +127,7 @@ def forget() -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class TreeNode:
     """A node of the tree: the token written at a step, behind `parent`; the branch and the step that lead to it."""
 
     parent: int
@@ -135,21 +135,23 @@ class Place:
     to: Branch
 
 
-def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[Place]:
+def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
     """The tree of all branches: a node for each different beginning, parents before their children."""
-    found: list[Place] = []
+    found: list[TreeNode] = []
     known: dict[tuple[int, ...], int] = {}
     for branch, steps in branches.items():
         at = -1
         for n, step in enumerate(steps, 1):
             if step.ids not in known:
                 known[step.ids] = len(found)
-                found.append(Place(at, step, Branch(tuple(pair for pair in branch.force if pair[0] < n), n)))
+                found.append(
+                    TreeNode(at, step, Branch(tuple(pair for pair in branch.force if pair[0] < n), n))
+                )
             at = known[step.ids]
     return found
 
 
-def drawn(places: Sequence[Place], now: tuple[int, ...]) -> list[Twig]:
+def drawn(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
     """The nodes as the tree shows them; `now` are the tokens written on the branch in view."""
     total: list[float] = []
     found = []
@@ -178,7 +180,7 @@ def drawn(places: Sequence[Place], now: tuple[int, ...]) -> list[Twig]:
     return found
 
 
-def marked(places: Sequence[Place], **texts: tuple[int, ...]) -> dict[str, int]:
+def marked(places: Sequence[TreeNode], **texts: tuple[int, ...]) -> dict[str, int]:
     """The node in which each text ends, by its letter."""
     at = {place.step.ids: node for node, place in enumerate(places)}
     return {letter: at[ids] for letter, ids in texts.items() if ids in at}

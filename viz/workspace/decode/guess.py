@@ -15,8 +15,7 @@ from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import literal, percent, visible
 from viz.shell import notices, state
-from viz.widgets import compute as ask
-from viz.widgets import controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.decode.maths.choices import choices
 
 MOST = 60
@@ -75,7 +74,7 @@ def show(model: Model, text: str) -> None:
         )
         ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
         st.text(f"In tokens: {pieces}{ends}.")
-        parts.numbers(told(history))
+        page_parts.numbers(told(history))
         st.button(
             "Play again",
             icon=":material/restart_alt:",
@@ -87,7 +86,7 @@ def show(model: Model, text: str) -> None:
 
 def _picks(model: Model, now: str) -> None:
     """A few words to choose from, each with a key: what a class calls out and one presses."""
-    words: tuple[str, ...] = ask.submit(
+    words: tuple[str, ...] = engine_client.submit(
         ("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200
     )
     with st.container(horizontal=True, gap="small"):
@@ -131,7 +130,7 @@ def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: 
 
 
 def _round(model: Model, text: str, guess: str) -> Played:
-    return ask.submit(
+    return engine_client.submit(
         ("decode.guess", model.name, text, guess),
         lambda: played(Round(model, text), guess),
         cost=len(text) / 4 + 100,
@@ -158,7 +157,7 @@ def _expected(model: Model, before: str, last: Played) -> None:
             for index in largest(game.distribution, LISTED)
         ]
 
-    found: list[Any] = ask.submit(
+    found: list[Any] = engine_client.submit(
         ("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50
     )
     own = last.own.ids[0]

@@ -17,10 +17,9 @@ from viz.instruments.timeline.timeline import gone
 from viz.instruments.tree.tree import compared, touched
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
-from viz.widgets import compute as ask
-from viz.widgets import parts
-from viz.workspace.decode import beam as beams
+from viz.widgets import engine_client, page_parts
 from viz.workspace.decode import (
+    beam,
     cache,
     controls,
     folds,
@@ -63,7 +62,7 @@ VIEWS: dict[str, Callable[[Model, str], None]] = dict(
 
 def page() -> None:
     """Claim, model and text; then the theatre, or another way to look at writing."""
-    parts.title(PAGE)
+    page_parts.title(PAGE)
     wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
     if wanted is None:
         return
@@ -85,7 +84,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab)
         )
         controls.ways(params)
-        with ask.many() as submit:
+        with engine_client.many() as submit:
             data = compute(params, submit)
         now = forks.left(
             params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps))
@@ -102,16 +101,16 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             pin.show(data, params.text, head)
         strategy = params.strategy
         if isinstance(strategy, Beam):
-            node = beams.show(data, params, strategy)
+            node = beam.show(data, params, strategy)
             path = follow.path(data, node)
             shown = follow.followed(data, path)
             pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
             pictures.written(shown, lambda: follow.back_to(path))
-            folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beams.table(data), node)
+            folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beam.table(data), node)
         else:
             picture, written = st.container(), st.container()
             with written:  # sent first: it is small, and tells at once that the click was heard
-                parts.numbers(pictures.sentence(data), "surprisal")
+                page_parts.numbers(pictures.sentence(data), "surprisal")
                 pictures.written(data, _gone)
             with picture:
                 pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
@@ -120,7 +119,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         if (
             not data.last.done
         ):  # all is on its way to the browser: the next token is ready before it is asked for
-            with ask.many() as submit:
+            with engine_client.many() as submit:
                 compute(replace(params, n=len(data.steps) + 1), submit)
 
 
@@ -130,7 +129,7 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
     if not others and other is None:
         return
     extra = () if other is None else (other,)
-    with ask.many() as submit:
+    with engine_client.many() as submit:
         branches = {
             branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps
             for branch in (*others, *extra, now)

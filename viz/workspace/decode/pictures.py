@@ -17,7 +17,7 @@ from viz.instruments.candidates.candidates import Bar, Lot, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
-from viz.workspace.decode.maths.filtered import title, way
+from viz.workspace.decode.maths.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
 ROWS = 10

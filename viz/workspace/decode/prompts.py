@@ -11,8 +11,7 @@ from viz.course.shared.maths.prompts import ASKED, FORMS, TEMPLATES, Answer, ans
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import percent, visible
-from viz.widgets import compute as ask
-from viz.widgets import controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.decode.pictures import tail
 from viz.workspace.shared.toy_models import KIND
 
@@ -35,7 +34,7 @@ def show(model: Model, text: str) -> None:
         _toy(model, text)
     else:
         _asked(model)
-    with parts.fold("How GPT-1 was asked: rows with marks", "decode.prompts.rows") as opened:
+    with page_parts.fold("How GPT-1 was asked: rows with marks", "decode.prompts.rows") as opened:
         if opened.open:
             _rows(model)
 
@@ -51,7 +50,7 @@ def _asked(model: Model) -> None:
         key=f"decode.answers.{number}",
     )
     wanted = tuple(part.rstrip() for part in box.split("|") if part.strip())
-    found: list[Answer] = ask.submit(
+    found: list[Answer] = engine_client.submit(
         ("decode.answers", model.name, prompt, wanted),
         lambda: answers(model, prompt, wanted),
         cost=len(prompt) + 100,
@@ -65,12 +64,12 @@ def _asked(model: Model) -> None:
     )
     right = found[0]
     verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
-    parts.numbers(
+    page_parts.numbers(
         f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token is number {right.rank:,} among all that "
         f"{model.name} knows. {TEMPLATES[task.template].says}"
     )
     st.caption(HONEST)
-    with parts.fold("Token by token", "decode.prompts.table") as opened:
+    with page_parts.fold("Token by token", "decode.prompts.table") as opened:
         if opened.open:
             table = [
                 (
@@ -83,7 +82,7 @@ def _asked(model: Model) -> None:
                 )
                 for each in found
             ]
-            parts.dataframe(
+            page_parts.dataframe(
                 pd.DataFrame(
                     table,
                     columns=[
@@ -108,7 +107,7 @@ def _toy(model: Model, text: str) -> None:
     )
     st.markdown("**The same weights and the same letters; the word in front chooses what is done**")
     for toy in toy_prompts(letters):
-        wrote = ask.submit(
+        wrote = engine_client.submit(
             ("decode.toy", model.name, toy.prompt),
             lambda toy=toy: _written(model, toy.prompt, len(toy.answer) + 2),
             cost=200,

@@ -12,12 +12,10 @@ from core.data.texts import Sentence
 from viz.instruments import READING, WRITING, strip
 from viz.instruments.kit import origin
 from viz.labels import literal, visible
-from viz.widgets import controls, parts
-from viz.workspace.find import charts as head_map
-from viz.workspace.find import pool as heads
-from viz.workspace.find import tiles
+from viz.widgets import controls, page_parts
+from viz.workspace.find import charts, pool, tiles
 from viz.workspace.find.pool import Head
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 
 FOLLOWS = {
     True: "It keeps this on shuffled words ({shuffled:.2f}): a positional habit.",
@@ -38,7 +36,7 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
     with st.container(border=True, key="find.card"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(
-                f"## {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content"
+                f"## {place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
@@ -46,23 +44,23 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
             "The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True
         )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
-        behind = heads.behind(head.model, place.kind, name)
+        behind = pool.behind(head.model, place.kind, name)
         own = behind.of(place.layer, place.head)
         over = stability(own)
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])
         left, right = st.columns([3, 2], gap="large")
         with left:
-            parts.show(
-                head_map.one_line(own, [text.text for text in behind.texts], untrained=without),
+            page_parts.show(
+                charts.one_line(own, [text.text for text in behind.texts], untrained=without),
                 "find.line",
                 f"The score on each of {len(own)} texts.",
             )
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all texts"
-            parts.numbers(
+            page_parts.numbers(
                 f"On {len(own)} texts: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
             )
         with right:
-            parts.dataframe(
+            page_parts.dataframe(
                 _scores(measured, bare, place.layer, place.head),
                 hide_index=True,
                 height=210,
@@ -110,11 +108,11 @@ def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
         st.markdown(f"**{words}, {own[which]:.2f}**")
         target = (
             ""
-            if isinstance(text, Sentence) and chooser.opened(head.model).spec.has_source
+            if isinstance(text, Sentence) and head_picker.opened(head.model).spec.has_source
             else getattr(text, "target", None)
         )
-        found = chooser.look(chooser.run(head.model, text.text, target), head.place.kind)
-        crosses = chooser.crosses(head.place.kind)
+        found = head_picker.look(head_picker.run(head.model, text.text, target), head.place.kind)
+        crosses = head_picker.crosses(head.place.kind)
         origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
         strip(
             found.weights[layer, number],
@@ -123,7 +121,7 @@ def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
             key=f"find.text.{words}",
             allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)],
             selected=int(rows[which, layer, number]),
-            special=chooser.MARKS,
+            special=head_picker.MARKS,
             say=WRITING if crosses else READING,
             names=("reads", "writes") if crosses else ("", ""),
             height=120,

@@ -12,12 +12,11 @@ import streamlit as st
 from core.analysis.heads.evidence import TESTS, by_place
 from core.analysis.heads.habits import WORDS, Heads
 from viz.labels import head_name
-from viz.widgets import controls, parts
-from viz.workspace.find import card
-from viz.workspace.find import pool as heads
+from viz.widgets import controls, page_parts
+from viz.workspace.find import card, pool
 from viz.workspace.find.pool import Head
-from viz.workspace.find.tiles import Told
-from viz.workspace.shared.heads import KINDS
+from viz.workspace.find.tiles import ViewContent
+from viz.workspace.shared.head_picker import KINDS
 
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
 KEY = "find.table"
@@ -30,10 +29,10 @@ measured = read_heads(shipped_folder() / {model!r})
 print(measured.trained[{kind!r}].scores[{name!r}][{layer}, {head}], measured.untrained[{kind!r}].scores[{name!r}][{layer}, {head}])"""
 
 
-def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
+def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
     """The table of all heads of one kind of attention, and the card of the head in view."""
     kind = head.place.kind
-    bare = heads.untrained(head.model).get(kind)
+    bare = pool.untrained(head.model).get(kind)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.kinds.choices"):
         if len(measured) > 1:
             controls.segmented("Which attention", list(measured), "kind", kind, lambda name: KINDS[name])
@@ -47,7 +46,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
         for name in table.columns
         if table[name].dtype.kind == "f"
     }
-    parts.dataframe(
+    page_parts.dataframe(
         table,
         key=KEY,
         hide_index=True,
@@ -61,7 +60,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
     )
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
-    return Told(
+    return ViewContent(
         _sentence(measured[kind], bare, head.model),
         EQUATION,
         lambda: _tests(measured[kind]),
@@ -112,7 +111,7 @@ def _chosen(head: Head, places: list[tuple[int, int]], text: str) -> None:
     """A row was clicked: its head is the one in view."""
     rows = st.session_state[KEY]["selection"]["rows"]
     if rows:
-        heads.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), text)
+        pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), text)
 
 
 def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:

@@ -10,11 +10,10 @@ import streamlit as st
 
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.similar import nearest
-from viz.workspace.find import pool as heads
-from viz.workspace.find import tiles
+from viz.workspace.find import pool, tiles
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.find.tiles import Told
-from viz.workspace.shared import heads as chooser
+from viz.workspace.find.tiles import ViewContent
+from viz.workspace.shared import head_picker
 from viz.workspace.shared.toy_models import KIND
 
 SHOWN = 8
@@ -43,7 +42,7 @@ def code(found: Pool, last: str) -> str:
         f'recipes()["{found.models[0]}"].examples()'
         if toy
         else 'texts("head_maps")'
-        if found.space == heads.READ
+        if found.space == pool.READ
         else 'texts("heads_en-es")'
     )
     imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
@@ -55,23 +54,23 @@ def code(found: Pool, last: str) -> str:
     )
 
 
-def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> Told:
+def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> ViewContent:
     """The head at left, with others of its model to choose from, the nearest at right."""
-    apart = heads.near(found, head)
+    apart = pool.near(found, head)
     order = nearest(apart, found.index(head))
     ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
         pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}]")
+        st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}]")
         tiles.draw(head, pictures[head], "find.query")
         with st.container(horizontal=True):
             tiles.opened(head, "Open in Look")
-        chooser.pills(measured, head.place)
+        head_picker.pills(measured, head.place)
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
-    return Told(
+    return ViewContent(
         sentence(found, apart, order),
         EQUATION,
         lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]),
@@ -89,7 +88,7 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
     first, median = found.heads[order[0]], float(np.median(apart[order]))
     words = "texts of its task" if found.by == "token" else "sentences"
     return (
-        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(heads.sentences(found))} {words}; the median head has {median:.2f}. "
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(pool.sentences(found))} {words}; the median head has {median:.2f}. "
         "0 is the same pattern, 1 is no word in common."
     )
 
@@ -102,7 +101,7 @@ def table(found: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.D
             "head": [str(head.place) for head in some],
             "model": [head.model for head in some],
             "attention": [head.place.kind for head in some],
-            "habit": [heads.habit(head) for head in some],
+            "habit": [pool.habit(head) for head in some],
             **{name: values[order] for name, values in columns.items()},
         }
     )

@@ -10,54 +10,52 @@ import streamlit as st
 from core.analysis.heads import head_embedding
 from core.analysis.heads.habits import WORDS
 from viz.labels import percent
-from viz.remember import remembered
-from viz.widgets import controls, parts
-from viz.workspace.find import charts as head_map
-from viz.workspace.find import like, tiles
-from viz.workspace.find import pool as heads
+from viz.memo import remembered
+from viz.widgets import controls, page_parts
+from viz.workspace.find import charts, like, pool, tiles
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.find.tiles import Told
+from viz.workspace.find.tiles import ViewContent
 
 EQUATION = r"D_{ab} = \sqrt{d(a, b)}, \qquad B = -\tfrac{1}{2} J D^{2} J, \qquad J = I - \tfrac{1}{n} \mathbf{1}\mathbf{1}^{\top}, \qquad x = \sqrt{\lambda_1}\, v_1,\; y = \sqrt{\lambda_2}\, v_2"
 KEY = "find.points"
 
 
-def show(found: Pool, head: Head, text: str) -> Told:
+def show(found: Pool, head: Head, text: str) -> ViewContent:
     """All heads as points, the chosen one beside them."""
     others = len(found.members) > 1 and controls.toggle(
         "With the heads of the other models", "find.all", False
     )
     some = list(range(len(found.heads))) if others else found.of(head.model, head.place.kind)
     shown = [found.heads[number] for number in some]
-    bits = heads.between(found, tuple(some))
+    bits = pool.between(found, tuple(some))
     plane = remembered(bits, "plane", lambda: head_embedding.scaled(head_embedding.distances(bits)))
     names = [str(other) if others else str(other.place) for other in shown]
-    kinds = [heads.habit(other) for other in shown]
+    kinds = [pool.habit(other) for other in shown]
     place = shown.index(head)
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        parts.show(
-            head_map.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place),
+        page_parts.show(
+            charts.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place),
             KEY,
             f"{len(some)} heads as points; heads that look alike are near each other.",
             on_pick=partial(_chosen, shown, text),
         )
     with right:
         st.markdown(
-            f"**{head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}. Click a point for another head.]"
+            f"**{head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}. Click a point for another head.]"
         )
         tiles.draw(head, tiles.on_text(found, text, [head])[head], "find.chosen")
         tiles.opened(head, "Open in Look")
-    with parts.fold("The tree of the nearest", "find.tree") as fold:
+    with page_parts.fold("The tree of the nearest", "find.tree") as fold:
         if fold.open:
             links = remembered(bits, "tree", lambda: head_embedding.linked(head_embedding.distances(bits)))
-            parts.show(
-                head_map.tree(links, head_embedding.ordered(links), names, chosen=place),
+            page_parts.show(
+                charts.tree(links, head_embedding.ordered(links), names, chosen=place),
                 "find.dendrogram",
                 "Heads joined in the order of their distance.",
             )
     last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.scaled(head_embedding.distances(similar.between(rows)))\nprint(plane.points, plane.held)"
-    return Told(
+    return ViewContent(
         _sentence(found, shown, names, bits, plane.held),
         EQUATION,
         lambda: like.table(
@@ -75,7 +73,7 @@ def _chosen(shown: list[Head], text: str) -> None:
     clicked = st.session_state[KEY]["selection"]["points"]
     if clicked:
         place = np.ravel(clicked[0]["customdata"])[0]
-        heads.choose(shown[int(place)], text)
+        pool.choose(shown[int(place)], text)
 
 
 def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray, held: float) -> str:
@@ -86,7 +84,7 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
     return (
-        f"{len(shown)} heads on {len(heads.sentences(found))} sentences: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
+        f"{len(shown)} heads on {len(pool.sentences(found))} sentences: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
         f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is flattened away."
     )
 

@@ -9,14 +9,12 @@ import streamlit as st
 
 from core.analysis.heads.similar import nearest
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, parts
-from viz.workspace.find import kinds, like, sketch
-from viz.workspace.find import map as head_map
+from viz.widgets import controls, page_parts
+from viz.workspace.find import kinds, like, map, sketch
 from viz.workspace.find import pool as heads
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.shared import bench
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared import head_picker, toolbar
+from viz.workspace.shared.head_picker import HeadRef
 
 PAGE = Page(
     title="Find heads",
@@ -67,18 +65,18 @@ class Found:
 
 def compute(p: Params = Params()) -> Found:
     """The nearest heads, on the sentences of the battery's maps."""
-    found, head = heads.pool(p.model, p.kind), Head(p.model, Place(p.kind, p.layer, p.head))
+    found, head = heads.pool(p.model, p.kind), Head(p.model, HeadRef(p.kind, p.layer, p.head))
     apart = heads.near(found, head)
     return Found(found, apart, nearest(apart, found.index(head)))
 
 
 def page() -> None:
-    parts.title(PAGE)
-    asked = bench.choose("find", bench.layered, model=Params.model, text=Params.text, runs=bench.heads)
+    page_parts.title(PAGE)
+    asked = toolbar.choose("find", toolbar.layered, model=Params.model, text=Params.text, runs=toolbar.heads)
     if asked is None:
         return
-    measured = chooser.survey(asked.model)
-    place = chooser.chosen(measured)
+    measured = head_picker.survey(asked.model)
+    place = head_picker.chosen(measured)
     asked.shows(kind=place.kind, layer=place.layer, head=place.head)
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
@@ -88,18 +86,18 @@ def page() -> None:
     elif by == "sketch":
         told = sketch.show(found, asked.text)
     elif by == "map":
-        told = head_map.show(found, head, asked.text)
+        told = map.show(found, head, asked.text)
     else:
         told = kinds.show(measured, head, asked.text)
     with numbers:
-        parts.numbers(told.numbers)
-    with parts.fold(parts.EQUATION, "find.equation") as fold:
+        page_parts.numbers(told.numbers)
+    with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:
         if fold.open:
-            parts.equation(told.equation)
-            parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
-    with parts.fold(parts.LOOKING, "find.looking") as fold:
+            page_parts.equation(told.equation)
+            page_parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
+    with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
             st.markdown(LOOKING[by])
-    parts.documents(PAGE)
-    parts.as_table(told.table, "find")
-    parts.take_away(told.data, told.code, key="find")
+    page_parts.documents(PAGE)
+    page_parts.as_table(told.table, "find")
+    page_parts.take_away(told.data, told.code, key="find")

@@ -23,10 +23,9 @@ from core.model import Model
 from core.models import Kind
 from core.training.recipe import recipes
 from viz.shell import state
-from viz.widgets import compute
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared import tasks
-from viz.workspace.shared.heads import Place
+from viz.widgets import engine_client
+from viz.workspace.shared import head_picker, tasks
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.toy_models import KIND
 
 AT_ONCE = 4
@@ -42,7 +41,7 @@ class Head:
     """One head of one model."""
 
     model: str
-    place: Place
+    place: HeadRef
 
     def __str__(self) -> str:
         return f"{self.place} of {self.model}"
@@ -60,7 +59,7 @@ class Pool:
     def heads(self) -> tuple[Head, ...]:
         """All heads, in the order of the rows."""
         return tuple(
-            Head(model, Place(kind, layer, head))
+            Head(model, HeadRef(kind, layer, head))
             for model, kind, layers, n_heads in self.members
             for layer in range(layers)
             for head in range(n_heads)
@@ -82,11 +81,11 @@ class Pool:
 
 def pool(model: str, kind: str) -> Pool:
     """The heads that can be compared with those of a model: a toy's with its own, else those of all that read sentences."""
-    space = _space(chooser.opened(model), chooser.opened(model).spec.kind(kind))
+    space = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind))
     names = [model] if model in KIND else [name for name in tasks.usable() if name not in KIND]
     members = []
     for name in names:
-        reader = chooser.opened(name)
+        reader = head_picker.opened(name)
         members += [
             (name, found.name, found.n_layers(reader.config), reader.config.n_heads if found.layered else 1)
             for found in reader.spec.kinds_of(reader.config)
@@ -137,7 +136,7 @@ def rows(found: Pool) -> Rows:
     steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
     with (
         progress(f"Reading {len(read)} sentences with {', '.join(found.models)}") as tell,
-        compute.many() as ask,
+        engine_client.many() as ask,
     ):
         return gathered(found, ask, lambda number: tell(number / len(steps)))
 
@@ -146,7 +145,7 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
     """The same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
     read, parts, done = sentences(found), [], 0
     for model, kind, *_ in found.members:
-        reader, each = chooser.opened(model), []
+        reader, each = head_picker.opened(model), []
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.seen", model, kind, found.by, tuple((row.text, row.target) for row in some))
@@ -174,13 +173,13 @@ def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
 def near(found: Pool, head: Head) -> np.ndarray:
     """How far every head of the pool is from one, in bits."""
     table, place = rows(found), found.index(head)
-    return compute.submit(("find.near", found, place), lambda: similar.apart(table, place), 2_000.0)
+    return engine_client.submit(("find.near", found, place), lambda: similar.apart(table, place), 2_000.0)
 
 
 def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
     """The same for every pair of some heads."""
     table = rows(found)
-    return compute.submit(
+    return engine_client.submit(
         ("find.between", found, some), lambda: similar.between(table.of(some)), 2.0 * len(some) ** 2
     )
 
@@ -188,7 +187,7 @@ def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
 def grids(found: Pool) -> np.ndarray:
     """The mean pattern of every head on the grid of a drawing."""
     table = rows(found)
-    return compute.submit(("find.grids", found), lambda: sketch.grids(table), 2_000.0)
+    return engine_client.submit(("find.grids", found), lambda: sketch.grids(table), 2_000.0)
 
 
 def untrained(model: str) -> dict[str, Heads]:
@@ -196,18 +195,18 @@ def untrained(model: str) -> dict[str, Heads]:
     folder = manifest.shipped_folder() / model
     if not (folder / FILE).is_file():
         return {}
-    held = compute.submit(("find.untrained", model), lambda: read_heads(folder), 1.0)
+    held = engine_client.submit(("find.untrained", model), lambda: read_heads(folder), 1.0)
     return dict(held.untrained) if held else {}
 
 
 def behind(model: str, kind: str, name: str) -> Behind:
     """A measure on each of its texts, for all heads of a kind."""
-    reader = chooser.opened(model)
+    reader = head_picker.opened(model)
     found = reader.spec.kind(kind)
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
     read = evidence.examples(name, own(model), written=written)
     each = []
-    with progress("Reading the sentences behind the score") as tell, compute.many() as ask:
+    with progress("Reading the sentences behind the score") as tell, engine_client.many() as ask:
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.behind", model, kind, name, first)
@@ -222,7 +221,7 @@ def behind(model: str, kind: str, name: str) -> Behind:
 
 def habit(head: Head) -> str:
     """The measured kind of a head, in words."""
-    return chooser.survey(head.model)[head.place.kind].word(head.place.layer, head.place.head)
+    return head_picker.survey(head.model)[head.place.kind].word(head.place.layer, head.place.head)
 
 
 def choose(head: Head, text: str) -> None:

@@ -9,10 +9,9 @@ from core.analysis.heads import sketch
 from viz.instruments import mask_editor
 from viz.labels import query_and_key
 from viz.shell import state
-from viz.workspace.find import like, tiles
-from viz.workspace.find import pool as heads
+from viz.workspace.find import like, pool, tiles
 from viz.workspace.find.pool import Pool
-from viz.workspace.find.tiles import Picture, Told
+from viz.workspace.find.tiles import Picture, ViewContent
 
 SHOWN = 6
 EQUATION = r"s(\text{head}) = 1 - \frac{1}{|D|} \sum_{r \in D} \mathrm{JSD}(\text{drawn}_r, \text{head}_r), \qquad D = \text{rows with a stroke}"
@@ -45,9 +44,9 @@ def unpack(text: str) -> np.ndarray:
     )
 
 
-def show(found: Pool, text: str) -> Told:
+def show(found: Pool, text: str) -> ViewContent:
     """The pad at left, the most similar heads at right."""
-    patterns = heads.grids(found)
+    patterns = pool.grids(found)
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.caption(
@@ -57,7 +56,7 @@ def show(found: Pool, text: str) -> Told:
     with right:
         if not drawn.any():
             st.text("Draw a stroke, or take one of the drawings by name.")
-            return Told(
+            return ViewContent(
                 "Nothing is drawn.",
                 EQUATION,
                 lambda: like.table(found, {}, []),
@@ -73,15 +72,15 @@ def show(found: Pool, text: str) -> Told:
         tiles.tiles(ranked, pictures, text, "find.drawn")
     best = found.heads[order[0]]
     said = (
-        f"Most like the drawing is {best} ({heads.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
-        f"Compared are mean patterns on {len(heads.sentences(found))} sentences, each brought to {sketch.SIZE} places."
+        f"Most like the drawing is {best} ({pool.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
+        f"Compared are mean patterns on {len(pool.sentences(found))} sentences, each brought to {sketch.SIZE} places."
     )
     last = (
         "from core.analysis.heads import sketch\nimport numpy as np\n\n"
         f"drawn = np.unpackbits(np.frombuffer(bytes.fromhex({pack(drawn)!r}), dtype=np.uint8)).astype(bool).reshape(12, 12)\n"
         "scores = sketch.likeness(drawn, sketch.grids(rows))\nprint(np.argsort(-scores)[:6])"
     )
-    return Told(
+    return ViewContent(
         said,
         EQUATION,
         lambda: like.table(found, {"score": scores.round(4)}, order),

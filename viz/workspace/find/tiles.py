@@ -14,13 +14,13 @@ from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal, visible
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import links, subject
-from viz.widgets import parts
-from viz.workspace.find import pool as heads
+from viz.widgets import page_parts
+from viz.workspace.find import pool
 from viz.workspace.find.charts import thumbnail
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 
 MOST = 32
 """Words of a text that a small picture shows."""
@@ -29,7 +29,7 @@ WIDE = 172
 
 
 @dataclass(frozen=True)
-class Told:
+class ViewContent:
     """What a view says below its picture: a sentence of numbers, and what the folds hold."""
 
     numbers: str
@@ -56,18 +56,20 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
 
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
-    first = chooser.opened(wanted[0].model).spec
+    first = head_picker.opened(wanted[0].model).spec
     target = (
         None
         if not first.has_source
         else ""
-        if found.space == heads.READ
-        else chooser.run(wanted[0].model, text, None).target_text
+        if found.space == pool.READ
+        else head_picker.run(wanted[0].model, text, None).target_text
     )
     seen: dict[tuple[str, str], similar.TextPatterns] = {}
     for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
         try:
-            run = chooser.run(model, text, (target or "") if chooser.opened(model).spec.has_source else None)
+            run = head_picker.run(
+                model, text, (target or "") if head_picker.opened(model).spec.has_source else None
+            )
         except InputError:
             if model == wanted[0].model:
                 raise
@@ -85,8 +87,8 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     weights = {which: one.by(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
     texts = (
-        target or "" if found.space != heads.READ else text,
-        target or "" if found.space == heads.WRITTEN else text,
+        target or "" if found.space != pool.READ else text,
+        target or "" if found.space == pool.WRITTEN else text,
     )
     rows, columns = (
         _words(words, begins)[:MOST] for words, begins in zip(texts, (queries, keys), strict=True)
@@ -138,7 +140,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
     """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view."""
     with st.container(horizontal=True, gap="small", key=key):
         for rank, (head, said) in enumerate(ranked):
-            habit = heads.habit(head)
+            habit = pool.habit(head)
             with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
                 st.markdown(
                     f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]"
@@ -148,7 +150,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                     drawn = thumbnail(
                         picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128
                     )
-                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
+                    page_parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
                 with st.container(
@@ -164,7 +166,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                         key=f"{key}.like.{rank}",
                         type="tertiary",
                         help="Find the heads that are nearest to this one",
-                        on_click=heads.choose,
+                        on_click=pool.choose,
                         args=(head, text),
                     )
 

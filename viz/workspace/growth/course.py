@@ -18,7 +18,7 @@ from core.training import growth
 from core.training.records import Report
 from core.training.toy import toy_training
 from viz.labels import head_name
-from viz.widgets import compute
+from viz.widgets import engine_client
 from viz.workspace.shared.tasks import CONTINUE
 from viz.workspace.shared.toy_models import kind_of
 
@@ -74,7 +74,7 @@ class Course:
 
 def shipped(name: str, habit: str = "") -> Course:
     """The course of a shipped model, as it was measured once and ships with it; without a habit the most telling one."""
-    found = compute.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
+    found = engine_client.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
     assert found is not None
     habits = (found.telling(), *(other for other in found.scores if other != found.telling()))
     habit = habit if habit in habits else habits[0]
@@ -85,7 +85,7 @@ def shipped(name: str, habit: str = "") -> Course:
 
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
-    run = compute.submit(("growth.recorded", task), lambda: toy_training.Recorded.read(task), cost=1.0)
+    run = engine_client.submit(("growth.recorded", task), lambda: toy_training.Recorded.read(task), cost=1.0)
     return _reported(f"{resolve.RECORDED}{task}", task, run.reports, run.steps)
 
 
@@ -120,7 +120,7 @@ def patterns(course: Course, step: int) -> Attention:
     def look() -> Attention:
         return core.serving.engine.default().open(name).run(text, keep=KEEP).attention("causal", by="word")
 
-    return compute.submit(("growth.patterns", name, text), look, cost=60.0 + len(text) * 4)
+    return engine_client.submit(("growth.patterns", name, text), look, cost=60.0 + len(text) * 4)
 
 
 def table(course: Course) -> Mapping[str, object]:

@@ -11,12 +11,11 @@ from core.serving.trainer import YOURS
 from core.training import growth
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.growth import course as courses
-from viz.workspace.growth import pictures, player
-from viz.workspace.growth import train as here
+from viz.workspace.growth import pictures, player, train
 from viz.workspace.growth.course import Course
-from viz.workspace.shared import bench
+from viz.workspace.shared import toolbar
 
 PAGE = Page(
     title="While learning",
@@ -63,7 +62,7 @@ def compute(p: Params = Params()) -> Data:
 
 
 def page() -> None:
-    parts.title(PAGE)
+    page_parts.title(PAGE)
     row = st.container()
     offered = [*growth.grown(), HERE]
     of = controls.segmented(
@@ -71,12 +70,12 @@ def page() -> None:
     )
     ticking = _ticking(of)
     st.fragment(_body, run_every=ticking)(of, ticking)
-    bench.row("growth", row)
+    toolbar.row("growth", row)
 
 
 def _ticking(of: str) -> float | None:
     """Seconds until the page looks again: while it plays, or while a training of this visitor runs."""
-    return here.BEAT if of == HERE and here.running() else player.PACE if player.playing() else None
+    return train.BEAT if of == HERE and train.running() else player.PACE if player.playing() else None
 
 
 def _body(of: str, ticking: float | None) -> None:
@@ -87,7 +86,7 @@ def _body(of: str, ticking: float | None) -> None:
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
-        alive = of == HERE and course.name.startswith(YOURS) and here.running(course)
+        alive = of == HERE and course.name.startswith(YOURS) and train.running(course)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
         if not alive:
@@ -97,9 +96,9 @@ def _body(of: str, ticking: float | None) -> None:
             player.stand(step)
             st.rerun()
         head = pictures.everything(course, step, other, now)
-        parts.numbers(sentence(course, head, step))
+        page_parts.numbers(sentence(course, head, step))
         pictures.beside(course, head, step, other, now, then)
-        here.use(course, step, *course.heads[head])
+        train.use(course, step, *course.heads[head])
         pictures.folds(PAGE, course, head, step, other, now, then)
         if player.playing():  # what comes next is computed while this is looked at
             courses.patterns(course, player.ahead(course))
@@ -109,7 +108,7 @@ def _course(of: str) -> Course | None:
     if of != HERE:
         _anew(of)
         return courses.shipped(of, state.read("growth.habit", ""))
-    course = here.show()
+    course = train.show()
     if course is not None:
         _anew(course.name)
     return course

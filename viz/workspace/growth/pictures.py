@@ -15,8 +15,8 @@ from viz.instruments.kit import origin
 from viz.labels import head_name, visible
 from viz.shell import state
 from viz.shell.pages import Page
-from viz.widgets import controls, parts
-from viz.workspace.growth import charts as figures
+from viz.widgets import controls, page_parts
+from viz.workspace.growth import charts
 from viz.workspace.growth.course import NEXT, Course, table
 
 GRID = "growth.grid"
@@ -70,7 +70,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
         curves = {
             name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names
         }
-        figure = figures.course(
+        figure = charts.course(
             list(zip(course.measured, course.loss, strict=True)),
             curves,
             head,
@@ -78,7 +78,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
             loss_name="loss, nats per token",
             score_name=f"{head}, {course.says}: mean weight",
         )
-        parts.show(
+        page_parts.show(
             figure,
             "growth.curves",
             f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.",
@@ -128,10 +128,10 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
 def folds(
     page: Page, course: Course, head: str, step: int, other: int, now: Attention, then: Attention
 ) -> None:
-    with parts.fold(parts.EQUATION, "growth.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "growth.equation") as fold:
         if fold.open:
             _equation(course, head, step, now)
-    with parts.fold(parts.LOOKING, "growth.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "growth.looking") as fold:
         if fold.open:
             st.markdown(
                 "Each tile is one head: rows are the positions that look, columns the positions looked at, dark means much weight. All tiles show the same line of "
@@ -143,8 +143,8 @@ def folds(
                 st.markdown(
                     "The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too."
                 )
-    parts.documents(page)
-    parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
     task = task_of(course.name)
     opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
@@ -161,13 +161,13 @@ def folds(
         "loss": np.array(course.loss),
         "scores": course.scores,
     }
-    parts.take_away(lambda: data, code, key="growth")
+    page_parts.take_away(lambda: data, code, key="growth")
 
 
 def _equation(course: Course, head: str, step: int, now: Attention) -> None:
     """What the score is, and the row of this text in which the head does most of it."""
     formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of position i on position j."))
-    parts.equation(formula)
+    page_parts.equation(formula)
     st.text(words)
     weights = now.weights[course.heads[head]]
     row = int(np.argmax(weights[2:].max(-1))) + 2

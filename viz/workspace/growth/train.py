@@ -9,17 +9,17 @@ from core.serving.trainer import Training
 from core.training.toy import toy_training
 from viz.labels import percent
 from viz.shell import links, state
-from viz.widgets import controls, trainings
+from viz.widgets import controls, training_jobs
 from viz.workspace.growth import course as courses
 from viz.workspace.growth.course import Course
 
-BEAT = trainings.BEAT
+BEAT = training_jobs.BEAT
 MINUTES = toy_training.LONGEST / 60
 
 
 def running(course: Course | None = None) -> bool:
     """Whether this visitor's training waits or runs: that of this course, or any."""
-    return trainings.running((course and task_of(course.name)) or "")
+    return training_jobs.running((course and task_of(course.name)) or "")
 
 
 def show() -> Course | None:
@@ -34,9 +34,9 @@ def show() -> Course | None:
             lambda task: toy_training.TASKS[task].title,
             quiet=True,
         )
-        mine = trainings.mine(name)
+        mine = training_jobs.mine(name)
         if mine is not None and not mine.over:
-            st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainings.stop)
+            st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=training_jobs.stop)
         else:
             st.button(
                 "Train it yourself" if mine is None else "Train it again",
@@ -69,7 +69,7 @@ def show() -> Course | None:
 
 
 def _start(task: str) -> None:
-    trainings.start(task)
+    training_jobs.start(task)
     state.write(**{"growth.whose": None, "growth.step": None, "growth.other": None})
 
 
@@ -87,7 +87,9 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
         st.progress(1.0 if run else 0.0, told)
         return
     steps = toy_training.TASKS[task].steps
-    st.progress(trainings.share(mine, steps, toy_training.LONGEST), trainings.standing(mine, steps, "signs"))
+    st.progress(
+        training_jobs.share(mine, steps, toy_training.LONGEST), training_jobs.standing(mine, steps, "signs")
+    )
 
 
 def use(course: Course, step: int, layer: int, head: int) -> None:

@@ -17,10 +17,9 @@ from viz.instruments import heatmap
 from viz.labels import changes, head_name
 from viz.shell import links, state, subject
 from viz.shell.pages import Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.importance.work import own
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared import target_picker
+from viz.workspace.shared import head_picker, target_picker
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
@@ -44,7 +43,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
     with pictures:
         swept = compute(params)
         place = _pictures(run, swept, kind)
-        parts.numbers(_sentence(params, run, swept, place), "ablation")
+        page_parts.numbers(_sentence(params, run, swept, place), "ablation")
     follow(kind, place)
     _folds(page, params, run, swept, place)
 
@@ -60,7 +59,7 @@ def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
         figure = agreement_plot(
             swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats"
         )
-        parts.show(
+        page_parts.show(
             figure,
             PLOT,
             "Dots: for each head gradient attribution against the effect of ablation",
@@ -74,7 +73,7 @@ def kind_of(run: Run) -> str:
     now = state.read("kind", "") or run.kinds[-1]
     now = now if now in run.kinds else run.kinds[-1]
     return (
-        controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: chooser.KINDS[kind])
+        controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: head_picker.KINDS[kind])
         if len(run.kinds) > 1
         else now
     )
@@ -128,7 +127,7 @@ def follow(kind: str, place: tuple[int, int]) -> None:
 
 
 def _pick(kind: str) -> None:
-    found = parts.picked(PLOT, PICKED)
+    found = page_parts.picked(PLOT, PICKED)
     if found:
         layer, head = str(found["name"]).removeprefix("L").split(".H")
         state.write(kind=kind, layer=int(layer), head=int(head))
@@ -141,7 +140,7 @@ def _title(run: Run, swept: Any) -> str:
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
-    heads = chooser.survey(params.model)[params.kind]
+    heads = head_picker.survey(params.model)[params.kind]
     name = f"{head_name(*place)} ({heads.word(*place)})"
     if swept.asked.against is None:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
@@ -161,27 +160,27 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
 
 
 def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]) -> None:
-    with parts.fold(parts.EQUATION, "importance.heads.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "importance.heads.equation") as fold:
         if fold.open:
-            parts.equation(EFFECT)
+            page_parts.equation(EFFECT)
             effect = float(swept.effects[place])
             st.text(
                 f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient says {swept.guesses[place]:+.4f}.".replace(
                     "-", "−"
                 )
             )
-    with parts.fold(parts.LOOKING, "importance.heads.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
             st.markdown(
                 "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the word's probability changed: "
                 "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} texts that this model can read takes away only "
+                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(head_picker.opened(params.model)))} texts that this model can read takes away only "
                 "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On "
                 "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."
             )
-    parts.documents(page)
-    parts.as_table(lambda: _frame(params, swept), "importance.heads")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _frame(params, swept), "importance.heads")
     found = swept.asked
     target = "" if run.source is None else f", {run.target_text!r}"
     code = CODE.format(
@@ -193,13 +192,13 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         against=found.against,
         kind=params.kind,
     )
-    parts.take_away(
+    page_parts.take_away(
         lambda: {"change": swept.effects, "by gradient": swept.guesses}, code, key="importance.heads"
     )
 
 
 def _frame(params: Any, swept: Any) -> pd.DataFrame:
-    heads = chooser.survey(params.model)[params.kind]
+    heads = head_picker.survey(params.model)[params.kind]
     places = list(np.ndindex(swept.effects.shape))
     return pd.DataFrame(
         {

@@ -15,10 +15,10 @@ from core.run import Run
 from viz.instruments.kit import origin
 from viz.labels import head_name
 from viz.shell.pages import Page
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import averages, each, own
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker
 from viz.workspace.shared.toy_models import own_texts
 
 RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
@@ -60,13 +60,13 @@ def show(page: Page, params: Any, run: Run) -> None:
         f"importance.many.{kind}",
         "Effect of ablation on the loss, nats per token",
     )
-    parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)), "ablation")
+    page_parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)), "ablation")
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
 
 
 def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int) -> str:
-    measured = chooser.survey(params.model)[kind]
+    measured = head_picker.survey(params.model)[kind]
     rank = int((rises > rises[place]).sum()) + 1
     idle = int((rises < 0.01 * plain).sum())
     return (
@@ -78,28 +78,28 @@ def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tu
 def _folds(
     page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int
 ) -> None:
-    with parts.fold(parts.EQUATION, "importance.many.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "importance.many.equation") as fold:
         if fold.open:
-            parts.equation(RISE)
+            page_parts.equation(RISE)
             st.text(
                 f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per token.".replace(
                     "-", "−"
                 )
             )
-    with parts.fold(parts.LOOKING, "importance.many.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
                 "For one word a head may be everything or nothing. Here each head is ablated over many sentences, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be missed alone, because others do nearly the same: that was the finding of Michel and others in 2019. "
                 "It does not follow that many can be missed together."
             )
-    parts.documents(page)
-    parts.as_table(
+    page_parts.documents(page)
+    page_parts.as_table(
         lambda: pd.DataFrame(
             {"head": [head_name(*at) for at in np.ndindex(rises.shape)], "rise": rises.ravel().round(5)}
         ),
         "importance.many",
     )
-    parts.take_away(
+    page_parts.take_away(
         lambda: {"rise": rises}, CODE.format(model=params.model, n=n, kind=kind), key="importance.many"
     )

@@ -15,13 +15,10 @@ from core.run import Run
 from viz.instruments.kit import origin
 from viz.shell import state
 from viz.shell.pages import Cite, Page
-from viz.widgets import compute as machine
-from viz.widgets import controls, parts
-from viz.workspace.importance import heads as importance_heads
-from viz.workspace.importance import many, patch, words
+from viz.widgets import controls, engine_client, page_parts
+from viz.workspace.importance import heads, many, patch, words
 from viz.workspace.importance.work import averages, cost, each
-from viz.workspace.shared import bench, target_picker
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker, target_picker, toolbar
 
 PAGE = Page(
     title="What matters",
@@ -51,8 +48,8 @@ SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
 class Params:
     """A word of one text through one model, and how heads of one kind are taken away: zero or mean. None: the telling choice."""
 
-    model: str = bench.MODEL
-    text: str = bench.TEXT
+    model: str = toolbar.MODEL
+    text: str = toolbar.TEXT
     target: str | None = None
     kind: str | None = None
     asked: Asked | None = None
@@ -71,7 +68,7 @@ class Swept:
 
 def plain(p: Params) -> Run:
     """The run that everything is compared with. Raises InputError for a model that says no words."""
-    if "logits" not in chooser.opened(p.model).outputs:
+    if "logits" not in head_picker.opened(p.model).outputs:
         raise InputError(
             f"{p.model} has no output that says words.",
             "A part matters for what the model says.",
@@ -81,7 +78,7 @@ def plain(p: Params) -> Run:
 
 
 def compute(p: Params) -> Swept:
-    run, model = plain(p), chooser.opened(p.model)
+    run, model = plain(p), head_picker.opened(p.model)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
     asked = p.asked or Asked(row := telling(run), int(run.logits[row].argmax()))
     item, one = Item(p.text, run.target_text), cost(run)
@@ -104,7 +101,7 @@ def compute(p: Params) -> Swept:
     )
     before, flat = asked.value(run.logits), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
-    guesses = machine.submit(
+    guesses = engine_client.submit(
         ("importance.guess", *here, asked),
         lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average),
         3 * one,
@@ -113,14 +110,14 @@ def compute(p: Params) -> Swept:
 
 
 def page() -> None:
-    parts.title(PAGE)
+    page_parts.title(PAGE)
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
-    asked = bench.choose(
+    asked = toolbar.choose(
         "importance",
-        bench.layered,
-        text=patch.OPENING if by == "patch" else bench.TEXT,
+        toolbar.layered,
+        text=patch.OPENING if by == "patch" else toolbar.TEXT,
         given=True,
-        runs=bench.heads if by == "heads" else bench.once,
+        runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
     )
     if asked is None:
@@ -128,11 +125,11 @@ def page() -> None:
     by = controls.segmented(
         "What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True
     )
-    params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
+    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
     run = plain(params)
     origin.tell_run(run)
     if by == "heads":
-        importance_heads.show(PAGE, params, run, compute)
+        heads.show(PAGE, params, run, compute)
     else:
         SHOW[by](PAGE, params, run)
     asked.shows()

@@ -19,7 +19,7 @@ from viz.instruments import heatmap
 from viz.labels import head_name, literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
-from viz.widgets import compute, controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
@@ -70,8 +70,8 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         _offer(offered, params.text)
     try:
-        clean = compute.run(params.model, params.text, target=run.target_text, keep=KEEP)
-        corrupted = compute.run(params.model, other, target=run.target_text, keep=KEEP)
+        clean = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
+        corrupted = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
         pair = pair_of(clean, corrupted)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
@@ -92,7 +92,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             cost(run),
         )
         _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
-        parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
+        page_parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
     else:
         kind = heads.kind_of(run)
         shares = _swept(
@@ -103,7 +103,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         columns = [f"H{head}" for head in range(run.model.config.n_heads)]
         _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
-        parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
+        page_parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
     _folds(page, params, run, pair, other, stack, shares.reshape(-1, len(columns)), columns)
 
 
@@ -193,16 +193,16 @@ def _folds(
     shares: np.ndarray,
     columns: list[str],
 ) -> None:
-    with parts.fold(parts.EQUATION, "importance.patch.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "importance.patch.equation") as fold:
         if fold.open:
-            parts.equation(RESTORED)
+            page_parts.equation(RESTORED)
             clean, corrupted = pair.values
             st.text(
                 f"d in the first sentence {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace(
                     "-", "−"
                 )
             )
-    with parts.fold(parts.LOOKING, "importance.patch.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
             st.markdown(
                 "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
@@ -210,8 +210,8 @@ def _folds(
                 "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. Higher up it moves to where the next word is made. A "
                 "run patched with itself stays the same, to the last bit (tested)."
             )
-    parts.documents(page)
-    parts.as_table(
+    page_parts.documents(page)
+    page_parts.as_table(
         lambda: pd.DataFrame(
             shares.round(4),
             index=pd.Index([f"L{i}" for i in range(len(shares))]),
@@ -223,4 +223,4 @@ def _folds(
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1]
     )
-    parts.take_away(lambda: {"restored": shares}, code, key="importance.patch")
+    page_parts.take_away(lambda: {"restored": shares}, code, key="importance.patch")

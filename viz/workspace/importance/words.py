@@ -21,7 +21,7 @@ from core.analysis.attribution.token_importance import (
 from core.run import Run
 from viz.instruments import heatmap
 from viz.shell.pages import Page
-from viz.widgets import compute, parts
+from viz.widgets import engine_client, page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
@@ -56,7 +56,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         height=300,
         margins=False,
     )
-    parts.numbers(_sentence(found, words, drops), "ablation")
+    page_parts.numbers(_sentence(found, words, drops), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 
@@ -73,9 +73,9 @@ def readings(
     here = (params.model, params.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}
     if queries is not None:
-        kept = compute.run(params.model, params.text, target=run.target_text, keep=KEEP)
+        kept = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
         found = {name: values[:n] for name, values in shares(kept, asked, kind).items()}
-    found[GRADIENT] = compute.submit(
+    found[GRADIENT] = engine_client.submit(
         ("importance.words.gradient", *here, asked),
         lambda: attention_gradient(model, item, asked, kind),
         3 * one,
@@ -122,11 +122,11 @@ def _folds(
     drops: np.ndarray,
     words: list[str],
 ) -> None:
-    with parts.fold(parts.EQUATION, "importance.words.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "importance.words.equation") as fold:
         if fold.open:
-            parts.equation(SHARES)
-            parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
-    with parts.fold(parts.LOOKING, "importance.words.looking") as fold:
+            page_parts.equation(SHARES)
+            page_parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
+    with page_parts.fold(page_parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(
                 "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
@@ -135,8 +135,8 @@ def _folds(
                 "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is an "
                 "experiment, but it too has a view of its own: the word stays in its place and goes on through the residual stream, only attention to it is cut; and two words that say the same can each be missed."
             )
-    parts.documents(page)
-    parts.as_table(lambda: _frame(found, drops, words), "importance.words")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _frame(found, drops, words), "importance.words")
     target = "" if run.source is None else f", {run.target_text!r}"
     code = CODE.format(
         model=params.model,
@@ -148,7 +148,7 @@ def _folds(
         kind=kind,
         n=len(words),
     )
-    parts.take_away(lambda: found | {"change without the word": -drops}, code, key="importance.words")
+    page_parts.take_away(lambda: found | {"change without the word": -drops}, code, key="importance.words")
 
 
 def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:

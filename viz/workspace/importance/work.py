@@ -16,8 +16,8 @@ from core.errors import InputError
 from core.model import Model
 from core.run import Run
 from core.serving import bounds
-from viz.widgets import compute
-from viz.workspace.shared import heads as chooser
+from viz.widgets import engine_client
+from viz.workspace.shared import head_picker
 from viz.workspace.shared.toy_models import own_texts
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def own(model: Model) -> tuple[Sample, ...]:
 
 def averages(name: str, kind: str) -> np.ndarray:
     """The mean of what each head hands on, over these texts."""
-    model = chooser.opened(name)
+    model = head_picker.opened(name)
 
     def mean() -> np.ndarray:
         rows = own(model)
@@ -48,7 +48,7 @@ def averages(name: str, kind: str) -> np.ndarray:
             [row.truth for row in rows] if model.spec.has_source else None,
         )
 
-    return compute.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
+    return engine_client.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
 
 
 def short(run: Run, n: int, each: float = 1) -> None:
@@ -69,7 +69,7 @@ def tokens(run: Run) -> int:
 def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:
     """The value of every (key, function), each through the engine; the line is there from the first that has to be computed."""
     spot, found, slow = st.empty(), [], False
-    with compute.many() as ask:
+    with engine_client.many() as ask:
         for number, (key, fn) in enumerate(work, 1):
             begun = time.perf_counter()
             found.append(ask(key, fn, cost))

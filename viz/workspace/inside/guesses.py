@@ -14,7 +14,7 @@ from viz.charts.layers import PICKED, lens_table, word_bars
 from viz.labels import literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
-from viz.widgets import compute, controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.shared import target_picker
 
 KEY = "inside.lens"
@@ -31,7 +31,7 @@ print([[model.tokenizer.token(int(i)) for i in layer] for layer in lens.ids[...,
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    lens = compute.submit(
+    lens = engine_client.submit(
         ("inside.lens", params),
         lambda: logit_lens(run, TOP),
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
@@ -54,7 +54,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             columns,
             (place - first, layer),
         )
-        parts.show(
+        page_parts.show(
             figure,
             KEY,
             "A table: a row for each word that is read, a column for each layer, in each cell the word the model would say there",
@@ -63,12 +63,12 @@ def show(page: Page, params: Any, run: Run) -> None:
     with beside:
         st.caption(_where(run, place, layer))
         top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
-        parts.show(
+        page_parts.show(
             word_bars(top, lens.chances[layer, place]),
             "inside.top",
             "The best words of the chosen cell with their probabilities",
         )
-    parts.numbers(_sentence(run, lens, place), "logit_lens")
+    page_parts.numbers(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
 
 
@@ -93,7 +93,7 @@ def _parse(n: int, layers: int) -> Any:
 
 
 def _pick(first: int) -> None:
-    found = parts.picked(KEY, PICKED)
+    found = page_parts.picked(KEY, PICKED)
     if found:
         state.write(**{"inside.cell": f"{first + int(found['row'])}.{int(found['column'])}"})
 
@@ -118,11 +118,11 @@ def _sentence(run: Run, lens: Lens, place: int) -> str:
 
 
 def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
-    with parts.fold(parts.EQUATION, "inside.guesses.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
-            parts.equation(LENS)
-            parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
-    with parts.fold(parts.LOOKING, "inside.guesses.looking") as fold:
+            page_parts.equation(LENS)
+            page_parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
+    with page_parts.fold(page_parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
             reads = (
                 "at each word, which word belongs there"
@@ -136,11 +136,11 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
                 "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
                 "column only, so an early word is a hint of what is there, not what the model thinks."
             )
-    parts.documents(page)
-    parts.as_table(lambda: _frame(run, lens, range(run.side.n_real)), "inside.guesses")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _frame(run, lens, range(run.side.n_real)), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(model=params.model, text=params.text, target=target)
-    parts.take_away(
+    page_parts.take_away(
         lambda: {"ids": lens.ids, "probabilities": lens.chances, "of the final word": lens.final},
         code,
         key="inside.guesses",

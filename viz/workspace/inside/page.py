@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.attribution import logit_attribution as attribution
+from core.analysis.attribution import logit_attribution
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.inside import guesses, ripple, who
-from viz.workspace.shared import bench, target_picker
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import head_picker, target_picker, toolbar
 
 PAGE = Page(
     title="Inside",
@@ -34,8 +33,8 @@ VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "
 class Params:
     """One text through one model; of a translator also what it writes, None for its own translation."""
 
-    model: str = bench.MODEL
-    text: str = bench.TEXT
+    model: str = toolbar.MODEL
+    text: str = toolbar.TEXT
     target: str | None = None
 
 
@@ -44,25 +43,25 @@ def compute(p: Params) -> Run:
 
     Raises InputError for a model that says no words.
     """
-    if "logits" not in chooser.opened(p.model).outputs:
+    if "logits" not in head_picker.opened(p.model).outputs:
         raise InputError(
             f"{p.model} has no output that says words.",
             "What is inside is read through the output layer.",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, attribution.KEEP)
+    return target_picker.fixed(p.model, p.text, p.target, logit_attribution.KEEP)
 
 
 def page() -> None:
-    parts.title(PAGE)
-    asked = bench.choose("inside", bench.layered, given=True, runs=bench.layers)
+    page_parts.title(PAGE)
+    asked = toolbar.choose("inside", toolbar.layered, given=True, runs=toolbar.layers)
     if asked is None:
         return
     asked.shows()
     by = controls.segmented(
         "What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True
     )
-    params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
+    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
     run = compute(params)
     origin.tell_run(run)
     {"guesses": guesses.show, "who": who.show, "ripple": ripple.show}[by](PAGE, params, run)

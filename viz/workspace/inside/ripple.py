@@ -15,7 +15,7 @@ from viz.charts.layers import ripple_map
 from viz.instruments import heatmap
 from viz.labels import literal, percent
 from viz.shell.pages import Page
-from viz.widgets import compute, controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.shared import target_picker
 
 OTHERS = {
@@ -46,7 +46,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         else None
     )
     try:
-        after = compute.run(params.model, other, target=run.target_text, keep=KEEP)
+        after = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
         moved, places = ripple(run, after, side), changed(run, after, side)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
@@ -58,13 +58,13 @@ def show(page: Page, params: Any, run: Run) -> None:
     rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
     first = max(0, min((places or [0])[0] - SHOWN // 4, len(tokens) - SHOWN))
     seen = slice(first, first + SHOWN)
-    parts.show(
+    page_parts.show(
         ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]),
         "inside.ripple",
         "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey",
     )
     st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
-    parts.numbers(sentence(run, moved, places, side))
+    page_parts.numbers(sentence(run, moved, places, side))
     _folds(page, params, run, moved, other, side, tokens)
 
 
@@ -99,33 +99,33 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
 def _folds(
     page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]
 ) -> None:
-    with parts.fold(parts.EQUATION, "inside.ripple.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
-            parts.equation(EQUATION)
-            parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
-    with parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
+            page_parts.equation(EQUATION)
+            page_parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
+    with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
         if fold.open:
             _reach(params, run, side)
-    with parts.fold(parts.LOOKING, "inside.ripple.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "inside.ripple.looking") as fold:
         if fold.open:
             st.markdown(
                 "Both sentences run through the model, and every vector is compared with its like: the colour is the length of the difference, as a share of the vector's own length, on a "
                 "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
                 "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so all that stands before the change is grey; in one that reads the whole text, nothing is."
             )
-    parts.documents(page)
-    parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
     )
-    parts.take_away(lambda: {"relative change": moved}, code, key="inside.ripple")
+    page_parts.take_away(lambda: {"relative change": moved}, code, key="inside.ripple")
 
 
 def _reach(params: Any, run: Run, side: str | None) -> None:
     """The masks alone: who can reach whom through all layers."""
     of = "source" if side == "encoder" else "target"
-    masked = compute.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
+    masked = engine_client.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
     found = reach(masked, of)
     inputs = [
         target_picker.word(token)

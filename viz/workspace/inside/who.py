@@ -15,7 +15,7 @@ from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
 from viz.shell import links, state
 from viz.shell.pages import Page
-from viz.widgets import compute, controls, parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.shared import target_picker
 
 KEY = "inside.parts"
@@ -34,7 +34,7 @@ print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 def show(page: Page, params: Any, run: Run) -> None:
     asked = target_picker.asked(run, "inside")
-    found = compute.submit(
+    found = engine_client.submit(
         ("inside.parts", params, asked), lambda: attribute(run, asked), cost=2.0 * run.model.config.n_layers
     )
     names, values, hues = bars(found)
@@ -51,13 +51,13 @@ def show(page: Page, params: Any, run: Run) -> None:
         _heads(found, kind, layer)
     with left:
         figure = parts_of_logit(names, values, hues, (chosen,))
-        parts.show(
+        page_parts.show(
             figure,
             KEY,
             "Direct logit attribution: what each part of the model added to the logit of the chosen word",
             lambda: _pick(wide),
         )
-    parts.numbers(_sentence(run, asked, found), "attribution")
+    page_parts.numbers(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.to(
@@ -87,7 +87,7 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
     heads, bias = found.heads[kind][layer], float(found.biases[kind][layer])
     names = [*(head_name(layer, head) for head in range(len(heads))), "its bias"]
     figure = parts_of_logit(names, [*heads.tolist(), bias], [*["attention"] * len(heads), "biases"])
-    parts.show(figure, "inside.heads", "Bars: what each head of the chosen layer added")
+    page_parts.show(figure, "inside.heads", "Bars: what each head of the chosen layer added")
     total = float(found.attention(kind)[layer])
     st.caption(
         literal(
@@ -97,7 +97,7 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
 
 
 def _pick(wide: dict[str, tuple[str, int]]) -> None:
-    found = parts.picked(KEY, PICKED)
+    found = page_parts.picked(KEY, PICKED)
     if found and found["name"] in wide:
         state.write(**{"inside.part": found["name"]})
 
@@ -121,19 +121,19 @@ def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
 
 
 def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) -> None:
-    with parts.fold(parts.EQUATION, "inside.who.equation") as fold:
+    with page_parts.fold(page_parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
-            parts.equation(SUM)
+            page_parts.equation(SUM)
             st.text(
                 f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run says {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
                     "-", "−"
                 )
             )
-    with parts.fold(parts.LOOKING, "inside.who.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "inside.who.looking") as fold:
         if fold.open:
             st.markdown(_looking(run))
-    parts.documents(page)
-    parts.as_table(lambda: frame(found), "inside.who")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: frame(found), "inside.who")
     code = CODE.format(
         model=params.model,
         text=params.text,
@@ -142,7 +142,7 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
         token=asked.token,
         against=asked.against,
     )
-    parts.take_away(
+    page_parts.take_away(
         lambda: (
             {f"heads, {kind}": values for kind, values in found.heads.items()}
             | {"feed-forward": found.feed_forward}

@@ -19,10 +19,10 @@ from viz.instruments.arithmetic.arithmetic import Cell, awaited, in_view, paths_
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.picture import lines as python_lines
 from viz.labels import literal, percent, visible
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import errors
-from viz.widgets import compute
-from viz.workspace.shared.heads import Place
+from viz.widgets import engine_client
+from viz.workspace.shared.head_picker import HeadRef
 
 TENSOR = "look.tensor"
 LINES, CODE = "look.cell", "look.source"
@@ -46,15 +46,15 @@ class Pass:
     keep: tuple[str, ...]
 
     def run(self) -> Run:
-        return compute.run(self.model, self.text, target=self.target, pair=self.pair, keep=self.keep)
+        return engine_client.run(self.model, self.text, target=self.target, pair=self.pair, keep=self.keep)
 
 
-def deep(run: Run, place: Place) -> Run:
+def deep(run: Run, place: HeadRef) -> Run:
     """The same pass with every tensor that the arithmetic and the source show."""
     return _pass(run, place).run()
 
 
-def _pass(run: Run, place: Place) -> Pass:
+def _pass(run: Run, place: HeadRef) -> Pass:
     kind = run.model.spec.kind(place.kind)
     layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= SHORT else (place.layer,)
     keep = remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
@@ -67,7 +67,7 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted({path for paths in wanted for path in paths}))
 
 
-def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
+def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
     """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other.
 
     whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
@@ -79,7 +79,7 @@ def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str],
 
 
 @st.fragment
-def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
+def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
     """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
     with errors.guard():
         left, right = st.columns([3, 2], gap="large")

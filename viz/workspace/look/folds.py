@@ -11,9 +11,9 @@ from core.analysis.heads.habits import Heads
 from core.run import Run
 from viz.labels import visible
 from viz.shell.pages import Page
-from viz.widgets import parts
+from viz.widgets import page_parts
 from viz.workspace.look import cell
-from viz.workspace.shared.heads import Place, Seen, crosses
+from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
@@ -29,11 +29,11 @@ attention = run.attention({kind!r}, by="word"{writing})
 print(attention.weights[{layer}, {head}])"""
 
 
-def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: int) -> None:
-    with parts.fold(parts.EQUATION, "look.arithmetic") as fold:
+def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, piece: int) -> None:
+    with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
             _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece))
-    with parts.fold(parts.LOOKING, "look.looking") as fold:
+    with page_parts.fold(page_parts.LOOKING, "look.looking") as fold:
         if fold.open:
             word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
             st.markdown(NOTES[place.kind])
@@ -41,8 +41,8 @@ def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: in
                 f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
                 f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
             )
-    parts.documents(page)
-    parts.as_table(lambda: _table(seen), "look")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _table(seen), "look")
     code = CODE.format(
         model=run.model.name,
         text=run.source.text if run.source else run.side.text,
@@ -57,13 +57,15 @@ def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: in
         writing=", writing=True" if crosses(place.kind) else "",
     )
     words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
-    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look")
+    page_parts.take_away(
+        lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look"
+    )
 
 
 def _row(row: Row) -> None:
     """The whole row of the chosen query, from scores to weights."""
     dotted = row.dots is not None
-    parts.equation(
+    page_parts.equation(
         r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}"
         + (
             r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head)
@@ -82,13 +84,13 @@ def _row(row: Row) -> None:
         "weight": row.weights,
     }
     found = {name: values for name, values in columns.items() if values is not None}
-    parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
+    page_parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
     st.caption(
         f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}."
     )
 
 
-def _table(seen: Seen) -> pd.DataFrame:
+def _table(seen: HeadView) -> pd.DataFrame:
     """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
     rows, columns = np.nonzero(seen.allowed)
     order = np.argsort(-seen.weights[rows, columns], kind="stable")

@@ -15,24 +15,23 @@ from core.analysis.attention.measures import entropy
 from core.analysis.heads.habits import Heads
 from core.run import Run
 from viz.instruments import READING, WRITING, head_view, heatmap, strip
+from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
-from viz.instruments.kit.stack import HEAD, LAYER
 from viz.instruments.words.words import start
 from viz.labels import literal, percent, query_and_key, visible
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import state
 from viz.shell.pages import Page
-from viz.widgets import controls, parts
-from viz.workspace.look import cell as look_cell
-from viz.workspace.look import folds
+from viz.widgets import controls, page_parts
+from viz.workspace.look import cell, folds
 from viz.workspace.look.onward import onward
 from viz.workspace.look.tiles import heads_grid
-from viz.workspace.shared.heads import (
+from viz.workspace.shared.head_picker import (
     GROUP,
     KINDS,
     MARKS,
-    Place,
-    Seen,
+    HeadRef,
+    HeadView,
     among,
     crosses,
     drawn_words,
@@ -58,17 +57,17 @@ EXPLAINS = "A large weight says what was looked at, not why the model decided as
 
 
 @dataclass(frozen=True)
-class Shown:
+class PictureState:
     """What the pictures show: the head or the joined heads, the chosen cell, words or pieces, how heads are joined."""
 
-    seen: Seen
+    seen: HeadView
     query: int
     key: int
     by: str
     how: str
 
 
-def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
+def pictures(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> PictureState:
     """Kinds, pieces and how heads are joined; grid; heatmap beside lines or the shaded text."""
     by, how = _choices(run, place, joins=several(measured))
     if run.source is not None:
@@ -93,23 +92,23 @@ def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
             quiet=True,
         )
         (_text if beside == "text" else _lines)(run, place, seen, by, how)
-    return Shown(seen, query, key, by, how)
+    return PictureState(seen, query, key, by, how)
 
 
-def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, shown: Shown) -> None:
+def details(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef, shown: PictureState) -> None:
     """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
     seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
     onward(place, run, how)
     st.caption("  \n".join([*care(seen, query, how), EXPLAINS]))
-    parts.numbers(_sentence(seen, place, query, key))
+    page_parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place, query, key, shown.by)
     if how == ONE:
         words = seen.attention.queries[query], seen.attention.keys[key]
-        look_cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
+        cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
     folds.show(page, run, measured[place.kind], place, seen, piece[0])
 
 
-def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
+def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
             controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
@@ -136,25 +135,25 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
     return by, how
 
 
-def _seen(run: Run, measured: Mapping[str, Heads], place: Place, by: str, how: str) -> Seen:
+def _seen(run: Run, measured: Mapping[str, Heads], place: HeadRef, by: str, how: str) -> HeadView:
     if how == ONE:
-        return Seen(
+        return HeadView(
             look(run, place.kind, by),
             place.layer,
             place.head,
             f"{named(place, measured)}, {measured[place.kind].word(place.layer, place.head)}",
         )
     joined = aggregated(run, place.kind, how, by, writing=crosses(place.kind))
-    return Seen(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
+    return HeadView(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
 
-def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int, int]:
+def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tuple[int, int]:
     """The pattern with its lenses; the chosen cell, before any choice the largest weight."""
     queries, keys = _labels(seen, by)
     crossing = crosses(place.kind)
 
     def further() -> tuple[np.ndarray | None, np.ndarray | None]:
-        return lenses(look_cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing)
+        return lenses(cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing)
 
     one = among(seen.attention, place) if how == ONE else None
     layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
@@ -183,7 +182,7 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
     return picture.cell or _telling(seen)
 
 
-def _telling(seen: Seen) -> tuple[int, int]:
+def _telling(seen: HeadView) -> tuple[int, int]:
     """The largest weight that says something: not on the word's own place or the first one, in a row that has a choice."""
     weights = np.nan_to_num(
         np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0)
@@ -196,7 +195,7 @@ def _telling(seen: Seen) -> tuple[int, int]:
     return int(query), int(key)
 
 
-def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
+def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     """The same head as lines between words; on wish all heads of its layer."""
     queries, keys = _labels(seen, by)
     n_heads = seen.attention.weights.shape[1]
@@ -223,7 +222,7 @@ def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     )
 
 
-def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
+def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     """The same head over the running text: each word shaded by what the touched one gives it, or one line a word."""
     crossing = crosses(place.kind)
     queries, keys = seen.attention.queries, seen.attention.keys
@@ -248,7 +247,7 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     )
 
 
-def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
+def _labels(seen: HeadView, by: str) -> tuple[list[str], list[str]]:
     """Words as they are; pieces with their spaces visible."""
     attention = seen.attention
     if by == "word":
@@ -258,14 +257,14 @@ def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
     )
 
 
-def _segments(run: Run, place: Place, by: str) -> list[int] | None:
+def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
     """Which of two texts each place belongs to, where two are read at once."""
     if run.side.pair is None or place.kind != "self":
         return None
     return list(run.segments) if by == "token" else [run.segments[word.pieces[0]] for word in run.side.words]
 
 
-def _touched(seen: Seen, place: Place) -> tuple[int, int]:
+def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
     """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
     drawn = drawn_words(seen.attention)
     side, index = start(
@@ -282,7 +281,7 @@ def _touched(seen: Seen, place: Place) -> tuple[int, int]:
     return row, int(seen.weights[row].argmax())
 
 
-def care(seen: Seen, query: int, how: str) -> list[str]:
+def care(seen: HeadView, query: int, how: str) -> list[str]:
     """What keeps from reading too much into this picture, as far as its numbers call for it."""
     found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:])
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
@@ -290,7 +289,7 @@ def care(seen: Seen, query: int, how: str) -> list[str]:
     return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]
 
 
-def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
+def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = seen.weights[query]
     doing, who = (
         "Writing" if crosses(place.kind) else "Reading",
@@ -302,7 +301,7 @@ def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     )
 
 
-def _pieces(run: Run, place: Place, query: int, key: int, by: str) -> tuple[int, int]:
+def _pieces(run: Run, place: HeadRef, query: int, key: int, by: str) -> tuple[int, int]:
     """The tokens of a chosen cell: of two words, the pieces with the largest weight."""
     if by == "token":
         return query, key

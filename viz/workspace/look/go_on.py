@@ -11,8 +11,8 @@ from core.run import Run
 from viz.instruments.words.words import After, written
 from viz.labels import literal, percent, visible
 from viz.shell import links, state, subject
-from viz.widgets import compute, controls
-from viz.workspace.decode import data as decoding
+from viz.widgets import controls, engine_client
+from viz.workspace.decode import data
 from viz.workspace.decode.pictures import pieces
 
 AHEAD, OFFERED = 4, 5
@@ -28,9 +28,9 @@ def goes_on(run: Run) -> bool:
 
 def following(run: Run) -> tuple[Step, ...]:
     """The next tokens, as Decode writes them: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
-    params = decoding.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
-    with compute.many() as ask:
-        return decoding.compute(params, ask, run).steps
+    params = data.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
+    with engine_client.many() as ask:
+        return data.compute(params, ask, run).steps
 
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:

@@ -10,14 +10,14 @@ from viz.shell.pages import Chapter
 from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.shared import tasks
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
 JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
-def onward(place: Place, run: Run, how: str = "one") -> None:
+def onward(place: HeadRef, run: Run, how: str = "one") -> None:
     """One row: links to what else can be done with this head, and the pin. `how`: the heads of the layer joined."""
     here = (
         {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()
@@ -45,7 +45,7 @@ def course() -> None:
     links.to(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
 
 
-def view(place: Place, run: Run, how: str = "one") -> View:
+def view(place: HeadRef, run: Run, how: str = "one") -> View:
     """What the full view shows, as it is pinned."""
     text = run.source.text if run.source else run.side.text
     target = state.read("target", "") if run.source else ""

@@ -14,17 +14,16 @@ from core.errors import InputError
 from core.run import Run
 from viz.instruments import ALIGNING, words_view
 from viz.instruments.kit import origin
+from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
-from viz.instruments.kit.stack import HEAD, LAYER
 from viz.shell import errors, notices, state, subject
+from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
-from viz.shell.restoring import restore
 from viz.widgets import controls
 from viz.workspace.look import full, go_on, onward
 from viz.workspace.look import note as look_note
-from viz.workspace.shared import blank, one_vector, presets, reads, tasks
-from viz.workspace.shared import heads as look_heads
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared import blank, head_picker, one_vector, presets, reads, tasks
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
 
 PAGE = Page(
@@ -61,7 +60,7 @@ class Looking:
 
 def compute(p: Params) -> Looking:
     """One forward (shared and kept by the engine) and the survey of the heads (once a model)."""
-    return Looking(look_heads.run(p.model, p.text, p.target, p.pair), look_heads.survey(p.model))
+    return Looking(head_picker.run(p.model, p.text, p.target, p.pair), head_picker.survey(p.model))
 
 
 def page() -> None:
@@ -86,7 +85,7 @@ def _controls() -> Params | None:
     model = tasks.in_view(models, TRANSLATE.model, tasks.no_heads)
     if model is None:
         return None
-    task, opened = tasks.opening_with(model, models[model]), look_heads.opened(model)
+    task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
     with st.container(gap="xxsmall"):
         text = controls.text(
             task.box,
@@ -108,12 +107,12 @@ def _controls() -> Params | None:
         return None
     text = blank.read_by(opened, text)
     reads.told(opened, text)
-    return Params(model, look_heads.window(model, text))
+    return Params(model, head_picker.window(model, text))
 
 
 def _beside(params: Params, view: str) -> Params:
     """The same with what is read beside the text: a given translation, or a second text."""
-    spec = look_heads.opened(params.model).spec
+    spec = head_picker.opened(params.model).spec
     given = state.read("target", "") if spec.has_source else ""
     pair = state.read("pair", "") if spec.framed else ""
     if spec.framed and (pair or view == "full"):
@@ -140,7 +139,7 @@ def _picture(params: Params) -> None:
             )
             note(side="left")
             return
-        place = look_heads.chosen(data.heads, data.run)
+        place = head_picker.chosen(data.heads, data.run)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
         subject.shows(kind=place.kind, layer=place.layer, head=place.head)
         above, below = st.container(), st.container()
@@ -155,47 +154,47 @@ def _picture(params: Params) -> None:
         with above:
             _above(data, place, view, note)
         with below:
-            several = look_heads.several(data.heads)
+            several = head_picker.several(data.heads)
             _buttons(view, several)
             if view == "heads" and several:
                 full.heads_grid(data.run, data.heads, place)
 
 
-def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) -> None:
+def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
     """The words with what one head does there, the pills of heads, what stands in a blank."""
     steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
     _words(data.run, place, view, steps)
     if steps:
         go_on.show(data.run, steps)
-    if look_heads.several(data.heads):
-        look_heads.pills(data.heads, place, data.run)
+    if head_picker.several(data.heads):
+        head_picker.pills(data.heads, place, data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
         blank.follows(data.run)
     note(side="center")
 
 
-def _words(run: Run, place: Place, view: str, steps: tuple[Step, ...]) -> None:
-    crossing = look_heads.crosses(place.kind)
-    attention = look_heads.look(run, place.kind)
-    among = look_heads.among(attention, place) if view else None
+def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None:
+    crossing = head_picker.crosses(place.kind)
+    attention = head_picker.look(run, place.kind)
+    among = head_picker.among(attention, place) if view else None
     layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
     words_view(
         attention.weights[place.layer, place.head],
         attention.queries,
         attention.keys,
         key=f"look.words.{crossing}",
-        layout=look_heads.layout(place.kind),
-        targets=look_heads.drawn_words(attention),
+        layout=head_picker.layout(place.kind),
+        targets=head_picker.drawn_words(attention),
         allowed=attention.allowed[place.layer, place.head],
-        selected=look_heads.touched(run, place.kind),
+        selected=head_picker.touched(run, place.kind),
         reading=not crossing,
         say=None if run.model.spec.kind(place.kind).layered else ALIGNING,
-        special=look_heads.MARKS,
+        special=head_picker.MARKS,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
         height=320 if view == "full" else None,
-        group=look_heads.GROUP,
+        group=head_picker.GROUP,
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
         after=go_on.ghosts(steps, run.tokens[-1]),

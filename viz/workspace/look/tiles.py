@@ -13,13 +13,13 @@ from core.analysis.heads.habits import WORDS, Heads
 from core.run import Attention, Run
 from viz.instruments import clicked, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import state
-from viz.workspace.shared.heads import GROUP, Place, grid_key, look, mark
-from viz.workspace.shared.heads import show as show_head
+from viz.workspace.shared.head_picker import GROUP, HeadRef, grid_key, look, mark
+from viz.workspace.shared.head_picker import show as show_head
 
 
-def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
+def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
     attention, heads = look(run, place.kind), measured[place.kind]
     full, key = state.read("view", "") == "full", grid_key(place.kind)
@@ -58,7 +58,7 @@ def _open(kind: str) -> None:
     """The visitor clicked a tile: its head is the one of the run that follows."""
     at, _ = clicked(grid_key(kind))
     if at is not None:
-        show_head(Place(kind, *at))
+        show_head(HeadRef(kind, *at))
 
 
 @dataclass(frozen=True)

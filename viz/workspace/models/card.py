@@ -11,7 +11,7 @@ from core.tools.card_heads import habits, linked
 from core.tools.card_sections import NAMES, explained
 from core.tools.card_template import without
 from viz.charts.training import learning
-from viz.widgets import parts
+from viz.widgets import page_parts
 
 
 def draw(name: str, card: str, training: Training | None, heads: Surveyed | None, *, ours: bool) -> None:
@@ -30,7 +30,7 @@ def _training(name: str, training: Training) -> None:
     lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
     if lines:
         st.markdown("**The training, step by step**")
-        parts.show(
+        page_parts.show(
             learning(lines),
             f"models.{name}.training",
             "The training, step by step: "

@@ -20,10 +20,10 @@ from core.tools.card_sections import told
 from viz.charts.scores import bars
 from viz.instruments.kit import origin
 from viz.labels import literal
-from viz.remember import Memory
+from viz.memo import Memory
 from viz.shell import links, notices, state
 from viz.shell.pages import Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.workspace.models import card as models_card
 
 PAGE = Page(
@@ -43,7 +43,7 @@ class Params:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ModelCard:
     """One model: usable with its facts, or why not. `terms` is None for a folder of whoever started the server."""
 
     name: str
@@ -63,7 +63,7 @@ _read = Memory()
 """What the files of a model say: they do not change while it is open."""
 
 
-def compute(_: Params = Params()) -> tuple[Shown, ...]:
+def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
     """Every listed model in order; one that cannot be opened does not hide the others."""
     terms = read_manifest(shipped_folder())
     return tuple(
@@ -73,7 +73,7 @@ def compute(_: Params = Params()) -> tuple[Shown, ...]:
 
 def page() -> None:
     """The list, of which one card is open; two beside each other; all in a table."""
-    parts.title(PAGE, still=True)
+    page_parts.title(PAGE, still=True)
     found = compute()
     if not found:
         notices.box(
@@ -95,7 +95,7 @@ def page() -> None:
     )
     _card(fine[which])
     _compared([*fine.values()])
-    parts.as_table(
+    page_parts.as_table(
         lambda: (
             pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()])
             .set_index("model")
@@ -105,7 +105,7 @@ def page() -> None:
     )
 
 
-def _card(model: Shown) -> None:
+def _card(model: ModelCard) -> None:
     origin.tell(model=model.name)
     with st.container(border=True):
         st.header(literal(model.name), anchor=False)
@@ -119,14 +119,16 @@ def _card(model: Shown) -> None:
             )
         if model.looks:
             links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
-        with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
+        with page_parts.fold(
+            "The card: data, training, evidence, weaknesses", f"models.{model.name}"
+        ) as fold:
             if fold.open:
                 models_card.draw(
                     model.name, model.card, model.training, model.heads, ours=model.terms is not None
                 )
 
 
-def _scores(model: Shown) -> None:
+def _scores(model: ModelCard) -> None:
     """One row of bars a measure: the model and its baselines on the same split; then what was measured part by part."""
     for measure, how in MEASURES.items():
         for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
@@ -135,7 +137,7 @@ def _scores(model: Shown) -> None:
                 continue  # nothing to compare with: it stands in the card
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
             st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
-            parts.show(
+            page_parts.show(
                 bars([(score.of, score.value, score.of == model.name) for score in best], how.number),
                 f"models.{model.name}.{measure}.{split}",
                 f"{how.words} on {split}: "
@@ -146,11 +148,11 @@ def _scores(model: Shown) -> None:
             st.caption(f"On {literal(split)}, {said}")
 
 
-def _compared(fine: Sequence[Shown]) -> None:
+def _compared(fine: Sequence[ModelCard]) -> None:
     """Two models side by side: their facts, and the measures that both were given."""
     if len(fine) < 2:
         return
-    with parts.fold("Compare two models", "models.compare") as fold:
+    with page_parts.fold("Compare two models", "models.compare") as fold:
         if not fold.open:
             return
         names = [model.name for model in fine]
@@ -168,7 +170,7 @@ def _compared(fine: Sequence[Shown]) -> None:
         )
 
 
-def _measured(model: Shown) -> dict[str, str]:
+def _measured(model: ModelCard) -> dict[str, str]:
     own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
     return {
         f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value)
@@ -176,19 +178,19 @@ def _measured(model: Shown) -> dict[str, str]:
     }
 
 
-def _shown(listing: Listing, terms: Shipped | None) -> Shown:
+def _shown(listing: Listing, terms: Shipped | None) -> ModelCard:
     if not listing.ok:
-        return Shown(listing.name, listing.problem, terms=terms)
+        return ModelCard(listing.name, listing.problem, terms=terms)
     try:
         model = core.serving.engine.default().open(listing.name)
     except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
-        return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
+        return ModelCard(listing.name, now.problem or "Its files could not be read.", terms=terms)
     return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
 
 
-def _opened(name: str, model: Any, terms: Shipped | None) -> Shown:
-    shown = Shown(name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
+def _opened(name: str, model: Any, terms: Shipped | None) -> ModelCard:
+    shown = ModelCard(name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
     if terms is None:
         return shown
     folder = shipped_folder() / name

@@ -13,8 +13,8 @@ from core.run import Run
 from viz.labels import literal, percent
 from viz.shell import state
 from viz.widgets import controls
-from viz.workspace.shared.heads import blanks
-from viz.workspace.shared.heads import run as look_at
+from viz.workspace.shared.head_picker import blanks
+from viz.workspace.shared.head_picker import run as look_at
 
 _FILLED, _BLANKS = "look.filled", "look.blanks"
 BETWEEN = "\0\x1e\0"

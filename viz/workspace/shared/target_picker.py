@@ -11,7 +11,7 @@ from core.maths import softmax
 from core.run import Run
 from viz.labels import percent, shorten, visible
 from viz.shell import notices, state
-from viz.widgets import compute, controls
+from viz.widgets import controls, engine_client
 
 GUESSES = 8
 BEFORE = 3
@@ -33,11 +33,11 @@ def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> R
     What it writes token by token may be cut into other pieces when it is given as text: then no place would stand
     beside its like.
     """
-    run = compute.run(model, text, target=target, keep=keep)
+    run = engine_client.run(model, text, target=target, keep=keep)
     return (
         run
         if run.source is None or target is not None
-        else compute.run(model, text, target=run.target_text, keep=keep)
+        else engine_client.run(model, text, target=run.target_text, keep=keep)
     )
 
 

@@ -24,10 +24,10 @@ from core.model import WRITES, Model
 from core.models import Kind
 from core.run import Run
 from core.trace import Edit
-from viz.widgets import compute
+from viz.widgets import engine_client
 from viz.widgets.pins import View
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared.heads import Place
+from viz.workspace.shared import head_picker
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.toy_models import own_texts
 
 KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
@@ -44,7 +44,7 @@ class Change:
 
     before: Run
     after: Run
-    place: Place
+    place: HeadRef
     edits: tuple[Edit, ...]
     errors: tuple[InputError, ...]
     translation: str | None
@@ -60,10 +60,12 @@ class Change:
 
 def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
-    reader = chooser.opened(model)
+    reader = head_picker.opened(model)
     keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
-    target = (target or compute.run(model, text, keep=()).target_text) if reader.spec.has_source else None
-    return compute.run(model, text, target=target, keep=keep)
+    target = (
+        (target or engine_client.run(model, text, keep=()).target_text) if reader.spec.has_source else None
+    )
+    return engine_client.run(model, text, target=target, keep=keep)
 
 
 def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
@@ -79,7 +81,7 @@ def second(before: Run, edits: Sequence[Edit]) -> Run:
     """The same text with the changes made."""
     keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))
     return (
-        compute.run(
+        engine_client.run(
             before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)
         )
         if edits
@@ -105,7 +107,7 @@ def translated(before: Run, edits: Sequence[Edit]) -> str | None:
         )
         return last.text
 
-    return compute.submit(
+    return engine_client.submit(
         ("what_if.translation", model.name, text, tuple(edits)),
         write,
         cost=20.0 * len(text) * model.config.n_layers,
@@ -145,7 +147,9 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
         return torch.tensor(means(model, kind.name)[layer, index])
     if name == "patch":
         target = before.target_text if model.spec.has_source else None
-        return torch.tensor(compute.run(model.name, what, target=target, keep=(where,)).trace[where][index])
+        return torch.tensor(
+            engine_client.run(model.name, what, target=target, keep=(where,)).trace[where][index]
+        )
     raise InputError(
         f"No numbers for '{what}' are known here.",
         f"A mean is taken over {over(model)}.",
@@ -184,17 +188,17 @@ def over(model: Model) -> str:
 
 def means(model: Model, kind: str) -> np.ndarray:
     """The mean output of every head over these texts: (layer, head, d_head)."""
-    rows = own_texts(model.name) or chooser.battery(model.spec.has_source)
+    rows = own_texts(model.name) or head_picker.battery(model.spec.has_source)
     targets = [row.target for row in rows] if model.spec.has_source else None
     cost = 60.0 * len(rows) * model.config.n_layers
-    return compute.submit(
+    return engine_client.submit(
         ("what_if.means", model.name, kind),
         lambda: mean_outputs(model, [row.text for row in rows], kind, targets),
         cost,
     )
 
 
-def telling(before: Run, kind: str) -> Place:
+def telling(before: Run, kind: str) -> HeadRef:
     """A head without which the model says much less well what it said: of a `FEW` that the gradient points at each is switched off alone.
 
     One below the last layer, where there is one: what the last layer's heads write is read by no other head.
@@ -202,10 +206,10 @@ def telling(before: Run, kind: str) -> Place:
     model, config = before.model, before.model.config
     row = said_at(before)
     if row is None and before.source is None:
-        return Place(kind, *next(iter(chooser.survey(model.name)[kind].best(text_of(before)).values())))
+        return HeadRef(kind, *next(iter(head_picker.survey(model.name)[kind].best(text_of(before)).values())))
     cost = float(len(text_of(before)) * config.n_layers * FEW)
     key = ("what_if.telling", model.name, text_of(before), before.target_text, kind)
-    return Place(kind, *compute.submit(key, lambda: _most_missed(before, kind, row), cost))
+    return HeadRef(kind, *engine_client.submit(key, lambda: _most_missed(before, kind, row), cost))
 
 
 def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
@@ -248,7 +252,7 @@ def touches(edit: Edit, change: Change) -> bool:
     return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head
 
 
-def view(change: Change, seen: Place) -> View:
+def view(change: Change, seen: HeadRef) -> View:
     """One head of the changed run, as it is pinned."""
     return View(
         change.before.model.name,

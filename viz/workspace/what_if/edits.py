@@ -13,8 +13,8 @@ from core.run import Run
 from core.trace import Edit
 from viz.labels import literal, visible
 from viz.shell import state
-from viz.widgets import parts
-from viz.workspace.shared.heads import Place
+from viz.widgets import page_parts
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
@@ -23,7 +23,7 @@ MODES = {"on": "As it is", "zero": "Zero-ablate", "mean": "Mean-ablate", "half":
 FACTORS = {"half": 0.5, "double": 2.0}
 
 
-def store(edits: Sequence[Edit], place: Place) -> None:
+def store(edits: Sequence[Edit], place: HeadRef) -> None:
     """The edits and the head in view, in the link."""
     text = to_text(edits) or NONE
     state.write(**{EDITS: text, "kind": place.kind, "layer": place.layer, "head": place.head})
@@ -89,7 +89,7 @@ def switch(change: Change) -> None:
         required=True,
         on_change=_switched,
         args=(key, change),
-        help=parts.meanings("", "ablation"),
+        help=page_parts.meanings("", "ablation"),
         wrap=True,
     )
 

@@ -10,8 +10,8 @@ from core.analysis.residual.delta import Outcome
 from core.edits.serialize import to_text
 from viz.labels import visible
 from viz.shell.pages import Page
-from viz.widgets import compute, parts
-from viz.workspace.shared.heads import Place
+from viz.widgets import engine_client, page_parts
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import Moved
@@ -34,16 +34,16 @@ before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=e
 print(before.logits[-1].argmax(), after.logits[-1].argmax())"""
 
 
-def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: Place) -> None:
-    with parts.fold(parts.EQUATION, "what_if.equation") as fold:
+def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
+    with page_parts.fold(page_parts.EQUATION, "what_if.equation") as fold:
         if fold.open:
-            parts.equation(EQUATION)
-            parts.numbers(_sizes(change))
-    with parts.fold(parts.LOOKING, "what_if.looking") as fold:
+            page_parts.equation(EQUATION)
+            page_parts.numbers(_sizes(change))
+    with page_parts.fold(page_parts.LOOKING, "what_if.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
-    parts.documents(page)
-    parts.as_table(lambda: _table(found, moved), "what_if")
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _table(found, moved), "what_if")
     target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
     code = CODE.format(
         model=change.before.model.name,
@@ -51,13 +51,13 @@ def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: 
         text=data.text_of(change.before),
         target=target,
     )
-    parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
+    page_parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
 
 
 def _sizes(change: Change) -> str:
     """How long what the head writes is, beside the stream it is added to."""
     path = change.path("heads")
-    run = compute.run(
+    run = engine_client.run(
         change.before.model.name,
         data.text_of(change.before),
         target=change.before.target_text,
@@ -82,14 +82,19 @@ def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
         ]
     )
     heads = [
-        (f"{Place(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}", None, None, float(table[i, j]))
+        (
+            f"{HeadRef(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}",
+            None,
+            None,
+            float(table[i, j]),
+        )
         for kind, table in moved.heads.items()
         for i, j in np.ndindex(table.shape)
     ]
     return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
 
 
-def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
+def _arrays(change: Change, moved: Moved, seen: HeadRef) -> dict[str, np.ndarray]:
     found = change.before.attention(seen.kind)
     before, after = (
         run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after)

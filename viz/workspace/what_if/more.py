@@ -21,7 +21,7 @@ from core.errors import InputError
 from core.run import Side
 from core.trace import Edit
 from viz.shell import notices
-from viz.widgets import compute
+from viz.widgets import engine_client
 from viz.workspace.what_if import data, edits
 from viz.workspace.what_if.data import Change
 
@@ -180,7 +180,7 @@ def _patch(change: Change) -> None:
 
 def _as_long(change: Change, typed: str) -> None:
     target = change.before.target_text if change.before.source is not None else None
-    other = compute.run(change.before.model.name, typed, target=target, keep=())
+    other = engine_client.run(change.before.model.name, typed, target=target, keep=())
     here, there = ((run.source or run.side).n_real for run in (change.before, other))
     if here != there:
         raise InputError(

@@ -10,10 +10,9 @@ import streamlit as st
 from viz.instruments.kit import origin
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
-from viz.widgets import parts, pins
-from viz.workspace.shared import bench
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared.heads import Place
+from viz.widgets import page_parts, pins
+from viz.workspace.shared import head_picker, toolbar
+from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE, OFF
 from viz.workspace.what_if import data, edits, folds, more, views
 from viz.workspace.what_if.data import Change
@@ -44,7 +43,7 @@ class Params:
     model: str = "gpt-mini"
     text: str = TEXT
     edits: str = OFF
-    place: Place | None = None
+    place: HeadRef | None = None
     kind: str | None = None
     target: str | None = None
 
@@ -63,16 +62,16 @@ def compute(p: Params) -> Change:
 
 
 def page() -> None:
-    parts.title(PAGE)
-    asked = bench.choose(
-        "what_if", bench.layered, model=Params.model, text=Params.text, given=True, runs=bench.heads
+    page_parts.title(PAGE)
+    asked = toolbar.choose(
+        "what_if", toolbar.layered, model=Params.model, text=Params.text, given=True, runs=toolbar.heads
     )
     if asked is not None:
         _changed(asked)
 
 
 @st.fragment
-def _changed(asked: bench.Asked) -> None:
+def _changed(asked: toolbar.Asked) -> None:
     with errors.guard():
         with (
             st.container()
@@ -89,7 +88,7 @@ def _changed(asked: bench.Asked) -> None:
         with right:
             edits.switch(change)
             views.says(change, found)
-            parts.numbers(sentence(change, found, moved))
+            page_parts.numbers(sentence(change, found, moved))
             onward = st.container(
                 horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward"
             )
@@ -102,14 +101,14 @@ def _changed(asked: bench.Asked) -> None:
 
 def _params(model: str, text: str) -> Params:
     """What the link and the visitor chose. A head is chosen by its layer and its number, one of them is enough."""
-    reader = chooser.opened(model)
+    reader = head_picker.opened(model)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     kind = state.read("kind", "") or ""
     kind = kind if kind in kinds else kinds[-1]
     layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
     head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
-    place = Place(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
-    return Params(model, text, state.read(EDITS, OFF), place, kind, bench.target(reader))
+    place = HeadRef(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
+    return Params(model, text, state.read(EDITS, OFF), place, kind, toolbar.target(reader))
 
 
 def _tell(change: Change) -> None:

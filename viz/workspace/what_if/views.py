@@ -13,11 +13,11 @@ from core.edits import Forbid, ForceCell
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal, visible
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import state
-from viz.widgets import controls, parts
-from viz.workspace.shared import heads as chooser
-from viz.workspace.shared.heads import KINDS, Place
+from viz.widgets import controls, page_parts
+from viz.workspace.shared import head_picker
+from viz.workspace.shared.head_picker import KINDS, HeadRef
 from viz.workspace.what_if import edits
 from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, said_at
@@ -36,11 +36,11 @@ class Moved:
     side: str | None
 
     @property
-    def most(self) -> tuple[Place, float]:
+    def most(self) -> tuple[HeadRef, float]:
         """The head whose attention changed most, and how far."""
         kind = max(self.heads, key=lambda name: float(self.heads[name].max()))
         layer, head = np.unravel_index(int(self.heads[kind].argmax()), self.heads[kind].shape)
-        return Place(kind, int(layer), int(head)), float(self.heads[kind].max())
+        return HeadRef(kind, int(layer), int(head)), float(self.heads[kind].max())
 
 
 def moved(change: Change) -> Moved:
@@ -65,7 +65,7 @@ def heads_grid(change: Change) -> None:
         change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind)
     )
     measured, key = (
-        chooser.survey(change.before.model.name)[change.place.kind],
+        head_picker.survey(change.before.model.name)[change.place.kind],
         f"what_if.grid.{change.place.kind}",
     )
     layers, n_heads = attention.weights.shape[:2]
@@ -92,7 +92,7 @@ def heads_grid(change: Change) -> None:
 def _open(change: Change) -> None:
     at, _ = clicked(f"what_if.grid.{change.place.kind}")
     if at is not None:
-        edits.store(change.edits, Place(change.place.kind, *at))
+        edits.store(change.edits, HeadRef(change.place.kind, *at))
 
 
 def says(change: Change, found: Outcome | None) -> None:
@@ -109,14 +109,14 @@ def says(change: Change, found: Outcome | None) -> None:
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(":gray[How probable each token of the first translation is]")
     words = [visible(word) for word in found.words]
-    parts.show(
+    page_parts.show(
         pairs(words, found.before, found.after),
         "what_if.says",
         "Probabilities before and after: " + ", ".join(words),
     )
 
 
-def inside(change: Change) -> Place:
+def inside(change: Change) -> HeadRef:
     """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
     found = moved(change)
     seen = _seen(change, found)
@@ -142,7 +142,7 @@ def inside(change: Change) -> Place:
     return seen
 
 
-def _heads(found: Moved, seen: Place) -> Place | None:
+def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
     """How far every head's attention moved; gives the head that was clicked."""
     rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
     names = [
@@ -161,7 +161,7 @@ def _heads(found: Moved, seen: Place) -> Place | None:
         hint="choose a head",
         height=300,
     )
-    return None if picture.cell is None else Place(*rows[picture.cell[0]], picture.cell[1])
+    return None if picture.cell is None else HeadRef(*rows[picture.cell[0]], picture.cell[1])
 
 
 def _stream(change: Change, found: Moved) -> None:
@@ -179,21 +179,21 @@ def _stream(change: Change, found: Moved) -> None:
     )
 
 
-def _seen(change: Change, found: Moved) -> Place:
+def _seen(change: Change, found: Moved) -> HeadRef:
     """The head to look at: of the link, else the one that moved most, else the one in view."""
     kind, _, rest = state.read(SEEN, "").partition(".")
     layer, _, head = rest.partition(".")
     if kind in found.heads and layer.isdecimal() and head.isdecimal():
         shape = found.heads[kind].shape
         if int(layer) < shape[0] and int(head) < shape[1]:
-            return Place(kind, int(layer), int(head))
+            return HeadRef(kind, int(layer), int(head))
     place, far = found.most
     return place if far > 0 else change.place
 
 
-def _patterns(change: Change, seen: Place) -> None:
+def _patterns(change: Change, seen: HeadRef) -> None:
     """One head before, after, and the difference, on one scale; below them what can be done to the chosen cell."""
-    crossing = chooser.crosses(seen.kind)
+    crossing = head_picker.crosses(seen.kind)
     before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
     place = seen.layer, seen.head
     queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))
@@ -239,7 +239,7 @@ def _patterns(change: Change, seen: Place) -> None:
 
 def _cell(
     change: Change,
-    seen: Place,
+    seen: HeadRef,
     cell: tuple[int, int] | None,
     queries: list[str],
     keys: list[str],

@@ -18,7 +18,7 @@ from viz.course.bert.charts.squares import squares
 from viz.course.lesson import Folds
 from viz.course.shared.maths.word_vectors import spread_out
 from viz.labels import percent, visible
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 YOURS = "yours"
 
@@ -48,7 +48,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     picture = squares(now, rows, numbers, covered=not told, height=320, low=low, number="{:.2f}")
     left, side = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
     with left:
-        parts.show(
+        page_parts.show(
             picture,
             SLUG + "matrix",
             f"Cosines of “{word}” in {len(kinds)} sentences at “{at}”, from {now.min():.2f} to 1."
@@ -63,7 +63,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     if len(kinds) > k:
         near = in_context.nearest(now)[-1]
         yours = f" Yours is nearest to {near + 1} ({meanings[kinds[near]]})."
-    parts.numbers(
+    page_parts.numbers(
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
         f"{in_context.agree(now[:k, :k], ours)} of {k} have a nearest one of their own meaning.{yours}"
         if told
@@ -94,7 +94,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     named, order = [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]
     left, side = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     with left:
-        parts.show(
+        page_parts.show(
             charts.on_a_map(places, found.texts, named, order),
             SLUG + "map",
             f"{len(kinds)} points at “{at}”: all at one point, since the table has one vector."
@@ -105,7 +105,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     with side:
         listed(found, kinds, meanings)
     agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
-    parts.numbers(
+    page_parts.numbers(
         "table: one vector, so all points lie on each other."
         if one_point
         else f"At “{at}” the two directions hold {percent(share)} of all differences between the "
@@ -126,7 +126,7 @@ def collection(params: Params, held: senses.Word) -> tuple[in_context.Uses, list
     own = params.own.strip()
     texts = [text for text, _ in held.uses] + ([own] if own else [])
     key = ("bank.many", params.which, own)
-    found = compute.submit(key, lambda: in_context.uses(default().open(MODEL), texts, held.word), 3000)
+    found = engine_client.submit(key, lambda: in_context.uses(default().open(MODEL), texts, held.word), 3000)
     return found, [kind for _, kind in held.uses] + ([2] if own else []), (*held.meanings, YOURS)
 
 
@@ -148,7 +148,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
         rule = "A sentence's vector is made of its words."
         raise InputError("There is no word.", rule, "Type a sentence.")
     triples, hows = senses.TRIPLES, in_context.HOWS
-    each = {how: compute.submit(("bank.whole", how), partial(vectors, how), 4000) for how in hows}
+    each = {how: engine_client.submit(("bank.whole", how), partial(vectors, how), 4000) for how in hows}
     wins = {how: int((same > alike).sum()) for how, (same, alike) in each.items()}
     n, first = len(triples), triples[0]
     told = lesson.predict_number(
@@ -164,7 +164,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     (same, alike), won = each[params.how], wins[params.how]
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
-    parts.show(
+    page_parts.show(
         charts.nearer(texts, partners, same if told else None, alike, low=low, high=26),
         SLUG + "whole",
         f"{won} of {n} sentences are nearer to what means the same."
@@ -172,8 +172,8 @@ def whole(params: Params, held: senses.Word) -> Folds:
         else "Ten rows of two points, covered until you guessed.",
     )
     key = ("bank.nearest", params.sentence, params.how)
-    text, value = compute.submit(key, lambda: nearest(params.sentence, params.how), 4000)
-    parts.numbers(
+    text, value = engine_client.submit(key, lambda: nearest(params.sentence, params.how), 4000)
+    page_parts.numbers(
         f"By {shown(params.how)} {won} of {n} are nearer to what means the same. "
         f"Your sentence “{_plain(params.sentence)}” is nearest to “{text}” ({value:.3f})."
         if told

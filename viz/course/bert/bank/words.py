@@ -13,7 +13,7 @@ from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import listed, visible
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 LONGEST = 1000
 EXAMPLES = (
@@ -30,7 +30,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     origin.tell(model=MODEL, text=params.one, beside=params.two)
     pair, model = (params.one, params.two), default().open(MODEL)
     key, cost = ("bank.two", *pair, params.word), 30 * len(params.one + params.two)
-    found = compute.submit(key, lambda: in_context.uses(model, pair, params.word), cost)
+    found = engine_client.submit(key, lambda: in_context.uses(model, pair, params.word), cost)
     values, word = found.by_layer(), visible(params.word.strip())
     names = names_of(len(values))
     told = lesson.predict_number(
@@ -43,7 +43,7 @@ def two(params: Params, held: senses.Word) -> Folds:
         0.05,
     )
     by_name = list(zip(names, values, strict=True))
-    parts.show(
+    page_parts.show(
         charts.by_layer(word, values, names, known=None if told else 1),
         SLUG + "two",
         "Cosine: " + listed(by_name, "{:.3f}")
@@ -52,7 +52,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     first, second = found.places
     lowest = int(values.argmin())
-    parts.numbers(
+    page_parts.numbers(
         f"“{word}” is token {first} and token {second}, "
         f"{'the same position' if first == second else 'different positions'}: {values[1]:.3f} before the "
         f"first layer. The vectors are farthest apart at “{names[lowest]}” ({values[lowest]:.3f}) and end at "
@@ -82,7 +82,7 @@ def two(params: Params, held: senses.Word) -> Folds:
 def static(params: Params, held: senses.Word) -> Folds:
     """The cosine of the word's one vector with words of both meanings, in a table that knows no sentence."""
     word, meanings, key = held.word, held.meanings, ("bank.static", params.which)
-    rows = compute.submit(key, lambda: in_context.belongs(default().open(TABLE), word, held.near), 200)
+    rows = engine_client.submit(key, lambda: in_context.belongs(default().open(TABLE), word, held.near), 200)
     means = [float(np.mean([cosine for _, number, cosine in rows if number == kind])) for kind in (0, 1)]
     told = lesson.predict(
         SLUG + f"static.{word}",
@@ -93,7 +93,7 @@ def static(params: Params, held: senses.Word) -> Folds:
         f"“{meanings[1]}”.",
     )
     bars = [(near, cosine, meanings[kind]) for near, kind, cosine in rows]
-    parts.show(
+    page_parts.show(
         charts.bars(bars, meanings, covered=not told, high=28),
         SLUG + "static",
         "Cosines: " + ", ".join(f"{near} {cosine:.2f}" for near, cosine, _ in bars)
@@ -101,11 +101,11 @@ def static(params: Params, held: senses.Word) -> Folds:
         else "Bars, covered until you guessed.",
     )
     texts, kinds = zip(*held.uses, strict=True)
-    own = compute.submit(
+    own = engine_client.submit(
         ("bank.many", params.which, ""), lambda: in_context.uses(default().open(MODEL), texts, word), 3000
     )
     same, other = in_context.kept_apart(own.cosines(-1), kinds)
-    parts.numbers(
+    page_parts.numbers(
         f"One vector for all: mean cosine {means[0]:.3f} with “{meanings[0]}”, {means[1]:.3f} with "
         f"“{meanings[1]}”. bert-mini after its last layer: {same:.3f} between uses of one meaning, "
         f"{other:.3f} between the two."

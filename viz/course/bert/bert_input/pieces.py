@@ -18,7 +18,7 @@ from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.lesson import Folds
 from viz.labels import literal, shorten, visible
 from viz.shell import state
-from viz.widgets import controls, lesson, parts
+from viz.widgets import controls, lesson, page_parts
 
 A, B, ODD = 0, 1, 3
 """Colours by number: first text, second text, unknown."""
@@ -46,19 +46,19 @@ def cut(params: Params, data: Sum) -> Folds:
     left, right = st.columns(2, gap="medium")
     with left:
         st.text(f"{len(known)} pieces: {shorten(listed(now), 40)}")
-        parts.show(
+        page_parts.show(
             cutting(word, looks(word, known), height=tall),
             SLUG + "now",
             f"Looks into the vocabulary for {visible(word[:24])}: {listed(now)}.",
         )
     with right:
         st.text(f"{how}: {shorten(listed(then), 40) if told else '?'}")
-        parts.show(
+        page_parts.show(
             cutting(word, looks(word, other) if told else None, height=tall),
             SLUG + "then",
             f"The same {how}: " + (listed(then) if told else "covered."),
         )
-    parts.numbers(
+    page_parts.numbers(
         f"“{visible(shorten(word, 40))}”: {len(word)} letters, {len(tried)} looks into a vocabulary of "
         f"{len(known)}, {len(now)} {'piece' if len(now) == 1 else 'pieces'}."
         + (f" The first {MOST} are drawn." if len(tried) > MOST else "")
@@ -99,14 +99,14 @@ def vocabularies(params: Params, data: Sum) -> Folds:
         f"{visible(word)} is {listed(a)} and {listed(b)}"
         for word, a, b in zip(words[shown], ours, real, strict=False)
     )
-    parts.show(
+    page_parts.show(
         token_rows([Row("word", words[shown]), *rows], across=lesson.fit(6, 4)),
         SLUG + "both",
         f"Each word with its pieces in both vocabularies: {told}.",
     )
     lost = [sum(UNKNOWN in cut for cut in cuts) for cuts in (ours, real)]
     counts = [sum(map(len, cuts)) for cuts in (ours, real)]
-    parts.numbers(
+    page_parts.numbers(
         f"{len(words)} words. Your {len(known)} pieces: {counts[0]} tokens, {lost[0]} unknown. "
         f"bert-mini's {len(tokenizer):,}: {counts[1]} tokens, {lost[1]} unknown. "
         "A frequent word is one piece, a rare one is several."
@@ -150,12 +150,14 @@ def marks(params: Params, data: Sum) -> Folds:
         table = [Row("token", row.tokens, odd), Row("text", texts, hues), Row("place", places)]
     counts = f"{first} of text A, {n - first} of text B"
     high = lesson.fit(34, 42)
-    parts.show(
+    page_parts.show(
         token_rows(table, across=8, breaks=[first] if told else [], high=high),
         SLUG + "marks",
         f"{listed(row.tokens)}; {counts}; positions 0 to {n - 1}." if told else "Covered until you guessed.",
     )
-    parts.numbers(f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "Guess, and the table opens.")
+    page_parts.numbers(
+        f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "Guess, and the table opens."
+    )
     tokens = [visible(token) for token in row.tokens]
     return Folds(
         {"token": tokens, "text": texts, "place": row.positions},

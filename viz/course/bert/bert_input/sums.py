@@ -13,7 +13,7 @@ from viz.course.bert.bert_input.maths.input_sum import PARTS, Sum
 from viz.course.bert.bert_input.params import MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, percent, visible
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 SHOWN = 16
 
@@ -28,7 +28,7 @@ def added(params: Params, data: Sum) -> Folds:
         Lane(name, vector[:SHOWN], hue) for name, vector, hue in zip(say, vectors, (0, 1, 2, 4), strict=True)
     ]
     n = len(vectors[0])
-    parts.show(
+    page_parts.show(
         bar_lanes(
             lanes,
             x_title=f"the first {SHOWN} of {n} numbers",
@@ -39,7 +39,7 @@ def added(params: Params, data: Sum) -> Folds:
     )
     a, b, c, total = (float(vector[0]) for vector in vectors)
     sizes = [number(float(np.linalg.norm(vector))) for vector in vectors]
-    parts.numbers(
+    page_parts.numbers(
         f"First number: {number(a, 4)} + {number(b, 4)} + {number(c, 4)} = {number(total, 4)}. "
         f"The vectors are {sizes[0]}, {sizes[1]} and {sizes[2]} long, their sum {sizes[3]}. "
         + ("All numbers of all tokens agree to the last bit." if data.exact else "They agree up to rounding.")
@@ -66,7 +66,7 @@ def without(params: Params, data: Sum) -> Folds:
         return [input_sum.without(model, params.text, pair, part) for part in PARTS]
 
     key = ("bert_input.without", params.text, pair)
-    every = compute.submit(key, all_three, 60 * len(params.text + params.pair))
+    every = engine_client.submit(key, all_three, 60 * len(params.text + params.pair))
     found = {one.part: one for one in every}
     means = {part: float(one.turned.mean()) for part, one in found.items()}
     most = max(means, key=lambda part: means[part])
@@ -92,7 +92,7 @@ def without(params: Params, data: Sum) -> Folds:
         for hue, part in enumerate(PARTS)
     ]
     turned = ": " + ", ".join(f"{NAMES[part]} {mean:.3f}" for part, mean in means.items()) + "."
-    parts.show(
+    page_parts.show(
         bar_lanes(lanes, labels=names, height=lesson.fit(430, 380)),
         SLUG + "without",
         "How far the last vector of each token turns without each of the three"
@@ -100,7 +100,7 @@ def without(params: Params, data: Sum) -> Folds:
     )
     before, after = found[off].follows
     follows = f"{percent(before)} with all three, {percent(after)} without."
-    parts.numbers(
+    page_parts.numbers(
         f"Without “{NAMES[off]}” the last vectors turn by {means[off]:.3f} on average "
         "(0: not at all, 1: at right angles)."
         + (f" That the second text follows the first: {follows}" if pair else "")

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import listed, percent, shorten
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 ORDER = [grammar.RELATIONS.index(name) for name in SAYS]
 WORDS = list(SAYS.values())
@@ -30,7 +30,7 @@ DOES = {"follows": "follows from A", "contradicts": "contradicts A", "neither": 
 def pairs(params: Params, used: Using) -> Folds:
     """What the head says of the pair, and of the pair the other way round."""
     a, b, model = params.first, params.second, used.model or ""
-    found = compute.submit(
+    found = engine_client.submit(
         ("cls_and_pairs.pairs", (a, b), model),
         lambda: {on: (said(model, a, b, on), said(model, b, a, on)) for on in (True, False)},
         200 * len(a + b),
@@ -50,7 +50,7 @@ def pairs(params: Params, used: Using) -> Folds:
     beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 270))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
-    parts.numbers(
+    page_parts.numbers(
         f"A, then B: {before} {percent(now.max())}. "
         + (f"Swapped: {after} {percent(swapped.max())}. " if told else "")
         + f"Without the segment vectors, which say A or B, {percent(moved, 2)} of the probability "

@@ -14,7 +14,7 @@ from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths
 from viz.course.bert.cls_and_pairs.params import LONGEST, SINGLE, Params
 from viz.course.bert.tuning_live import BEFORE, Using
-from viz.widgets import compute
+from viz.widgets import engine_client
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def read(text: str, model: str | None, seed: int) -> Read:
 def asked(params: Params, used: Using) -> Read:
     """The visitor's sentence, by the model that the page uses."""
     key, cost = ("cls_and_pairs", params.text, used.model, used.seed), 60 * max(1, len(params.text))
-    return compute.submit(key, lambda: read(params.text, used.model, used.seed), cost)
+    return engine_client.submit(key, lambda: read(params.text, used.model, used.seed), cost)
 
 
 def ran(model: str, text: str, pair: str | None = None, **options: Any) -> Run:

@@ -19,8 +19,8 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, listed, percent, shorten, visible
-from viz.shell import room
-from viz.widgets import controls, lesson, parts
+from viz.shell import present_layout
+from viz.widgets import controls, lesson, page_parts
 
 SHOWN = 8
 """Terms of the score that have a bar of their own."""
@@ -45,7 +45,7 @@ def one_vector(params: Params, used: Using) -> Folds:
     named = {"Before: a new head": first, "After tuning": chances if told else None}
     beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))
     n, d = len(data.tokens), len(data.said.hidden)
-    parts.numbers(
+    page_parts.numbers(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "
         f"It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
         + (f" “{best}” went from {percent(first[at])} to {percent(chances[at])}." if told else "")
@@ -84,7 +84,7 @@ def what_it_reads(params: Params, used: Using) -> Folds:
         "of the attention of [CLS].",
     )
     maps = {"Before tuning": (BEFORE, before), "After tuning": (used.model, after)}
-    with room.wide():
+    with present_layout.wide():
         for column, (name, (model, found)) in zip(st.columns(2, gap="medium"), maps.items(), strict=True):
             with column:
                 if found is after and not told:
@@ -158,7 +158,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
     rest = float(added.sum() - added[few].sum())
     rows = {f"h{i} · W{i}": float(added[i]) for i in few}
     rows |= {f"{n - len(few)} more": rest, "bias b": float(said.bias[label])}
-    parts.show(
+    page_parts.show(
         terms(
             list(rows),
             list(rows.values()),
@@ -170,7 +170,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
     )
     i = few[0]
     h, w, product = (number(float(value), 3) for value in (said.hidden[i], said.weight[label, i], added[i]))
-    parts.numbers(
+    page_parts.numbers(
         f"The largest: h{i} · W{i} = {h} · {w} = {product}. All {n} and the bias: {mine}."
         + (f" softmax: e^{mine} / (e^{mine} + e^{theirs}) = {chance}." if told else "")
     )
@@ -209,7 +209,7 @@ def beside(
                 continue
             picture = shares(classes, found.tolist(), title=name, height=height)
             said = listed(zip(classes, found, strict=True))
-            parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
+            page_parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
 
 
 def covered(name: str, height: int) -> None:
@@ -221,12 +221,12 @@ def covered(name: str, height: int) -> None:
 def told_beside(text: str, control: Callable[[], object]) -> None:
     """The sentence of numbers and the one control: below it, or beside it before a room, to save height."""
     if not lesson.presenting():
-        parts.numbers(text)
+        page_parts.numbers(text)
         control()
         return
     left, right = st.columns([2, 1], vertical_alignment="top", gap="medium")
     with left:
-        parts.numbers(text)
+        page_parts.numbers(text)
     with right:
         control()
 

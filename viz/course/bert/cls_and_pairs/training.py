@@ -23,7 +23,7 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 MOST = 6
 KINDS: dict[str, Callable[[Any], str]] = {
@@ -44,7 +44,7 @@ def gradient(params: Params, used: Using) -> Folds:
     data, model = read.asked(params, used), used.model or ""
     unsaid = 1 - data.said.best
     label = params.label if 0 <= params.label < len(CLASSES) else unsaid
-    found = compute.submit(
+    found = engine_client.submit(
         ("cls_and_pairs.arrives", params.text, model, label),
         lambda: maths.arrives(read.ran(model, params.text), label),
         120 * max(1, len(params.text)),
@@ -124,7 +124,7 @@ def trained(params: Params, models: Models) -> Folds:
             look=look,
         )
     model, seed, n = used.model, used.seed, tuning.CHECKED
-    found = compute.submit(
+    found = engine_client.submit(
         ("cls_and_pairs.checked", model, seed),
         lambda: maths.checked(default().open(model), GOALS[goal], n, seed),
         20_000,
@@ -139,7 +139,7 @@ def trained(params: Params, models: Models) -> Folds:
         "; ".join(f"{kind}: {right} of {of} right" for kind, (right, of) in by.items()) + ".",
     )
     errors, right = found.errors(), int(found.right.sum())
-    parts.numbers(
+    page_parts.numbers(
         f"{right} of {len(errors) + right} right, {len(errors)} wrong." + (f" {TOLD[goal]}" if told else "")
     )
     with st.container():

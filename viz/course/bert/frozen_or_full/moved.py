@@ -15,8 +15,8 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.shell import room
-from viz.widgets import controls, lesson, parts
+from viz.shell import present_layout
+from viz.widgets import controls, lesson, page_parts
 
 
 def how_far(params: Params, task: read.Task) -> Folds:
@@ -43,14 +43,14 @@ def how_far(params: Params, task: read.Task) -> Folds:
             value, known = shares[way][at], told or way == FROZEN
             said = COVERED if not known else percent(value, 2) if value else "0"
             rows.append((name, way, value if known else None, said))
-    parts.show(
+    page_parts.show(
         grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350),
         SLUG + "far.picture",
         listed(rows),
     )
     stays = went[FROZEN].body
     same = "the same in every bit" if stays == 0 else f"moved by {percent(stays, 2)}"
-    parts.numbers(
+    page_parts.numbers(
         f"Frozen: the body is {same}. "
         + (f"With full fine-tuning it moved by {body} of its length." if told else "Full fine-tuning?")
     )
@@ -89,7 +89,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     )
     layer, head = (params.layer, params.head) if params.head >= 0 else data.most if told else (0, 0)
     head = min(head, n_heads - 1)
-    with room.wide():
+    with present_layout.wide():
         columns = st.columns(3, gap="small")
     for column, way in zip(columns, (read.BEFORE, *WAYS), strict=True):
         with column:
@@ -113,7 +113,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     if frozen:
         stay = f"weights moved by up to {frozen:.2g}"
     moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} moved by {change.max():.2f}; "
-    parts.numbers(
+    page_parts.numbers(
         f"Frozen: {stay}; it says “{data.said[FROZEN]}”."
         + (f"{moved}it says “{_differing(data)}”." if told else "")
     )

@@ -17,7 +17,7 @@ from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said
 from viz.course.bert.frozen_or_full.params import LONGEST, NAMES, SLUG, TWO
 from viz.labels import distinct
-from viz.widgets import compute
+from viz.widgets import engine_client
 
 BEFORE = "before"
 
@@ -94,7 +94,7 @@ def far(used: tuning_live.Using) -> Moved:
     """How far a tuning moved the body. The model has a name of its own, or is recorded and stays as it is."""
     name = used.model
     assert name
-    return compute.submit(
+    return engine_client.submit(
         ("frozen.moved", name), lambda: moved(default().open(name), default().open(BODY), used.tuning), 300
     )
 
@@ -140,7 +140,7 @@ def texts(found: Task, text: str, second: str) -> Read:
     pair = {"pair": second} if found.name in TWO else {}
     models = {BEFORE: BODY} | {way: str(found.ways[way].model) for way in WAYS}
     keep = ("*pattern", "*allowed")
-    runs = {way: compute.run(name, text, keep=keep, **pair) for way, name in models.items()}
+    runs = {way: engine_client.run(name, text, keep=keep, **pair) for way, name in models.items()}
     tokens = runs[BEFORE].tokens
     if len(tokens) > LONGEST:
         raise InputError(

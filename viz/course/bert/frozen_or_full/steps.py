@@ -12,7 +12,7 @@ from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, c
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 def enough(params: Params, task: read.Task) -> Folds:
@@ -40,13 +40,13 @@ def enough(params: Params, task: read.Task) -> Folds:
             rows.append((found.title, way, right, share(right)))
     marks = {found.title: found.ways[FULL].reports[0].right for found in whole}
     title = "accuracy (line: before the first step)"
-    parts.show(
+    page_parts.show(
         grouped(rows, title=title, ends=(0, 1), shares=True, at_first=marks, height=330),
         SLUG + "enough.picture",
         listed(rows),
     )
     now = task if task.whole else whole[0]
-    parts.numbers(
+    page_parts.numbers(
         f"{now.title}: {GOALS[now.name].says} Fully fine-tuned {share(now.right(FULL))} "
         f"of the {now.ways[FULL].counted} are right"
         + (f", frozen {share(now.right(FROZEN))}." if told else ". Frozen?")
@@ -87,9 +87,11 @@ def what_learns(params: Params, task: read.Task) -> Folds:
             covered, learns = part is found[-1] and not told, way in part.taught
             said = COVERED if covered else f"{part.size:,}" if learns else "stays"
             rows.append((part.name, way, float(part.size) if learns and not covered else None, said))
-    parts.show(grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", listed(rows))
+    page_parts.show(
+        grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", listed(rows)
+    )
     all_of_it = f"With full fine-tuning {body + head:,} weights learn; frozen "
-    parts.numbers(
+    page_parts.numbers(
         all_of_it
         + (f"{head:,}, {percent(head / (body + head), 4)} of them." if told else "only those of the head.")
     )
@@ -118,7 +120,7 @@ def course(params: Params, task: read.Task) -> Folds:
     }
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
     title, height = f"{task.ways[FULL].counted} right", lesson.fit(250, 330)
-    parts.show(
+    page_parts.show(
         courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
         SLUG + "course.picture",
         "; ".join(
@@ -127,7 +129,7 @@ def course(params: Params, task: read.Task) -> Folds:
         )
         + ".",
     )
-    parts.numbers(" ".join(_cost(way, task.ways[way]) for way in lines))
+    page_parts.numbers(" ".join(_cost(way, task.ways[way]) for way in lines))
     here = not lesson.presenting()
     params.show(SLUG.rstrip("."), "task", "over", *(("train",) if here else ()))  # above what is trained
     if here:

@@ -13,15 +13,15 @@ from core.model import Model
 from core.serving.engine import default
 from core.training.recipes import bert_mini
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.revealed import revealed
+from viz.charts.label_reveal import revealed
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.masked_words import maths
 from viz.course.bert.masked_words.maths import CONTEXTS, Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, listed, percent, visible
-from viz.shell import room
-from viz.widgets import compute, controls, lesson, parts
+from viz.shell import present_layout
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 MASK = "[MASK]"
 WHO = ("bert-mini, from both sides", "gpt-mini, from the left", "both equally often")
@@ -32,7 +32,7 @@ def blank(params: Params, text: Text) -> Folds:
     """The sentence with its blank, and what the model says there; covered until one guessed."""
     place, model = place_of(params, text), default().open(MODEL)
     key = ("masked_words.blank", params.text, place)
-    found = compute.submit(key, lambda: guess(model, text, params), 60 * len(params.text))
+    found = engine_client.submit(key, lambda: guess(model, text, params), 60 * len(params.text))
     truth, read = visible(text.tokens[place]), with_blank(text, place)
     chances = {visible(word): chance for word, chance in found.best}
     first = next(iter(chances))
@@ -46,20 +46,20 @@ def blank(params: Params, text: Text) -> Folds:
     )
     marked = [0 if at == place else None for at in range(len(text.tokens))]
     picture = token_rows([Row("reads", read, marked)], across=6, high=26)
-    parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
+    page_parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
     rows = [(name, chance, name == truth) for name, chance in chances.items()]
     if truth not in chances:
         rows.append((truth, found.wanted, True))
     if not told:
         rows = sorted((name, None, False) for name, _, _ in rows)
     every = f": {listed(chances)}."
-    parts.show(
+    page_parts.show(
         revealed(rows),
         SLUG + "said",
         "Probabilities at the blank" + (every if told else ", covered until you guessed."),
     )
     n, surest = len(model.tokenizer), max(found.wanted, 1e-300)
-    parts.numbers(
+    page_parts.numbers(
         f"“{truth}” was hidden and gets {percent(found.wanted)}: surprisal {-math.log2(surest):.2f} bits. "
         f"By chance (baseline), each of {n:,} tokens would get {percent(1 / n, 3)}."
         if told
@@ -80,7 +80,9 @@ def sides(params: Params, text: Text) -> Folds:
     """What is read with one side, both or neither in sight, and what the hidden word gets each time."""
     place, model = place_of(params, text), default().open(MODEL)
     key = ("masked_words.sides", params.text, place)
-    rows, found = compute.submit(key, lambda: maths.contexts(model, text, place), 240 * len(params.text))
+    rows, found = engine_client.submit(
+        key, lambda: maths.contexts(model, text, place), 240 * len(params.text)
+    )
     wanted = {name: found[name].wanted for name in CONTEXTS}
     best = max(CONTEXTS, key=lambda name: wanted[name])
     truth, mask = visible(text.tokens[place]), model.tokenizer.mask
@@ -100,13 +102,13 @@ def sides(params: Params, text: Text) -> Folds:
         cells[place], hues[place] = said, 1
         return Row(name, cells, hues)
 
-    with room.wide():
+    with present_layout.wide():
         left, right = st.columns([1, 2], gap="medium")
     with left:
         values = np.array(list(wanted.values()))
         most = max(1.0, 115 * float(values.max()))
         lane = Lane(f"P({truth}), percent", 100 * values if told else None, 0, (0, most), places=2)
-        parts.show(
+        page_parts.show(
             bar_lanes([lane], labels=[name.split()[0] for name in CONTEXTS], height=270),
             SLUG + "sides",
             f"The probability of {truth} with neither side, the left, the right, and both in sight"
@@ -114,13 +116,13 @@ def sides(params: Params, text: Text) -> Folds:
         )
     with right:
         table = [line(name, row) for name, row in zip(CONTEXTS, rows, strict=True)]
-        parts.show(
+        page_parts.show(
             token_rows(table, across=6, high=lesson.fit(28, 22)),
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )
     every = listed(wanted, lambda chance: percent(chance, 2))
-    parts.numbers(
+    page_parts.numbers(
         f"{every}: what “{truth}” gets."
         if told
         else "Four times the same blank, with more or less of the sentence in sight."
@@ -148,7 +150,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
     """Each word hidden in turn: how probable it is from both sides, and from the left."""
     places = askable(text)
     key, cost = ("masked_words.both", params.text), 200 * len(params.text)
-    bert, gpt = compute.submit(key, lambda: _each_word(text, places), cost)
+    bert, gpt = engine_client.submit(key, lambda: _each_word(text, places), cost)
     both, left = np.array([said.wanted for said in bert]), np.array([chance for chance, _ in gpt])
     known = ~np.isnan(left)
     wins = int((both > left)[known].sum()), int((left > both)[known].sum())
@@ -169,13 +171,13 @@ def both_or_left(params: Params, text: Text) -> Folds:
         Lane(name, row if told else None, hue, (0, 108), marked=mine, places=1)
         for hue, (name, row) in enumerate(zip(LANES, values, strict=True))
     ]
-    parts.show(
+    page_parts.show(
         bar_lanes(lanes, labels=names, height=lesson.fit(420, 380)),
         SLUG + "both",
         "The probability of each true word from both sides and from the left"
         + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."),
     )
-    parts.numbers(
+    page_parts.numbers(
         f"“{names[at]}”: {values[0][at]:.1f} % from both sides, {values[1][at]:.1f} % from the left. "
         f"Both sides win at {wins[0]} of {int(known.sum())} words, the left at {wins[1]}; "
         f"on average {values[0].mean():.1f} % and {values[1].mean():.1f} %."

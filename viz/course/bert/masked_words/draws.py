@@ -17,7 +17,7 @@ from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import masking
 from viz.course.lesson import Folds
 from viz.labels import distinct, listed, percent, visible
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 FATES = ("[MASK]", "random", "left")
 HUES = {masking.HIDDEN: 0, masking.CHANGED: 3, masking.LEFT: 2}
@@ -35,7 +35,7 @@ def drawn(params: Params, text: Text) -> Folds:
         return [maths.said(model, row, int(id)) for row, id in zip(chances, wanted, strict=True)]
 
     key = ("masked_words.drawn", params.text, params.draw, params.rates)
-    found = dict(zip(places, compute.submit(key, answers, 60 * len(params.text)), strict=True))
+    found = dict(zip(places, engine_client.submit(key, answers, 60 * len(params.text)), strict=True))
     names, read = text.tokens, [model.tokenizer.token(int(id)) for id in one.read]
     hues = [HUES.get(int(fate)) for fate in one.fate]
     everywhere = range(len(names))
@@ -52,7 +52,7 @@ def drawn(params: Params, text: Text) -> Folds:
     ]
     m = int((~text.special).sum())
     became = "; ".join(f"{visible(names[at])} becomes {masking.FATES[one.fate[at]]}" for at in places)
-    parts.show(
+    page_parts.show(
         token_rows(table, across=6 if len(names) <= 18 else 8, high=lesson.fit(30, 26)),
         SLUG + "drawn",
         f"{len(places)} of {m} tokens are chosen: {became}.",
@@ -63,7 +63,7 @@ def drawn(params: Params, text: Text) -> Folds:
         for at, said in found.items()
     )
     share = params.rates.share
-    parts.numbers(
+    page_parts.numbers(
         f"{percent(share)} of {m} tokens are {share * m:.2f}, so {len(places)} "
         f"{'is' if len(places) == 1 else 'are'} chosen: {each}. [CLS] and [SEP] are never chosen."
     )
@@ -90,7 +90,7 @@ def drawn(params: Params, text: Text) -> Folds:
 def counted(params: Params, text: Text) -> Folds:
     """How often each token was chosen in many draws, and what became of it; beside what is expected."""
     key = ("masked_words.counted", params.text, params.draw, params.rates, params.draws)
-    found = compute.submit(key, lambda: _count(params, text), 20 * params.draws)
+    found = engine_client.submit(key, lambda: _count(params, text), 20 * params.draws)
     now, (hidden, changed, kept) = params.rates, TOKENS * params.rates.share * params.rates.parts
     told = lesson.predict_number(
         SLUG + "count",
@@ -116,7 +116,7 @@ def counted(params: Params, text: Text) -> Folds:
             (max(0.0, middle - far), middle + far),
             places=0,
         )
-        parts.show(
+        page_parts.show(
             bar_lanes([lane], labels=distinct(text.tokens), height=290),
             SLUG + "chosen",
             f"Each word about {middle:.0f} times, [CLS] and [SEP] never.",
@@ -130,7 +130,7 @@ def counted(params: Params, text: Text) -> Folds:
             places=0,
         )
         became_of = listed(zip(FATES, found.fates, strict=True), "{}")
-        parts.show(
+        page_parts.show(
             bar_lanes([lane], labels=FATES, height=290),
             SLUG + "fates",
             f"What became of the chosen tokens: {became_of}."
@@ -142,7 +142,7 @@ def counted(params: Params, text: Text) -> Folds:
         f"{name} {n:,} (expected {wanted:,.0f} ± {around:,.0f})"
         for name, n, (wanted, around) in zip(FATES, found.fates, expected, strict=True)
     )
-    parts.numbers(
+    page_parts.numbers(
         f"{params.draws:,} draws, {found.total:,} tokens chosen: {bounds}. "
         f"{found.outside} counts lie outside their range."
         if told

@@ -19,7 +19,7 @@ from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import masking
 from viz.course.lesson import Folds
 from viz.labels import percent
-from viz.widgets import parts
+from viz.widgets import page_parts
 
 PEAK, CORPUS = 1e-4, 3.3e9
 
@@ -48,14 +48,14 @@ def recipe(params: Params, text: Text) -> Folds:
     with left:
         ticks = [0, PEAK / 2, PEAK]
         picture = learning({"BERT: learning rate": rates})
-        parts.show(
+        page_parts.show(
             picture.update_yaxes(tickvals=ticks, ticktext=["0", tiny(PEAK / 2), tiny(PEAK)]),
             SLUG + "rate",
             f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step "
             f"{steps:,}.",
         )
     with right:
-        parts.show(
+        page_parts.show(
             learning({"bert-mini: learning rate": [(t, own_rate(t)) for t in moments]}),
             SLUG + "own",
             f"bert-mini's learning rate rises to {own.lr:g} at step {own.warm_up} "
@@ -63,7 +63,7 @@ def recipe(params: Params, text: Text) -> Folds:
         )
     a_step = masking.tokens_a_step(params.sequences, params.length)
     epochs = masking.epochs(a_step, steps, CORPUS)
-    parts.numbers(
+    page_parts.numbers(
         f"{params.sequences} × {params.length} = {a_step:,} tokens a step. {steps:,} steps over "
         f"{CORPUS / 1e9:.1f} billion words: {epochs:.1f} epochs. The rate is "
         f"{tiny(rate(warm_up / 2, warm_up, steps))} at step {warm_up // 2:,}, "

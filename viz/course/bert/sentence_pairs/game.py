@@ -19,7 +19,7 @@ from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, S
 from viz.course.lesson import Folds
 from viz.labels import percent, shorten
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 MEASURE = "next_sentence_accuracy"
 MARKS = ("[CLS]", "[SEP]")
@@ -31,7 +31,7 @@ ANSWERS = ("B follows", "B is not the next sentence")
 def one(params: Params, run: Run) -> Folds:
     """The pair as it is read, and what is said of it; covered until one guessed."""
     a, b = params.a, params.b
-    chance = compute.submit(("sentence_pairs.one", a, b), lambda: chance_of(a, b), 20 * len(a + b))
+    chance = engine_client.submit(("sentence_pairs.one", a, b), lambda: chance_of(a, b), 20 * len(a + b))
     truth, why = truth_of(params), f"P(IsNext) = {percent(chance)}; one half is the threshold."
     if truth is not None:
         right = "right" if truth == (chance >= HALF) else "wrong"
@@ -41,20 +41,20 @@ def one(params: Params, run: Run) -> Folds:
     n = run.side.n_real
     first = run.segments[:n].count(0)
     high = lesson.fit(34, 30)
-    parts.show(
+    page_parts.show(
         sentence_pairs.tokens(run.tokens[:n], run.segments[:n], quiet=MARKS, high=high),
         SLUG + "tokens",
         f"One row of {n} tokens: [CLS], text A, [SEP], text B, [SEP].",
     )
     answers = f"P(IsNext) {percent(chance)}, P(NotNext) {percent(1 - chance)}."
-    parts.show(
+    page_parts.show(
         sentence_pairs.chances(
             [(name, value if told else None) for name, value in zip(ANSWERS, both.values(), strict=True)]
         ),
         SLUG + "chances",
         answers if told else "Two bars, covered until you guessed.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"{n} tokens, {first} of A (blue) and {n - first} of B (orange). "
         f"P(IsNext) = {percent(chance)}, P(NotNext) = {percent(1 - chance)}."
         if told
@@ -84,7 +84,7 @@ def drawn(params: Params, run: Run) -> Folds:
     rows = next_pairs.draws(params.draw, params.draws)
     last, found = rows[-1], next_pairs.count(rows)
     key = ("sentence_pairs.drawn", last.first, last.second)
-    chance = compute.submit(key, lambda: chance_of(last.first, last.second), 2000)
+    chance = engine_client.submit(key, lambda: chance_of(last.first, last.second), 2000)
     encode = default().open(MODEL).tokenizer.encode
     a = ["[CLS]", *encode(last.first).tokens, "[SEP]"]
     b = [*encode(last.second).tokens, "[SEP]"]
@@ -92,7 +92,7 @@ def drawn(params: Params, run: Run) -> Folds:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         segments = [0] * len(a) + [1] * len(b)
-        parts.show(
+        page_parts.show(
             sentence_pairs.tokens(a + b, segments, quiet=MARKS, across=6, high=high),
             SLUG + "last",
             f"Pair {found.n}: A: {last.first} B: {last.second}",
@@ -102,13 +102,13 @@ def drawn(params: Params, run: Run) -> Folds:
             (ANSWERS[0], found.follow, found.expected, found.deviation),
             (ANSWERS[1], found.n - found.follow, found.n - found.expected, found.deviation),
         ]
-        parts.show(
+        page_parts.show(
             sentence_pairs.counters(counts, found.n),
             SLUG + "counts",
             f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.",
         )
     around = next_pairs.NEAR * found.deviation
-    parts.numbers(
+    page_parts.numbers(
         f"Pair {found.n}: drawn: “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
         f"{percent(chance)}. So far {found.follow} of {found.n} follow; expected {found.expected:g} ± "
         f"{around:.1f}, so the count lies {'inside' if found.inside else 'outside'}."
@@ -137,7 +137,9 @@ def known(params: Params, run: Run) -> Folds:
     """Every one of our pairs at its P(IsNext), those that follow above; how many are told right?"""
     rows, cut, model = next_pairs.judged(), params.cut, default().open(MODEL)
     pairs, follows = [(row.first, row.second) for row in rows], [row.follows for row in rows]
-    values = compute.submit("sentence_pairs.known", lambda: next_sentence.follows(model, pairs), 100_000)
+    values = engine_client.submit(
+        "sentence_pairs.known", lambda: next_sentence.follows(model, pairs), 100_000
+    )
     n = len(rows)
     told = lesson.predict_number(
         SLUG + "known",
@@ -152,14 +154,14 @@ def known(params: Params, run: Run) -> Folds:
     )
     now, (better, firsts) = next_pairs.right(values, rows, cut), next_pairs.preferred(values)
     texts = [f"{a} / {b}" for a, b in pairs]
-    parts.show(
+    page_parts.show(
         sentence_pairs.judged(values if told else None, follows, texts, cut, height=225),
         SLUG + "known",
         f"Each pair at its P(IsNext); with the threshold at {percent(cut)} {now} of {n} are correct."
         if told
         else "Two rows of dots, covered until you guessed.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"Threshold {percent(cut)}: {now} of {n} right. "
         f"All lie from {percent(values.min())} to {percent(values.max())}. "
         f"After the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"

@@ -19,7 +19,7 @@ from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, h
 from viz.course.lesson import Folds
 from viz.labels import head_name, listed, percent, visible
 from viz.shell import state
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 AT = ("[CLS]", "words of A", "words of B", "[SEP]")
 GAMES = ("Masked LM", "Next sentence prediction", "Both the same")
@@ -52,7 +52,7 @@ def who(params: Params, run: Run) -> Folds:
             + ", ".join(f"{percent(share)} to {to}" for to, share in zip(GROUPS, shares, strict=True))
             for name, shares in zip(GROUPS, now[:3], strict=False)
         )
-        parts.show(
+        page_parts.show(
             squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210),
             SLUG + "blocks",
             gives if told else "Covered until you guessed.",
@@ -61,7 +61,7 @@ def who(params: Params, run: Run) -> Folds:
         st.text(f"{params.block} in every head")
         layers, columns = [f"L{i}" for i in range(n_layers)], [f"H{i}" for i in range(n_heads)]
         ends = f", from {percent(asked.min())} to {percent(asked.max())}."
-        parts.show(
+        page_parts.show(
             squares(asked, layers, columns, covered=not told, chosen=place, height=210),
             SLUG + "heads",
             f"The share of {params.block} in each head" + (ends if told else "; covered."),
@@ -69,7 +69,7 @@ def who(params: Params, run: Run) -> Folds:
     layer, head = np.unravel_index(int(asked.argmax()), asked.shape)
     largest = f"{params.block} is largest in {head_name(int(layer), int(head))}: {percent(asked.max(), 2)}."
     share = [[percent(value, 2) for value in values] for values in now]
-    parts.numbers(
+    page_parts.numbers(
         f"{'All heads' if place is None else head_name(*place)}: A gives {share[1][1]} to A and "
         f"{share[1][2]} to B; B gives {share[2][1]} to A and {share[2][2]} to B; [CLS] gives {share[0][1]} "
         f"to A, {share[0][2]} to B. " + ("" if lesson.presenting() else largest)
@@ -105,7 +105,7 @@ def loss(params: Params, run: Run) -> Folds:
     model, follow = default().open(MODEL), [row.follows for row in rows]
     pairs = [(row.first, row.second) for row in rows]
     key = ("sentence_pairs.loss", params.a, params.b, params.follows, params.batch, params.draw)
-    found = compute.submit(
+    found = engine_client.submit(
         key, lambda: next_sentence.loss(model, pairs, follow, params.draw), 4000 * len(rows)
     )
     larger = GAMES[0] if found.masked > found.next else GAMES[1] if found.next > found.masked else GAMES[2]
@@ -132,13 +132,13 @@ def loss(params: Params, run: Run) -> Folds:
         left, right = st.columns(2, gap="medium")
         with left:
             segments = [int(at >= cut) for at in range(len(read))]
-            parts.show(
+            page_parts.show(
                 sentence_pairs.tokens(read, segments, quiet=MARKS, across=6),
                 SLUG + "read",
                 "Your pair as it is read: " + " ".join(visible(token) for token in read),
             )
     with right:
-        parts.show(
+        page_parts.show(
             sentence_pairs.losses(names, bars if told else None, high=18 if len(rows) > 8 else 30),
             SLUG + "losses",
             f"The batch costs {found.masked:.2f} + {found.next:.2f} = {found.total:.2f} nats."
@@ -146,7 +146,7 @@ def loss(params: Params, run: Run) -> Folds:
             else "Stacked bars, covered until you guessed.",
         )
     mine, n, chosen = found.pairs[0], len(rows), len(found.words)
-    parts.numbers(
+    page_parts.numbers(
         f"{chosen} masked words: {found.masked:.3f} nats on average, "
         f"{n} {'answer' if n == 1 else 'answers'} {found.next:.3f}: loss = {found.total:.3f}. "
         f"Your answer alone: P({'IsNext' if params.follows else 'NotNext'}) = {percent(math.exp(-mine))}, "
@@ -171,7 +171,7 @@ def swapped(params: Params, run: Run) -> Folds:
     """P(IsNext) of the pair as trained, in the other order, and without telling A from B."""
     a, b, model = params.a, params.b, default().open(MODEL)
     key = ("sentence_pairs.ways", a, b)
-    found = compute.submit(key, lambda: next_sentence.ways(model, a, b), 80 * len(a + b))
+    found = engine_client.submit(key, lambda: next_sentence.ways(model, a, b), 80 * len(a + b))
     usual = found[WAYS[0]]
     moved = {way: abs(found[way] - usual) for way in WAYS[1:]}
     points = "; ".join(
@@ -185,7 +185,7 @@ def swapped(params: Params, run: Run) -> Folds:
         points.replace("-", "−") + ".",
     )
     every = listed(found)
-    parts.show(
+    page_parts.show(
         sentence_pairs.chances(
             [(way, value if told or way == WAYS[0] else None) for way, value in found.items()], high=48
         ),
@@ -195,7 +195,7 @@ def swapped(params: Params, run: Run) -> Folds:
         else f"P(IsNext) as trained {percent(usual)}; the other three are covered.",
     )
     others = [percent(found[way]) for way in WAYS[1:]]
-    parts.numbers(
+    page_parts.numbers(
         f"As trained {percent(usual)}; swapped {others[0]}; all as text A {others[1]}; "
         f"no segment embeddings {others[2]}."
         if told

@@ -21,8 +21,8 @@ from viz.instruments import marked, picked
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import percent, shorten, visible
-from viz.shell import room, state
-from viz.widgets import compute, lesson, parts
+from viz.shell import present_layout, state
+from viz.widgets import engine_client, lesson, page_parts
 
 NAMES = ("starts here", "ends here")
 RELIABLE = 0.5
@@ -43,7 +43,7 @@ def marking(params: Params, used: Using) -> Folds:
     after = "; of your own text nobody told us the answer."
     if known:
         after = ", and this is what the text says." if best == right else f"; the text says “{right}”."
-    with room.wide():
+    with present_layout.wide():
         committed = lesson.predict_touched(
             SLUG + "mark",
             f"{params.question} Touch the first word of the answer in the text, then its last.",
@@ -82,13 +82,13 @@ def marking(params: Params, used: Using) -> Folds:
                 if best == right
                 else f" It is wrong: right is “{right}”."
             )
-            parts.numbers(
+            page_parts.numbers(
                 f"Start most probable at “{start}”, {p_start}; end at “{end}”, {p_end}; "
                 f"together {percent(found.probability)} for “{best}”.{verdict} "
                 f"Each row of bars sums to {found.start.sum():.0f} over {n} positions."
             )
         else:
-            parts.numbers(f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?")
+            page_parts.numbers(f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?")
     if not lesson.presenting():
         choose_question()
     at = one.alone[0]
@@ -119,7 +119,7 @@ def marking(params: Params, used: Using) -> Folds:
 def asked(params: Params, used: Using) -> Answer:
     """The text with its scores, by the model that the page uses."""
     question, passage, model = params.question, params.passage, used.model or ""
-    return compute.submit(
+    return engine_client.submit(
         ("spans_and_tags.answer", model, question, passage),
         lambda: answer(default().open(model), question, passage, LONGEST),
         6 * len(question + passage),
@@ -134,7 +134,7 @@ def warn(used: Using) -> None:
     worth = "It answers questions of this one kind only."
     if right < RELIABLE:
         worth = "It cannot be relied on: watch how an answer is found, not whether it is right."
-    with room.head():
+    with present_layout.head():
         st.text(
             f"Of {tuning.CHECKED} questions about texts that it never read, this model gets "
             f"{percent(1 - right)} wrong. {worth}"

@@ -21,8 +21,8 @@ from viz.instruments import heatmap, marked, picked
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import head_name, percent, visible
-from viz.shell import room, state
-from viz.widgets import compute, lesson, parts
+from viz.shell import present_layout, state
+from viz.widgets import engine_client, lesson, page_parts
 
 NAMES = ("before", "after")
 NONE = "none: it stayed as it was"
@@ -36,7 +36,8 @@ def looked(params: Params, used: Using) -> Folds:
     warn(used)
     one = asked(params, used)
     runs = [
-        compute.run(name, question, pair=passage, keep=("*.pattern",)) for name in (BEFORE, str(used.model))
+        engine_client.run(name, question, pair=passage, keep=("*.pattern",))
+        for name in (BEFORE, str(used.model))
     ]
     origin.tell_run(runs[1], "self", changed=f"beside {BEFORE}, before the tuning")
     before, after = (run.attention().weights for run in runs)
@@ -64,7 +65,7 @@ def looked(params: Params, used: Using) -> Folds:
     elif told:
         layer, head = divmod(int(moved.argmax()), heads)
     present = lesson.presenting()
-    with room.wide():
+    with present_layout.wide():
         left, right = (st.container(), st.container()) if present else st.columns([2, 5], gap="medium")
         if not present:
             with left:
@@ -101,7 +102,7 @@ def looked(params: Params, used: Using) -> Folds:
             f" Over all tokens {percent(moved[layer, head])} of this head's attention went elsewhere, "
             f"{percent(moved.mean())} over all {moved.size} heads."
         )
-    parts.numbers(
+    page_parts.numbers(
         f"{head_name(layer, head)} from “{word}”: before most at “{first}” ({p_first}), "
         f"after at “{then}” ({p_then}).{everywhere}"
         if told

@@ -16,8 +16,8 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import literal, visible
-from viz.shell import room
-from viz.widgets import controls, lesson, parts
+from viz.shell import present_layout
+from viz.widgets import controls, lesson, page_parts
 
 NOTHING = "no answer at all"
 
@@ -37,7 +37,7 @@ def pairs(params: Params, used: Using) -> Folds:
         "np.nan_to_num(one.found.scores, neginf=0), one.tokens, one.tokens, "
         "allowed=np.isfinite(one.found.scores), scale='score'"
     )
-    with room.wide():
+    with present_layout.wide():
         left, right = st.columns([1, 1], gap="medium")
         with left:
             touched = heatmap(
@@ -69,7 +69,7 @@ def pairs(params: Params, used: Using) -> Folds:
                 label = f"Push the {edge} score of “{literal(names[at])}”"
                 controls.slider(label, 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
         allowed = int(may.sum())
-        parts.numbers(
+        page_parts.numbers(
             f"{n} positions: {n * n:,} pairs, {allowed:,} allowed, {n * n - allowed:,} hatched: "
             "they would end before they start."
         )

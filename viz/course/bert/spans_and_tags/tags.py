@@ -25,8 +25,8 @@ from viz.instruments import marked, picked
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent, visible
-from viz.shell import room, state
-from viz.widgets import compute, lesson, parts
+from viz.shell import present_layout, state
+from viz.widgets import engine_client, lesson, page_parts
 
 COLOURED = ("NOUN", "VERB", "ADJ", "PROPN", "PRON", "ADV", "DET", "AUX", "ADP", "CONJ", "NUM", "PUNCT")
 HUES: Mapping[str, int] = MappingProxyType({tag: at for at, tag in enumerate(COLOURED)})
@@ -60,7 +60,7 @@ def tagging(params: Params, used: Using) -> Folds:
     inside = [k for k in range(n) if not one.begins[k]]
     labelled = f"one.tokens, notes=[{tags}[chances.argmax()] for chances in one.chances]"
     chances = f"{tags}, above=one.chances[{at}], names={('chance', '')}"
-    with room.wide():
+    with present_layout.wide():
         marked(
             one.tokens,
             key=key,
@@ -81,7 +81,7 @@ def tagging(params: Params, used: Using) -> Folds:
             hues=[HUES[tag] for tag in tags],
             python=lines(params, used) + drawing("marked", chances, origin.now()),
         )
-        parts.numbers(_sentence(one, best, used, told))
+        page_parts.numbers(_sentence(one, best, used, told))
     if not lesson.presenting():
         st.button("Another sentence of our grammar", key=SLUG + "another", on_click=_next)
     i = at + 1
@@ -102,7 +102,7 @@ def read(params: Params, used: Using) -> Tagged:
     """The sentence with its tags, by the model that the page uses."""
     model, text = used.model or "", params.text
     key = ("spans_and_tags.tags", model, text)
-    return compute.submit(key, lambda: tagged(default().open(model), text), 6 * len(text))
+    return engine_client.submit(key, lambda: tagged(default().open(model), text), 6 * len(text))
 
 
 def word_of(params: Params, one: Tagged) -> int:

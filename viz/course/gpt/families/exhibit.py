@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.gpt.families import read as reading
-from viz.course.gpt.families import steps
+from viz.course.gpt.families import read, steps
 from viz.course.gpt.families.params import Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
 
-def compute(params: Params) -> reading.Data:
+def compute(params: Params) -> read.Data:
     """The sentence through the three models. Errors: InputError for no word, or too many pieces."""
-    return reading.read(params.text)
+    return read.read(params.text)
 
 
 def thumbnail() -> str:

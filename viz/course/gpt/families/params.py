@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.gpt.families import read as reading
+from viz.course.gpt.families import read
 from viz.course.gpt.families.maths import two_chains
 from viz.course.texts import data
 from viz.widgets.knobs import Knobs, draw, knob, sentence
@@ -19,9 +19,7 @@ class Params(Knobs):
 
     text: str = knob(
         SENTENCES[0],
-        sentence(
-            "Sentence", SENTENCES, drops=("word",), of=reading.BOTH, most=f"up to {reading.LONGEST} tokens"
-        ),
+        sentence("Sentence", SENTENCES, drops=("word",), of=read.BOTH, most=f"up to {read.LONGEST} tokens"),
         link="text",
     )
     draw: int = knob(two_chains.DRAW, draw(99, again="Other weights"))

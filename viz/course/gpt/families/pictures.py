@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz.course.gpt.families import read as reading
+from viz.course.gpt.families import read
 from viz.course.gpt.families.params import SLUG
 from viz.instruments import heatmap
 from viz.instruments.heatmap.heatmap import FORBIDDEN
@@ -28,7 +28,7 @@ def asked(name: str, question: str, options: Sequence[str], answer: str, why: st
 
 def pattern(
     values: np.ndarray,
-    each: reading.Reading,
+    each: read.FamilyRun,
     title: str,
     key: str,
     shown: bool,

@@ -20,7 +20,7 @@ LONGEST = 14
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class FamilyRun:
     """One model over the sentence: names of the outputs and of the inputs, weights (all heads, mean) and mask, which pieces each word has."""
 
     run: Any
@@ -37,9 +37,9 @@ class Data:
 
     text: str
     words: tuple[str, ...]
-    bert: Reading
-    gpt: Reading
-    both: Reading
+    bert: FamilyRun
+    gpt: FamilyRun
+    both: FamilyRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def moved(data: Data, draw: int = two_chains.DRAW) -> Moved:
     return Moved(bert, gpt, source, target, two_chains.influence(len(data.words), draw))
 
 
-def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> Reading:
+def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> FamilyRun:
     weights, allowed = (
         np.concatenate([each.weights.mean((0, 1)) for each in kinds], 1),
         np.concatenate([each.allowed[0, 0] for each in kinds], 1),
@@ -97,7 +97,7 @@ def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> Reading:
     inputs = distinct(token.removeprefix(" ") or token for each in kinds for token in each.keys)
     outputs = distinct(token.removeprefix(" ") or token for token in kinds[0].queries)
     pieces = tuple(_pieces((run.source or run.side).spans, place) for place in places)
-    return Reading(run, tuple(outputs), tuple(inputs), weights, allowed, pieces)
+    return FamilyRun(run, tuple(outputs), tuple(inputs), weights, allowed, pieces)
 
 
 def _pieces(spans: Any, place: Any) -> tuple[int, ...]:

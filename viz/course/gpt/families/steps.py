@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.gpt.families import read as reading
+from viz.course.gpt.families import read
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.params import SLUG, Params
 from viz.course.gpt.families.pictures import asked, covered, pattern, side_by_side
@@ -16,14 +16,14 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent
-from viz.shell import room, state
-from viz.widgets import compute, controls, parts
+from viz.shell import present_layout, state
+from viz.widgets import controls, engine_client, page_parts
 
 MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
 STILL = "not moved at all"
 
 
-def masks(params: Params, data: reading.Data) -> Folds:
+def masks(params: Params, data: read.Data) -> Folds:
     """The three masks with the real weights in them."""
     n = len(data.gpt.inputs)
     open_ = int(data.gpt.allowed.sum())
@@ -66,7 +66,7 @@ def masks(params: Params, data: reading.Data) -> Folds:
     )
 
 
-def ripple(params: Params, data: reading.Data) -> Folds:
+def ripple(params: Params, data: read.Data) -> Folds:
     """One word moved, layer by layer."""
     word, found = _word(data), _moved(params, data)
     own = data.gpt.pieces[word]
@@ -125,7 +125,7 @@ def ripple(params: Params, data: reading.Data) -> Folds:
     )
 
 
-def who_moves_whom(params: Params, data: reading.Data) -> Folds:
+def who_moves_whom(params: Params, data: read.Data) -> Folds:
     """The whole pattern of each model, each input moved in turn."""
     found = _moved(params, data)
     m = len(data.both.outputs)
@@ -176,7 +176,7 @@ def who_moves_whom(params: Params, data: reading.Data) -> Folds:
     )
 
 
-def chains(params: Params, data: reading.Data) -> Folds:
+def chains(params: Params, data: read.Data) -> Folds:
     """ELMo's way: two chains, one from each end, and both joined."""
     word, found, n = _word(data), _moved(params, data).chains, len(data.words)
     heard = int((found[two_chains.SIDES[0]][word] > 0).sum())
@@ -204,7 +204,7 @@ def chains(params: Params, data: reading.Data) -> Folds:
                 )
             else:
                 covered(name)
-    parts.numbers(
+    page_parts.numbers(
         f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side."
         if told
         else "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built."
@@ -220,7 +220,7 @@ def chains(params: Params, data: reading.Data) -> Folds:
     )
 
 
-def table(params: Params, data: reading.Data) -> Folds:
+def table(params: Params, data: read.Data) -> Folds:
     """The families in rows; what moves the output at the chosen word is counted."""
     word, found = _word(data), _moved(params, data)
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
@@ -282,9 +282,9 @@ def table(params: Params, data: reading.Data) -> Folds:
             ],
         }
     ).set_index("")
-    with picture, room.wide():
+    with picture, present_layout.wide():
         st.table(rows)
-    parts.numbers(
+    page_parts.numbers(
         "Counted by moving each input of this sentence." if told else "The counts come after your guess."
     )
     _words(data, word)
@@ -300,23 +300,23 @@ def table(params: Params, data: reading.Data) -> Folds:
 _INFLUENCE = "from viz.course.gpt.families.maths.influence import influence\n\nfound = influence(model, run.side.text)  # (input, layer + 1, place)\n"
 
 
-def _code(data: reading.Data, last: str) -> str:
-    return f"import core\n\nmodel = core.open_model({reading.GPT!r})  # or {reading.BERT!r}, {reading.BOTH!r}\nrun = model.run({data.text!r})\n{last}"
+def _code(data: read.Data, last: str) -> str:
+    return f"import core\n\nmodel = core.open_model({read.GPT!r})  # or {read.BERT!r}, {read.BOTH!r}\nrun = model.run({data.text!r})\n{last}"
 
 
-def _moved(params: Params, data: reading.Data) -> reading.Moved:
-    return compute.submit(
+def _moved(params: Params, data: read.Data) -> read.Moved:
+    return engine_client.submit(
         ("families.moved", data.text, params.draw),
-        lambda: reading.moved(data, params.draw),
+        lambda: read.moved(data, params.draw),
         60 * len(data.gpt.inputs),
     )
 
 
-def _word(data: reading.Data) -> int:
+def _word(data: read.Data) -> int:
     return state.read(SLUG + "word", len(data.words) // 2, state.whole(0, len(data.words) - 1))
 
 
-def _words(data: reading.Data, word: int) -> None:
+def _words(data: read.Data, word: int) -> None:
     names = distinct(data.words)
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
 

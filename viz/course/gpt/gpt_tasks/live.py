@@ -21,7 +21,7 @@ from viz.course.gpt.gpt_tasks.read import Models, recorded, recorded_of
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors
-from viz.widgets import controls, lesson, parts, trainings
+from viz.widgets import controls, lesson, page_parts, training_jobs
 
 KINDS = {"right": "texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
@@ -35,7 +35,7 @@ def train(params: Params, models: Models) -> Folds:
     task, weight = params.tuned, params.weight
     runs = {each: Recorded.read(named(task, each)) for each in recorded_of(task)}
     known = not {0.0, PAPER} <= set(runs) or _ask(runs[0.0], runs[PAPER])
-    ticking = trainings.BEAT if trainings.running() else None
+    ticking = training_jobs.BEAT if training_jobs.running() else None
     st.fragment(_panel, run_every=ticking)(task, weight, known, ticking)
     with st.container(
         horizontal=True, gap="medium", vertical_alignment="bottom"
@@ -117,26 +117,26 @@ def table(runs: dict[float, Recorded]) -> pd.DataFrame:
 
 def watch() -> None:
     """Keeps a training alive that runs, whichever step is shown, and draws the page anew when it is over."""
-    if trainings.running():
-        st.fragment(_watch, run_every=trainings.BEAT)()
+    if training_jobs.running():
+        st.fragment(_watch, run_every=training_jobs.BEAT)()
 
 
 def _watch() -> None:
-    if not trainings.running():
+    if not training_jobs.running():
         st.rerun()
 
 
 def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None:
     with errors.guard():
         name = named(task, weight)
-        own = trainings.mine(name)
-        if (trainings.BEAT if trainings.running() else None) != ticking:
+        own = training_jobs.mine(name)
+        if (training_jobs.BEAT if training_jobs.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
         _curves(task, weight, known, own)
         columns = [2, 1] if lesson.presenting() else [3, 1]
         left, right = st.columns(columns, gap="medium", vertical_alignment="bottom")
         with left:
-            done = 0.0 if own is None else trainings.share(own, TUNINGS[name].steps, LONGEST)
+            done = 0.0 if own is None else training_jobs.share(own, TUNINGS[name].steps, LONGEST)
             st.progress(done, _standing(task, weight, own))
         with right:
             if own is not None and not own.over:
@@ -144,7 +144,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
                     "Stop",
                     f"{SLUG}stop",
                     icon=":material/stop_circle:",
-                    on_click=trainings.stop,
+                    on_click=training_jobs.stop,
                     width="stretch",
                 )
             else:
@@ -153,7 +153,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
                     f"{SLUG}start",
                     icon=":material/model_training:",
                     type="primary",
-                    on_click=trainings.start,
+                    on_click=training_jobs.start,
                     args=(name,),
                     width="stretch",
                 )
@@ -162,7 +162,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
 def _standing(task: str, weight: float, own: Training | None) -> str:
     if own is not None:
         steps = TUNINGS[named(task, weight)].steps
-        return f"λ = {weight:g}. {trainings.standing(own, steps, 'texts')}"
+        return f"λ = {weight:g}. {training_jobs.standing(own, steps, 'texts')}"
     found = Recorded.read(named(task, weight if weight in recorded_of(task) else PAPER))
     return (
         f"Not trained by you yet, {loss.named(weight)}. "
@@ -200,4 +200,4 @@ def _curves(task: str, weight: float, known: bool, own: Training | None) -> None
             if points
         )
         with column:
-            parts.show(picture, f"{SLUG}curve.{kind}", f"{title}: {told}.")
+            page_parts.show(picture, f"{SLUG}curve.{kind}", f"{title}: {told}.")

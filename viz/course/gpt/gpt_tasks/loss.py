@@ -13,7 +13,7 @@ from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import listed
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 def losses(params: Params, models: Models) -> Folds:
@@ -43,7 +43,7 @@ def losses(params: Params, models: Models) -> Folds:
     told = "; ".join(
         f"{name}: " + listed(zip(tokens, values, strict=True), "{:.2f}") for name, values in costs.items()
     )
-    parts.show(
+    page_parts.show(
         token_costs(tokens, costs, height=lesson.fit(230, 300)),
         SLUG + "costs",
         told or "The tokens; what they cost comes after the guess.",
@@ -52,7 +52,7 @@ def losses(params: Params, models: Models) -> Folds:
     total = combined(l_1, l_2, weight)
     one, two, sum_ = (number(value, 3) for value in (l_1, l_2, total))
     chance = found.said.probabilities[example.right]
-    parts.numbers(
+    page_parts.numbers(
         f"The model in use was tuned with {named(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
         f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
         f"({one}) + ({two}) = {sum_}{', pure L₂' if weight == 0 else ''}."

@@ -11,7 +11,7 @@ from core.training.finetune import gpt_tuning
 from core.training.finetune.gpt_tuning import LAMBDAS, named
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
 from viz.course.gpt.gpt_tasks.params import PAPER, Example
-from viz.widgets import compute, trainings
+from viz.widgets import engine_client, training_jobs
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def recorded(task: str, weight: float = PAPER) -> Used:
 
 def used(task: str, weight: float) -> Used:
     """The model of a task: the visitor's own if one was trained with this lambda, else the recorded."""
-    own = trainings.mine(named(task, weight))
+    own = training_jobs.mine(named(task, weight))
     if own is not None and own.over and own.reports:
         return Used(own.name, weight, True)
     return recorded(task)
@@ -50,4 +50,4 @@ def heard(example: Example, by: Used) -> Extracted:
     """What a model makes of the texts."""
     task, texts = example.task, example.texts
     key, cost = ("gpt_tasks", by.name, task, texts), 30 + len("".join(texts))
-    return compute.submit(key, lambda: extracted(default().open(by.name), task, texts), cost)
+    return engine_client.submit(key, lambda: extracted(default().open(by.name), task, texts), cost)

@@ -26,7 +26,7 @@ from viz.course.gpt.gpt_tasks.read import Models, Used, heard, recorded
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
 
@@ -48,13 +48,13 @@ def place(params: Params, models: Models) -> Folds:
         "position 0 sees itself only, and nothing of the text.",
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
-    parts.show(
+    page_parts.show(
         input_rows([row], _outcomes(example, found, known), line=line()),
         SLUG + "place.rows",
         _words(tokens) + (f". The head reads position {end}." if known else ""),
     )
     labels = len(example.labels)
-    parts.numbers(
+    page_parts.numbers(
         f"The vector of {d} numbers at position {end} times W_y, {d} × {labels}, gives {labels} scores; "
         f"the softmax says {_said(example, found)}."
         if known
@@ -92,13 +92,13 @@ def tasks(params: Params, models: Models) -> Folds:
         for tokens, vector, name in zip(shown, found.vectors, names, strict=False)
     ]
     added = found.said.read[0] if params.task == SIMILARITY else None
-    parts.show(
+    page_parts.show(
         input_rows(rows, [], added=added, line=line(len(found.tokens))),
         SLUG + "tasks.rows",
         "; ".join(map(_words, shown)),
     )
     title = TITLES[params.task]
-    parts.numbers(
+    page_parts.numbers(
         f"{title}: {_layout(example, found)}" if known else f"{title}: the first row, and how many more?"
     )
     return Folds(
@@ -156,12 +156,12 @@ def says(params: Params, models: Models) -> Folds:
         ", ".join(f"{visible(token)} {percent(share)}" for token, share in zip(tokens, look, strict=True))
         for tokens, look in zip(found.tokens, looks, strict=True)
     ]
-    parts.show(
+    page_parts.show(
         input_rows(rows, _outcomes(example, found, known), line=line(len(rows))),
         SLUG + "says.rows",
         "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
     )
-    parts.numbers(_looked(found, layer) + ("" if lesson.presenting() else said))
+    page_parts.numbers(_looked(found, layer) + ("" if lesson.presenting() else said))
     n = default().open(by.name).n_parameters
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}
     return Folds(

@@ -17,13 +17,13 @@ from viz.course.gpt.next_token import charts, maths, plan
 from viz.course.gpt.next_token.maths import Conditionals, conditionals
 from viz.course.gpt.next_token.params import MODEL, SLUG, Params
 from viz.course.lesson import Folds
-from viz.course.shared.maths import across, sizes
+from viz.course.shared.maths import cross_shapes, sizes
 from viz.instruments import heatmap
 from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
 from viz.labels import distinct, listed, percent, query_and_key
-from viz.shell import room, state
-from viz.widgets import compute, controls, lesson, parts
+from viz.shell import present_layout, state
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 READER = "bert-mini"
 Both = tuple[Conditionals, Conditionals]
@@ -58,7 +58,7 @@ def guess(params: Params, data: Both) -> Folds:
             names[lowest],
             f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
         )
-    parts.show(
+    page_parts.show(
         charts.bars(
             names,
             found.logprobs if known else None,
@@ -70,7 +70,7 @@ def guess(params: Params, data: Both) -> Folds:
         if known
         else "The tokens; their probabilities come after the guess.",
     )
-    parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
+    page_parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
     return Folds(
         lambda: _table(found, names),
         {"logprobs": found.logprobs, "running": found.running},
@@ -118,11 +118,11 @@ def missing() -> str:
 
 def block(params: Params, data: Both) -> Folds:
     """The plan of GPT with what is struck out; a touched box shows what leaves it."""
-    run = compute.run(MODEL, params.text)
+    run = engine_client.run(MODEL, params.text)
     config = run.model.config
     layer = state.read("layer", 0, state.one_of(range(config.n_layers), 0))
     names = [part.name for part in plan.PARTS]
-    with room.wide():
+    with present_layout.wide():
         left, right = st.columns([11, 9], gap="medium")
     chosen = state.read(SLUG + "box", "self", state.one_of(names, "self"))
     own = sum(weight.numel() for weight in run.model.network.layers[0].parameters())
@@ -144,13 +144,13 @@ def block(params: Params, data: Both) -> Folds:
         shown = plan.panels(run, part, layer)
         with st.container():
             if shown and known:
-                parts.show(
+                page_parts.show(
                     tensors(shown, height=lesson.fit(300, 170), room=lesson.presenting()),
                     SLUG + "tensors",
                     f"What leaves the box {part.name}.",
                 )
-        base = across.counts()
-        parts.numbers(
+        base = cross_shapes.counts()
+        page_parts.numbers(
             f"{config.n_layers} blocks of {own:,}."
             if known and lesson.presenting()
             else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}."
@@ -191,7 +191,7 @@ def block(params: Params, data: Both) -> Folds:
 def two_masks(params: Params, data: Both) -> Folds:
     """The same sentence before both readers; GPT's map comes after the guess."""
     both, back = (
-        compute.run(model, params.text, keep=("*.pattern", "*.allowed")) for model in (READER, MODEL)
+        engine_client.run(model, params.text, keep=("*.pattern", "*.allowed")) for model in (READER, MODEL)
     )
     sees, looks = both.attention("self"), back.attention("causal")
     n = len(looks.queries)
@@ -254,7 +254,7 @@ def window(params: Params, data: Both) -> Folds:
     full, near = data
     names, n, known = named(full.tokens), len(full.tokens), True
     if n > 3:
-        one = compute.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
+        one = engine_client.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
         lost = full.logprobs - one.logprobs
         most = int(lost[2:].argmax()) + 2
         known = lesson.predict(
@@ -264,7 +264,7 @@ def window(params: Params, data: Both) -> Folds:
             names[most],
             f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
         )
-    parts.show(
+    page_parts.show(
         charts.bars(
             names,
             near.logprobs if known else None,
@@ -276,7 +276,7 @@ def window(params: Params, data: Both) -> Folds:
         if known
         else "ln P of each token given all those before it; the window comes after the guess.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
         + (
             f"The window makes the text {maths.times_as_probable(near.total - full.total)}."

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.course.shared.maths.prompts import ASKED, TEMPLATES, Answer, answers
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 SHOTS = (0, 1, 2, MOST)
 TRIPLES = (
@@ -51,7 +51,7 @@ def described(params: Params, _: object) -> Folds:
     with right:
         origin.tell(model=MODEL, text=asked.prompt)
         shares = [each.share if known else 0.0 for each in found]
-        parts.show(
+        page_parts.show(
             bars(
                 [
                     (name, part, known and place == asked.right)
@@ -68,11 +68,11 @@ def described(params: Params, _: object) -> Folds:
         )
     if known:
         right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
-        parts.numbers(
+        page_parts.numbers(
             f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
         )
     else:
-        parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
+        page_parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
     table = pd.DataFrame(
         [(each.text, each.logprob, each.share, each.place) for each in found],
         columns=["candidate", "ln P", "share", "place"],
@@ -89,7 +89,7 @@ def described(params: Params, _: object) -> Folds:
 
 def _answers(at: int) -> list[Answer]:
     each = ASKED[at]
-    return compute.submit(
+    return engine_client.submit(
         ("prompting.asked", at), lambda: answers(default().open(MODEL), each.prompt, each.candidates), 100
     )
 
@@ -97,7 +97,7 @@ def _answers(at: int) -> list[Answer]:
 def examples(params: Params, _: object) -> Folds:
     """The prompt that is built, and how many of eight questions are answered right with 0, 1, 2 and 4 examples."""
     task = TASKS[params.task]
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         found = {
             k: submit(
                 ("prompting.scored", task.name, k), lambda k=k: scored(default().open(MODEL), task, k), 800
@@ -128,7 +128,7 @@ def examples(params: Params, _: object) -> Folds:
         ]
         origin.tell(model=MODEL)
         lot = ("by chance", n / CANDIDATES, False)
-        parts.show(
+        page_parts.show(
             bars([*rows, lot], "{:g} of " + str(n) if known else "?", n),
             SLUG + "shots",
             f"Right answers: {', '.join(f'{name} {value:g}' for name, value, _ in rows)}"
@@ -140,7 +140,7 @@ def examples(params: Params, _: object) -> Folds:
         k = controls.pills("Examples in front", range(MOST + 1), SLUG + "shots", MOST)
         text = prompt(task, own[:200], k)
         st.code(text, language=None, wrap_lines=True)
-        wrote = compute.submit(
+        wrote = engine_client.submit(
             ("prompting.written", text), lambda: written(default().open(MODEL), text, 8), 400
         )
         st.text(

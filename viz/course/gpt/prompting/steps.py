@@ -10,13 +10,13 @@ from core.checkpoints.scores import read_scores
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
 from core.serving.engine import default
 from viz.charts import by_length
-from viz.charts.copied import Row, letters
+from viz.charts.copy_accuracy import Row, letters
 from viz.course.gpt.prompting.params import LONGEST, SLUG, TINY, Data, Params
 from viz.course.lesson import Folds
 from viz.course.shared.maths.prompts import solved
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 EACH = 12
 TOO_LONG = 12
@@ -50,14 +50,14 @@ def one_word(params: Params, data: Data) -> Folds:
             else []
         )
         rows.append(Row(toy.prompt, shown or ["–"], answer.p if told and shown else None, wrong))
-    parts.show(
+    page_parts.show(
         letters(rows, shade="probability"),
         SLUG + "letters",
         "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows),
     )
     n = default().open(TINY).n_parameters
     right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
-    parts.numbers(
+    page_parts.numbers(
         f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
         if known
         else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?"
@@ -90,7 +90,7 @@ def recorded() -> dict[str, float]:
 def how_well(params: Params, _: object) -> Folds:
     """The share of strings answered right by length, for each word; what is longer than in training comes after the guess."""
     lengths, longest = range(1, LONGEST + 1), PROMPT_LENGTHS[-1]
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         found = {
             n: submit(
                 ("prompting.solved", n, params.draw),
@@ -121,7 +121,7 @@ def how_well(params: Params, _: object) -> Folds:
         titles=("letters in the string", "exact match"),
         height=320,
     )
-    parts.show(
+    page_parts.show(
         figure,
         SLUG + "lengths",
         "Exact match by length: "
@@ -129,7 +129,7 @@ def how_well(params: Params, _: object) -> Folds:
     )
     told = recorded()
     inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
-    parts.numbers(
+    page_parts.numbers(
         f"Now, {EACH} strings a length, 1 to {longest} letters: "
         + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
         + "."

@@ -8,7 +8,7 @@ from viz.course.gpt.sizes import charts, maths, steps
 from viz.course.gpt.sizes.params import SLUG, Data, Params
 from viz.course.lesson import Folds
 from viz.labels import listed, percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 def calculator(params: Params, data: Data) -> Folds:
@@ -29,7 +29,7 @@ def calculator(params: Params, data: Data) -> Folds:
     left, right = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
     rows = [charts.Bar(part, n, f"{n:,}", steps.HUES[part]) for part, n in found.items()]
     with left:
-        parts.show(
+        page_parts.show(
             charts.bars(rows, "Parameters by part", covered=not told, row=34),
             SLUG + "own",
             "Parameters by part: " + listed(found, "{:,}") if told else "The parts, covered until you guess",
@@ -37,7 +37,7 @@ def calculator(params: Params, data: Data) -> Folds:
     if right is not None:
         memory = [charts.Bar(name.replace(", ", "\n"), gb, _bytes(gb), 2) for name, gb in held.items()]
         with right:
-            parts.show(
+            page_parts.show(
                 charts.bars(memory, "Memory of the weights", covered=not told, row=56),
                 SLUG + "memory",
                 "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items())

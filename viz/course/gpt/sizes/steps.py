@@ -11,7 +11,7 @@ from viz.course.gpt.sizes import charts, maths
 from viz.course.gpt.sizes.params import SLUG, VARIANTS, Data, Params
 from viz.course.lesson import Folds
 from viz.labels import listed, percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 HUES = {part: hue for hue, part in enumerate(maths.PARTS)}
 OPTIONS = (maths.WORDS, maths.PLACES, maths.ATTENTION, maths.NETWORK)
@@ -30,7 +30,7 @@ def by_part(params: Params, data: Data) -> Folds:
         f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[maths.ATTENTION]:,}, {percent(found[maths.ATTENTION] / total)}.",
     )
     rows = [charts.Bar(part, n, f"{n:,}", HUES[part]) for part, n in found.items()]
-    parts.show(
+    page_parts.show(
         charts.bars(
             rows,
             f"{name}: {shape.n_layers} layers, width {shape.d_model:,}, {shape.n_heads} heads",
@@ -41,7 +41,7 @@ def by_part(params: Params, data: Data) -> Folds:
         + (": " + listed(found, "{:,}") if told else ", covered until you guess"),
     )
     base, large = (data.total(each) for each in ("BERT-Base", "BERT-Large"))
-    parts.numbers(
+    page_parts.numbers(
         f"BERT-Base: {base:,} counted, {_millions('BERT-Base')} stated. BERT-Large: {large:,} counted, {_millions('BERT-Large')} stated."
     )
     key, values = formula(shape)
@@ -81,7 +81,7 @@ def variants(params: Params, data: Data) -> Folds:
         )
         for each in order
     ]
-    parts.show(
+    page_parts.show(
         charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=30),
         SLUG + "variants",
         "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in order)
@@ -89,7 +89,7 @@ def variants(params: Params, data: Data) -> Folds:
         else "The models, their sizes covered until you guess",
     )
     larger = [each for each in VARIANTS if data.total(each) > base]
-    parts.numbers(
+    page_parts.numbers(
         f"BERT-Base has {base:,}; larger are {', '.join(larger)}, smaller the other {len(VARIANTS) - len(larger)}."
         if told
         else f"BERT-Base has {base:,} parameters. The slides list RoBERTa with the smaller versions."
@@ -128,7 +128,7 @@ def gpt2(params: Params, data: Data) -> Folds:
         )
         for each, one in maths.GPT2.items()
     ]
-    parts.show(
+    page_parts.show(
         charts.bars(rows, "The models named GPT-2", covered=not told, row=lesson.fit(46, 58)),
         SLUG + "gpt2",
         "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in maths.GPT2)
@@ -136,7 +136,7 @@ def gpt2(params: Params, data: Data) -> Folds:
         else "Layers and widths of GPT-2, sizes covered until you guess",
     )
     close = [each for each in maths.GPT2 if data.total(each) >= 1.45e9]
-    parts.numbers(
+    page_parts.numbers(
         f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(maths.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}."
         if told
         else f"Ghojogh and Ghodsi 2020 say: GPT-2 has {maths.GPT2['GPT-2 XL'].stated} billion parameters. {len(maths.GPT2)} models have that name."
@@ -181,7 +181,7 @@ def race(params: Params, data: Data) -> Folds:
         )
         for each, one in maths.RACE.items()
     ]
-    parts.show(
+    page_parts.show(
         charts.race(dots, logarithmic=not plain, covered=not told),
         SLUG + "race",
         "Billions of parameters: " + ", ".join(f"{dot.name} {dot.value:.2f}" for dot in dots)
@@ -191,7 +191,7 @@ def race(params: Params, data: Data) -> Folds:
     stated = "; ".join(
         f"{each} {one.stated:g}" for each, one in maths.RACE.items() if one.stated and one.stated >= 1
     )
-    parts.numbers(
+    page_parts.numbers(
         f"Stated, in billions: {stated}. Counted: {last} {data.total(last):,}, of which 12·L·d² = {maths.blocks(maths.RACE[last]):,} in the blocks."
         if told
         else f"{len(maths.RACE)} models in {round(12 * (maths.RACE[last].year - min(one.year for one in maths.RACE.values())))} months. The dots come after your guess."

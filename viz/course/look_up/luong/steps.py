@@ -19,7 +19,7 @@ from viz.course.shared.maths import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, query_and_key
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 SLUG = "luong."
 
@@ -45,7 +45,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     said = f". The row of {written[row]} is left out until you guess."
     if told:
         said = f"; {written[row]} looks at {keys[top]} with {percent(weights[top])}."
-    parts.numbers(
+    page_parts.numbers(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
     )
@@ -72,7 +72,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     words = distinct(data.written), distinct(data.source)
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
     row = written_row(data)
-    parts.numbers(
+    page_parts.numbers(
         f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
         f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
         f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
@@ -115,7 +115,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
             f"{distinct(data.source)[best]}: softmax {row.align[best]:.3f} × Gaussian "
             f"{row.gaussian[best]:.3f} = {row.product[best]:.3f}. The products sum to {row.total:.3f}."
         )
-    parts.numbers(
+    page_parts.numbers(
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
         f"{row.touched} of {n} words are touched. {said}"
     )
@@ -135,7 +135,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
     """The trained model shut into windows: surprise against scores computed."""
     n_target, n_source = data.weights.shape
     where = middles(params, data)
-    found = compute.submit(
+    found = engine_client.submit(
         ("luong.cost", params.text, data.model, data.target, where),
         lambda: maths.cost(params.text, data, where, WIDEST),
         60 * WIDEST * max(1, len(params.text)),
@@ -156,7 +156,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
     alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
     _picture(picture, "cost", alt)
     i = found.windows.index(marked)
-    parts.numbers(
+    page_parts.numbers(
         f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
         f"{number(found.surprise[i])} nats per token instead of {whole}. With 60 source words "
         f"it would be {luong.cells(n_target, 60, marked)} instead of {luong.cells(n_target, 60)}."
@@ -176,7 +176,7 @@ def middles(params: Params, data: maths.Data) -> tuple[float, ...]:
     n_target, n_source = data.weights.shape
     if params.centre == "predictive":
         key, cost = ("luong.predicted", params.text, data.target), 30 * max(1, len(params.text))
-        if found := compute.submit(key, lambda: maths.predicted(params.text, data), cost):
+        if found := engine_client.submit(key, lambda: maths.predicted(params.text, data), cost):
             return found
     if params.centre == "monotonic":
         return tuple(luong.monotonic(t, n_source) for t in range(n_target))
@@ -217,7 +217,7 @@ def _sigmoid(centre: float, n_source: int) -> str:
 
 
 def _picture(figure: go.Figure, key: str, told: str) -> None:
-    parts.show(fitted(figure, lesson.presenting()), f"{SLUG}{key}.picture", told)
+    page_parts.show(fitted(figure, lesson.presenting()), f"{SLUG}{key}.picture", told)
 
 
 def _matrix(key: str, weights: np.ndarray, rows: list[str], columns: list[str], **more: Any) -> None:
@@ -237,7 +237,7 @@ def _written(data: maths.Data) -> None:
 def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
     """What is not here; and the chosen row: its equations, and what local attention makes of each word."""
     if line := maths.missing():
-        parts.numbers(line)
+        page_parts.numbers(line)
     row, t = one_row(params, data), written_row(data)
     scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
 
@@ -279,10 +279,10 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     lesson.equation("luong.weights", SLUG, values={"a_ts": number(float(data.weights[t, best])), "n": n})
     lesson.equation(f"luong.{params.score}", SLUG)
     lesson.equation("luong.centre", SLUG, values={"p_t": p, "n": n})
-    parts.equation(rf"{p} = {n} \cdot \mathrm{{sigmoid}}({shown})")
+    page_parts.equation(rf"{p} = {n} \cdot \mathrm{{sigmoid}}({shown})")
     symbols = {"a_ts": product, "p_t": p, "sigma": sigma, "s": str(best)}
     lesson.equation("luong.gaussian", SLUG, values=symbols)
-    parts.equation(rf"{product} = {align} \cdot e^{{-({best} - {p})^2 / (2 \cdot {sigma}^2)}}")
+    page_parts.equation(rf"{product} = {align} \cdot e^{{-({best} - {p})^2 / (2 \cdot {sigma}^2)}}")
     lesson.equation("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "

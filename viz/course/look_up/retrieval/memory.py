@@ -12,7 +12,7 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import memory_read
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
 from viz.shell import state
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 def reading(params: Params, _: object) -> Folds:
@@ -45,8 +45,8 @@ def reading(params: Params, _: object) -> Folds:
     else:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
         said = "Say how much, and the weights appear."
-    parts.show(figure, f"{SLUG}.memory", f"{of}.")
-    parts.numbers(said)
+    page_parts.show(figure, f"{SLUG}.memory", f"{of}.")
+    page_parts.numbers(said)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))
     terms += r" + \dots" if rows > 4 else ""
     how, last = ("read_row", row - 1) if row else ("read", f"{beta:g}")

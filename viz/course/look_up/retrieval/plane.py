@@ -21,7 +21,7 @@ from viz.instruments import Point, Score, moved, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 KEY = f"{SLUG}.plane"
 
@@ -74,7 +74,7 @@ def arrows(params: Params, _: object) -> Folds:
     )
     x, y = found.mix
     weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
-    parts.numbers(
+    page_parts.numbers(
         f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
         if told
         else "Four keys, one query. Say which key it is closest to, then drag it."

@@ -13,8 +13,8 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import persons
 from viz.course.look_up.retrieval.maths.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
-from viz.widgets import lesson, parts
-from viz.widgets.asking import short
+from viz.widgets import lesson, page_parts
+from viz.widgets.quiz import short
 
 CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
 ASKED_AT = 2 * SHARPNESS
@@ -33,13 +33,13 @@ def hard(params: Params, _: object) -> Folds:
         f"SQLite compares it with all {n} keys: similarities {', '.join(map(str, answer.similarity))}. "
         f"They add up to {total}.",
     )
-    parts.show(
+    page_parts.show(
         look_up_table(persons.COLUMNS, rows, {"similarity": answer.similarity if told else None}),
         f"{SLUG}.hard",
         f"The table PERSONS, similarities {answer.similarity}." if told else "The table PERSONS.",
     )
     returned = "; ".join(" ".join(row) for row in answer.rows) or "nothing"
-    parts.numbers(
+    page_parts.numbers(
         f"SQLite returns {count[total]}: {returned}."
         if told
         else "Say how many rows, and the similarities appear."
@@ -62,12 +62,12 @@ def soft(params: Params, _: object) -> Folds:
     answer, fits = persons.ask(rows, params.sql), persons.likeness(asked, ids)
     weights, twice = softmax(fits, beta), softmax(fits, ASKED_AT)
     best = int(weights.argmax())
-    parts.show(
+    page_parts.show(
         look_up_table(("ID", "Name"), [row[:2] for row in rows], {"fit": fits, "weight": weights}),
         f"{SLUG}.soft",
         f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"Asked “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
         f"{_told(weights.min())}; all alike would be {1 / len(ids):.4f} each."
     )
@@ -85,7 +85,7 @@ def soft(params: Params, _: object) -> Folds:
         0.03,
     )
     curve = CURVE if told else CURVE[CURVE <= SHARPNESS]
-    parts.show(
+    page_parts.show(
         sharpening(
             [f"{i}: {name}" for i, name in enumerate(ids, start=1)],
             curve,

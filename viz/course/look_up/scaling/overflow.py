@@ -16,7 +16,7 @@ from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
 from viz.course.look_up.scaling.steps import SLUG, arrays, picture
 from viz.shell import state
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 NOT_A_NUMBER = "not a number"
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -55,7 +55,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
         f"{SLUG}overflow.picture",
         "e to the power s over s; above the largest 32-bit number it is infinite.",
     )
-    parts.numbers(
+    page_parts.numbers(
         _summed(scores, found, safe=way)
         if told
         else "The line is e^s. The hatched part has no 32-bit number."

@@ -15,14 +15,14 @@ from core.model import Model
 from core.trace import Edit
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.look_up.charts import scaling as figures
+from viz.course.look_up.charts import scaling
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
 from viz.course.shared.maths import unscaled
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 SLUG = "scaling."
 EVEN = math.log(maths.N_KEYS)
@@ -59,20 +59,20 @@ def spread(params: Params, data: Drawn) -> Folds:
         x = np.linspace(-4, 4, 161) * math.sqrt(closed[name])
         bells[name] = (x, maths.bell(x, closed[name]))
         titles[name] = (
-            f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
+            f"{scaling.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
         )
     picture(
-        figures.histograms(values, bells, titles, line=_tall()),
+        scaling.histograms(values, bells, titles, line=_tall()),
         f"{SLUG}spread.picture",
         "Histograms of dot products: " + "; ".join(titles.values()),
     )
     if told:
-        parts.numbers(
+        page_parts.numbers(
             f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
             f"Divided by √{d} = {number(math.sqrt(d))} it is {number(data.scaled.variance)}, whatever the width."
         )
     else:
-        parts.numbers(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
+        page_parts.numbers(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
     return _drawn(params, data, told)
 
 
@@ -83,15 +83,15 @@ def one_row(params: Params, data: Drawn) -> Folds:
     weights = {name: maths.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(maths.entropy(values)) for name, values in weights.items()}
     titles = {
-        name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
+        name: f"{scaling.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats"
         for name, values in weights.items()
     }
     picture(
-        figures.weights(weights, titles, line=_tall()),
+        scaling.weights(weights, titles, line=_tall()),
         f"{SLUG}row.picture",
         "Softmax weights of one query: " + "; ".join(titles.values()),
     )
-    parts.numbers(
+    page_parts.numbers(
         f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
         f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
     )
@@ -109,12 +109,12 @@ def widths(params: Params, data: Drawn) -> Folds:
         )
     )
     picture(
-        figures.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()),
+        scaling.by_width(maths.WIDTHS, panels, marked=params.d_k, line=_tall()),
         f"{SLUG}widths.picture",
         "Entropy and gradient of the softmax over the width, scaled and unscaled.",
     )
     last = {name: rows[-1] for name, rows in found.items()}
-    parts.numbers(
+    page_parts.numbers(
         f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
         f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {maths.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
         f"{number(last['raw'].slope)} are left: the winner takes all, and moving a score changes nothing."
@@ -140,11 +140,11 @@ def real(params: Params, data: Drawn) -> Folds:
     )
     shown = ("scaled", "raw") if told else ("scaled",)
     picture(
-        figures.layers({name: found[name].evenness for name in shown}),
+        scaling.layers({name: found[name].evenness for name in shown}),
         f"{SLUG}real.picture",
         "Normalised entropy of the heads of each layer, scaled and unscaled.",
     )
-    parts.numbers(_trained(found, told))
+    page_parts.numbers(_trained(found, told))
     columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
     told_rows = (
         ("evenness", lambda r: r.evenness.mean(1)),
@@ -164,7 +164,7 @@ def real(params: Params, data: Drawn) -> Folds:
     )
 
 
-def _trained(found: dict[str, unscaled.Reading], told: bool) -> str:
+def _trained(found: dict[str, unscaled.UnscaledRun], told: bool) -> str:
     with_, without = found["scaled"], found["raw"]
     said = (
         f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
@@ -180,7 +180,7 @@ def _trained(found: dict[str, unscaled.Reading], told: bool) -> str:
 
 def every_width(seed: int) -> dict[str, tuple[maths.Measures, ...]]:
     """The measures at all widths, once a draw."""
-    return compute.submit(("scaling.widths", seed), lambda: maths.by_width(seed=seed), 2000)
+    return engine_client.submit(("scaling.widths", seed), lambda: maths.by_width(seed=seed), 2000)
 
 
 def d_head() -> int:
@@ -188,17 +188,19 @@ def d_head() -> int:
     return core.serving.engine.default().open(MODEL).config.d_head
 
 
-def readings(text: str) -> dict[str, unscaled.Reading]:
+def readings(text: str) -> dict[str, unscaled.UnscaledRun]:
     """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
     model = core.serving.engine.default().open(MODEL)
     cost = 2.0 * len(text) * model.config.n_layers
     return {
-        name: compute.submit(("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost)
+        name: engine_client.submit(
+            ("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost
+        )
         for name, edits in (("scaled", ()), ("raw", unscaled.without_scale(model.config)))
     }
 
 
-def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.Reading:
+def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.UnscaledRun:
     return unscaled.reading(model.run(text, keep=unscaled.KEEP, edits=edits))
 
 
@@ -259,9 +261,9 @@ def arrays(params: Params) -> dict[str, np.ndarray]:
 
 
 def picture(figure: Any, key: str, told: str) -> None:
-    parts.show_large(figure, key, told, figures.ROOM_HEIGHT)
+    page_parts.show_large(figure, key, told, scaling.ROOM_HEIGHT)
 
 
 def _tall() -> int:
     """The room of a lane's title: more in large type."""
-    return 36 if lesson.presenting() else figures.LINE
+    return 36 if lesson.presenting() else scaling.LINE

@@ -106,7 +106,7 @@ def eight(beta: float = 5.0) -> tuple[Function, ...]:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaneExample:
     """A query and keys in the plane."""
 
     query: Pair
@@ -126,7 +126,7 @@ class Scored:
         return next(function for function in self.functions if function.name == name)
 
 
-def scored(place: Place, beta: float = 5.0) -> Scored:
+def scored(place: PlaneExample, beta: float = 5.0) -> Scored:
     """All eight on these vectors."""
     functions, at = eight(beta), (place.query, place.keys)
     return Scored(
@@ -151,7 +151,7 @@ EXPERIMENTS: dict[str, str] = {
 }
 
 
-def after(place: Place, experiment: str) -> Place:
+def after(place: PlaneExample, experiment: str) -> PlaneExample:
     """The place after one of EXPERIMENTS.
 
     >>> after(Place((1.0, 2.0), ((1.0, 0.0),)), "longer").query
@@ -164,7 +164,7 @@ def after(place: Place, experiment: str) -> Place:
     return replace(place, keys=tuple(turned(key, 90) for key in place.keys))
 
 
-def moved(place: Place, experiment: str, beta: float = 5.0) -> dict[str, Array]:
+def moved(place: PlaneExample, experiment: str, beta: float = 5.0) -> dict[str, Array]:
     """How each function's weights change (key,), by name."""
     then = after(place, experiment)
     return {
@@ -172,7 +172,7 @@ def moved(place: Place, experiment: str, beta: float = 5.0) -> dict[str, Array]:
     }
 
 
-def unmoved(place: Place, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
+def unmoved(place: PlaneExample, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
     """The functions whose weights stay as they are.
 
     >>> unmoved(Place((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")

@@ -68,5 +68,5 @@ class Params(Knobs):
         return places(self.at)[1:]
 
     @property
-    def place(self) -> maths.Place:
-        return maths.Place(self.query, self.keys)
+    def place(self) -> maths.PlaneExample:
+        return maths.PlaneExample(self.query, self.keys)

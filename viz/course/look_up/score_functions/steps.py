@@ -25,7 +25,7 @@ from viz.course.look_up.score_functions.params import (
 from viz.instruments import Point, Score, heatmap, moved, plane
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 PLANE = f"{SLUG}.plane"
 ASKED = {
@@ -64,7 +64,7 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
         _plane(params, data, ("cosine",), "cosine")
     found = (data.weights[name] for name in ("dot", "cosine"))
     (one, first), (other, second) = ((NAMES[int(each.argmax())], percent(each.max())) for each in found)
-    parts.numbers(
+    page_parts.numbers(
         f"By the dot product {one} gets most, {first}; by the cosine {other}, {second}."
         if told
         else f"By the cosine {other} gets most, {second}: the softmax of numbers between −1 and 1 stays flat."
@@ -81,7 +81,7 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     favourites = [int(weights.argmax()) for weights in data.weights.values()]
     votes = [f"{name} by {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
-    parts.numbers(
+    page_parts.numbers(
         f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
         f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine "
         f"gives its favourite {percent(data.weights['cosine'].max())}."
@@ -108,13 +108,13 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
         limit = max(0.1, float(np.abs(rows).max()))
         _matrix(rows, data, "change", title=f"{does}: change of the weights", scale="difference", limit=limit)
         largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
-        parts.numbers(
+        page_parts.numbers(
             f"{_unchanged(still)} {TITLES[largest]} moves most, "
             f"a weight by {number(float(np.abs(change[largest]).max()))}."
         )
     else:
         _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
-        parts.numbers(
+        page_parts.numbers(
             "Each column sums to 1. After your guess: the same table with the change in every cell."
         )
     return _folds(params, data, told)
@@ -135,7 +135,7 @@ def one(params: Params, data: maths.Scored) -> Folds:
         said = " It does not see the query: the ground has one colour."
     else:
         said = f" It does not see {blind[0]}." if blind else ""
-    parts.numbers(
+    page_parts.numbers(
         f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, "
         f"with the score {score}.{said}"
     )
@@ -240,10 +240,10 @@ def _key_by_key(params: Params, data: maths.Scored, function: maths.Function) ->
     st.text(f"{function.title} ({function.paper}); the numbers below the symbols are those of key {best}.")
     if function.kind == "linear":
         shared = number(float(np.dot(function.numbers["q"], params.query)), 4)
-        parts.equation(rf"w_q^\top q = {shared}\text{{ for every key}}")
+        page_parts.equation(rf"w_q^\top q = {shared}\text{{ for every key}}")
     elif "w" in function.numbers:
         rows = r"\\".join("&".join(_numbers(row)) for row in function.numbers["w"])
-        parts.equation(rf"W = \begin{{pmatrix}}{rows}\end{{pmatrix}}")
+        page_parts.equation(rf"W = \begin{{pmatrix}}{rows}\end{{pmatrix}}")
     columns = {
         "key": NAMES,
         "k": [f"({', '.join(_numbers(k))})" for k in params.keys],

@@ -17,7 +17,7 @@ from viz.course.look_up.soft_and_hard.params import Params
 from viz.course.shared.maths.scene import HARBOUR
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import controls, lesson, parts
+from viz.widgets import controls, lesson, page_parts
 
 SLUG = "soft_and_hard."
 GRID = ROWS, COLUMNS = 4, 6
@@ -49,7 +49,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
     with _harbour(params, data):
         _reads([(title, image if told else None) for title, image in zip(titles, images, strict=True)])
-    parts.numbers(_heaviest(params, data) if told else " ")
+    page_parts.numbers(_heaviest(params, data) if told else " ")
     return _folds(params, data, told)
 
 
@@ -57,7 +57,7 @@ def soft(params: Params, data: maths.Data) -> Folds:
     """The blend of all patches."""
     with _harbour(params, data):
         _reads([("soft", _soft(data))])
-    parts.numbers(_heaviest(params, data))
+    page_parts.numbers(_heaviest(params, data))
     return _folds(params, data)
 
 
@@ -66,7 +66,7 @@ def hard(params: Params, data: maths.Data) -> Folds:
     place = int(data.drawn[0])
     with _harbour(params, data, framed=place):
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
-    parts.numbers(
+    page_parts.numbers(
         f"Drawn: {thing(place)}, which happens in {percent(data.weights[place], 2)} of all draws. "
         "The soft read touched 24 patches, this one 1: less work, and less certain."
     )
@@ -83,12 +83,12 @@ def many(params: Params, data: maths.Data) -> Folds:
         mean = data.patches[data.drawn].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
         size = {"height": 200 if low else 230}
-        parts.show(
+        page_parts.show(
             charts.nearing(near.n, near.distance, near.expect, at=n, unit="colour", **size),
             f"{SLUG}near",
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
-    parts.numbers(
+    page_parts.numbers(
         f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; chance alone "
         f"lets {near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
     )
@@ -101,7 +101,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
     names, exact, rows = gradients(data)
     with _harbour(params, data):
         size = {"columns": 1, "height": 340} if lesson.presenting() else {}
-        parts.show(
+        page_parts.show(
             charts.guesses(names, exact, rows, **size),
             f"{SLUG}gradient",
             f"The gradient of {len(names)} scores: exact, and two estimates with error bars.",
@@ -113,7 +113,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
         f"{learned.based[best]:.4f}. The baseline, {learned.baseline:.3f}, divides the variance of a draw by "
         f"{learned.saved:.1f}."
     )
-    parts.numbers(said.replace("-", "−"))
+    page_parts.numbers(said.replace("-", "−"))
     options = (
         "The same gradient as for the soft read",
         "Zero for every score",
@@ -161,7 +161,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
     with left:
         marks = {"framed": framed, "asked": params.asks}
-        parts.show(
+        page_parts.show(
             lit(HARBOUR.shapes, size, GRID, data.weights, told=0.03, height=350, **marks),
             key,
             f"{HARBOUR.say} Patch {thing(params.asks)} asks; "
@@ -172,14 +172,14 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
 
 
 def _touch(key: str) -> None:
-    if patch := parts.picked(key, PICKED):
+    if patch := page_parts.picked(key, PICKED):
         state.write(**{f"{SLUG}asks": int(patch["place"])})
 
 
 def _reads(shown: Sequence[tuple[str, maths.Array | None]], height: int = 200) -> None:
     """What is read from the picture, small; None is covered."""
     said = f"What is read from the picture: {', '.join(title for title, _ in shown)}."
-    parts.show(reads(shown, height=height), f"{SLUG}reads", said)
+    page_parts.show(reads(shown, height=height), f"{SLUG}reads", said)
 
 
 def _soft(data: maths.Data) -> maths.Array:
@@ -221,7 +221,7 @@ def _folds(params: Params, data: maths.Data, known: bool = True, *, learns: bool
 def _both_reads(params: Params, data: maths.Data) -> None:
     top, n = int(data.weights.argmax()), len(data.drawn)
     read, mean = data.weights @ data.values, data.values[data.drawn].mean(0)
-    parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
+    page_parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
     said = (
         f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, "
         f"with β = {params.beta:g} and patch {NAMES[params.asks]} asking."
@@ -238,7 +238,7 @@ def _both_gradients(data: maths.Data) -> None:
     plain, based = learned.plain_deviation[place], learned.based_deviation[place]
     lesson.equation("softmax.gradient", SLUG)
     lesson.equation("hard.gradient", SLUG)
-    parts.equation(
+    page_parts.equation(
         r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, "
         r"\quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"
     )

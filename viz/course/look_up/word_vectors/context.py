@@ -16,13 +16,12 @@ from viz.course.lesson import Folds
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
 from viz.course.look_up.word_vectors.sums import to_the_card
-from viz.course.shared.maths import masks
-from viz.course.shared.maths import word_vectors as words
+from viz.course.shared.maths import masks, word_vectors
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
 from viz.shell import links, state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 ROWS = {SENTENCES[0]: 3, SENTENCES[1]: 7}
 """The word that is asked first: chasing, and it."""
@@ -30,7 +29,7 @@ ROWS = {SENTENCES[0]: 3, SENTENCES[1]: 7}
 
 def one_vector(params: Params, data: Model) -> Folds:
     """The same word in two sentences: one row of the table, two vectors in a model that looks around."""
-    same = words.alike(_run(params.one), _run(params.two), params.word)
+    same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
     word, first, last, layers = visible(params.word.strip()), float(same[0]), float(same[-1]), len(same) - 2
     told = lesson.predict_number(
         f"{SLUG}.alike",
@@ -46,12 +45,12 @@ def one_vector(params: Params, data: Model) -> Folds:
     origin.tell(model=READER, text=params.one, beside=params.two)
     rows = lit(names, same)
     alt = f"Cosine of the two vectors of {word}, layer by layer."
-    parts.show(
+    page_parts.show(
         bars(rows if told else rows[:1], "{:.3f}", end=1.0),
         f"{SLUG}.alike",
         alt if told else "Only the first bar is shown before the guess.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"“{word}”: cosine {first:.3f} in the table, {last:.3f} after {layers} layers."
         if told
         else f"In the table “{word}” has one vector: cosine {first:.3f}. And after the layers?"
@@ -76,7 +75,7 @@ def remember(params: Params, data: Model) -> Folds:
     layer, head = _head(run)
     usual = ROWS.get(params.text, len(names) // 2)
     row = min(usual if params.row < 0 else params.row, len(names) - 1)
-    found = words.mixed(run, layer, head, row)
+    found = word_vectors.mixed(run, layer, head, row)
     said, best = distinct(found.words), int(found.weights.argmax())
     told = lesson.predict(
         f"{SLUG}.remember",
@@ -94,12 +93,12 @@ def remember(params: Params, data: Model) -> Folds:
         strip(attention.weights[layer, head], names, key=f"{SLUG}.lines", **options)
     if not told:
         covered = [(name, 0.0, False) for name in said]
-        parts.show(bars(covered, "?", end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
+        page_parts.show(bars(covered, "?", end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
     elif not lesson.presenting():  # before a room the sentence itself shows the weights
         rows = lit(said, found.weights, best)
-        parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
+        page_parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
-    parts.numbers(
+    page_parts.numbers(
         f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words "
         f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
         f"“{said[row]}” itself is {found.near[row]:.2f}."
@@ -134,13 +133,13 @@ def opening() -> tuple[int, int]:
 
 def _head(run: Run) -> tuple[int, int]:
     """Layer and head that travel from page to page, or those of the opening."""
-    first, config = compute.submit("word_vectors.opening", opening, 500), run.model.config
+    first, config = engine_client.submit("word_vectors.opening", opening, 500), run.model.config
     layer = state.read("layer", first[0], state.one_of(range(config.n_layers)))
     return layer, state.read("head", first[1], state.one_of(range(config.n_heads)))
 
 
 def _run(text: str) -> Run:
-    return compute.run(READER, text, keep=("embed.*", "layer.*.resid_*", "*.pattern", "*.allowed"))
+    return engine_client.run(READER, text, keep=("embed.*", "layer.*.resid_*", "*.pattern", "*.allowed"))
 
 
 def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, int], known: bool) -> None:
@@ -158,11 +157,11 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     asked, key = f"Attention of “{names[row]}”, in each head, to", f"{SLUG}.looked_at"
     to = names.index(st.selectbox(asked, names, index=min(1, row), key=key))
     shares = weights[:, :, row, to]
-    parts.show(
+    page_parts.show(
         heads(shares, chosen, f"{names[row]} looks at {names[to]}"),
         f"{SLUG}.heads",
         f"How much each head looks from {names[row]} at {names[to]}.",
     )
     most = np.unravel_index(shares.argmax(), (layers, count))
     name = head_name(int(most[0]), int(most[1]))
-    parts.numbers(f"From “{names[row]}” to “{names[to]}” looks most {name}: {shares[most]:.3f}.")
+    page_parts.numbers(f"From “{names[row]}” to “{names[to]}” looks most {name}: {shares[most]:.3f}.")

@@ -10,14 +10,14 @@ import streamlit as st
 
 from core.text.tokenizer import typed
 from viz.course.look_up import vectors_link
-from viz.course.shared.maths import word_vectors as words
+from viz.course.shared.maths import word_vectors
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, sentence, touched
 
 SLUG, MODEL, READER = "word_vectors", "vectors-mini", "gpt-mini"
-NAMES = (*words.TOY, *words.OTHERS)
-OPENING: vectors_link.Vectors = (*words.TOY.values(), *words.OTHERS.values())
+NAMES = (*word_vectors.TOY, *word_vectors.OTHERS)
+OPENING: vectors_link.Vectors = (*word_vectors.TOY.values(), *word_vectors.OTHERS.values())
 READY = (
     ("king", "prince", "princess"),
     ("king", "man", "woman"),

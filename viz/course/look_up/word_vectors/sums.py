@@ -11,11 +11,11 @@ from viz.course.lesson import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
 from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places
-from viz.course.shared.maths import word_vectors as words
+from viz.course.shared.maths import word_vectors
 from viz.instruments import Point, moved, plane
 from viz.labels import percent, visible
 from viz.shell import links, state
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 KEY = f"{SLUG}.plane"
 PLUS, MINUS = (NAMES.index("king"), NAMES.index("woman")), (NAMES.index("man"),)
@@ -55,7 +55,7 @@ def by_hand(params: Params, data: Model) -> Folds:
         on_move=put,
     )
     said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”."
-    parts.numbers(
+    page_parts.numbers(
         said.replace("-", "−") if told else "Seven words, two numbers each. Say where the sum leads."
     )
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
@@ -83,12 +83,12 @@ def trained(params: Params, data: Model) -> Folds:
     )
     rows = lit(near, found.cosines) if told else [("?" + " " * i, 0.0, False) for i in range(len(near))]
     alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
-    parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
+    page_parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
     with_all = "it is nearest even when the three count"
     if found.place > 1:
         first = f"if the three counted, “{visible(found.first)}” would be first"
         with_all = f"{first} and “{near[0]}” at place {found.place}"
-    parts.numbers(
+    page_parts.numbers(
         f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
         f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
         if told
@@ -102,13 +102,13 @@ def on_the_map(params: Params, data: Model) -> Folds:
     found = added(params, data)
     a, b, c = map(visible, found.terms)
     best = found.names.index(found.nearest[0])
-    parts.show(
+    page_parts.show(
         word_map([visible(name) for name in found.names], found.map, best),
         f"{SLUG}.map",
         f"{a}, {b}, {c} and the words nearest to {_terms(found)}, in two dimensions.",
     )
     one, other = (np.linalg.norm(found.map[i] - found.map[j]) for i, j in ((0, 1), (-1, 2)))
-    parts.numbers(
+    page_parts.numbers(
         f"The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two "
         "directions "
         f"keep {percent(found.share)} of what the {len(found.names)} words and their sum differ in."
@@ -116,10 +116,10 @@ def on_the_map(params: Params, data: Model) -> Folds:
     return _folds(found)
 
 
-def added(params: Params, data: Model) -> words.Sum:
+def added(params: Params, data: Model) -> word_vectors.Sum:
     """a - b + c on the vectors that ship."""
     three = (params.a, params.b, params.c)
-    return compute.submit((SLUG, *three), lambda: words.add(data, *three), 400)
+    return engine_client.submit((SLUG, *three), lambda: word_vectors.add(data, *three), 400)
 
 
 def to_the_card() -> None:
@@ -134,12 +134,12 @@ def _answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:
     return NAMES[OTHERS[int(np.argmin(far))]], target
 
 
-def _terms(found: words.Sum) -> str:
+def _terms(found: word_vectors.Sum) -> str:
     a, b, c = map(visible, found.terms)
     return f"{a} − {b} + {c}"
 
 
-def _folds(found: words.Sum, known: bool = True) -> Folds:
+def _folds(found: word_vectors.Sum, known: bool = True) -> Folds:
     best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
     return Folds(
         {"word": found.nearest, "cosine": found.cosines},

@@ -13,10 +13,9 @@ from viz import theme
 from viz.charts import thumbs
 from viz.course.pages.course.pages import PAGES, Beside
 from viz.labels import literal
-from viz.shell import links, pages, state, visits
+from viz.shell import links, pages, progress, state
 from viz.shell.pages import Chapter, Entry, Page
-from viz.widgets import compute as ask
-from viz.widgets import parts
+from viz.widgets import engine_client, page_parts
 
 PAGE = Page(
     title="Course",
@@ -41,10 +40,10 @@ def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ..
 
 def page() -> None:
     """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
-    parts.title(PAGE, still=True)
-    with ask.many() as submit:
+    page_parts.title(PAGE, still=True)
+    with engine_client.many() as submit:
         draw = partial(_picture, submit)
-        _go_on(visits.latest(), draw)
+        _go_on(progress.latest(), draw)
         for chapter, entries in compute():
             _chapter(chapter, entries, draw)
     _beside()
@@ -56,13 +55,13 @@ def _beside() -> None:
         st.header("Beside the course", anchor=False)
         for entry in pages.workspace():
             if entry.info.menu == "course":  # type: ignore[union-attr]
-                parts.line(entry, entry.info.claim)
+                page_parts.line(entry, entry.info.claim)
 
 
 def _go_on(entry: Entry | None, picture: Picture) -> None:
     if entry is None:
         return
-    begun, step = entry.slug in visits.seen(), _step(entry)
+    begun, step = entry.slug in progress.seen(), _step(entry)
     with (
         st.container(border=True, key="course-on"),
         st.container(horizontal=True, vertical_alignment="center", gap="large"),
@@ -83,7 +82,7 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
 
 
 def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> None:
-    seen, beside = visits.seen(), PAGES[chapter]
+    seen, beside = progress.seen(), PAGES[chapter]
     with st.container(border=True, key=f"course-{chapter.number}"):
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.header(chapter.title, anchor=False, width="content")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from viz.course.equations import EQUATIONS
-from viz.course.pages.documents import cited
+from viz.course.pages.documents import citations
 from viz.course.sources import SOURCES, Source
 from viz.labels import literal
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Entry, Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 
 PAGE = Page(
     title="By source",
@@ -52,17 +52,17 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
 def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
     """Every numbered equation of a document: number, what it says, and the citations that name it."""
     found = {
-        number: [row for row in rows if number in cited.equations(row[0].item)]
-        for number in cited.NUMBERED[document]
+        number: [row for row in rows if number in citations.equations(row[0].item)]
+        for number in citations.NUMBERED[document]
     }
     return tuple(
-        (number, _titles(document, number), tuple(found[number])) for number in cited.NUMBERED[document]
+        (number, _titles(document, number), tuple(found[number])) for number in citations.NUMBERED[document]
     )
 
 
 def page() -> None:
     """Choose a document; its numbered equations, or its sections and figures, each with the page that runs it."""
-    parts.title(PAGE, still=True)
+    page_parts.title(PAGE, still=True)
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
     names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
@@ -82,7 +82,7 @@ def page() -> None:
     source, rows = teaching[which]
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
     if (
-        which in cited.NUMBERED
+        which in citations.NUMBERED
         and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True)
         == "equations"
     ):
@@ -126,7 +126,7 @@ def _row(place: str, about: str, found: Rows) -> None:
             links.to(
                 slug,
                 literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
-                **parts.step_of(slug, cite.step),
+                **page_parts.step_of(slug, cite.step),
             )
 
 
@@ -136,7 +136,7 @@ def _document(source: Source, rows: Rows) -> None:
         left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
         for cite, entry in rows:
             with right:
-                parts.line(
+                page_parts.line(
                     entry,
                     literal(", ".join(part for part in (cite.section, cite.item) if part)),
                     step=cite.step,
@@ -163,4 +163,4 @@ def _key(rows: Rows) -> str:
 def _order(cite: Cite) -> tuple[float, ...]:
     """By section number where there is one, then by equation."""
     numbers = tuple(float(number) for number in re.findall(r"\d+", cite.section)) or (99.0,)
-    return (*numbers, float(min(cited.equations(cite.item), default=99)))
+    return (*numbers, float(min(citations.equations(cite.item), default=99)))

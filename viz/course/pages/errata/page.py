@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz.course import errata as book
+from viz.course import errata
 from viz.course.errata import KINDS, Erratum
-from viz.course.pages.errata.places import places
+from viz.course.pages.errata.erratum_places import places
 from viz.course.sources import SOURCES
 from viz.labels import literal
 from viz.shell import errors, links, state
 from viz.shell.pages import Page
-from viz.widgets import controls, parts
+from viz.widgets import controls, page_parts
 from viz.widgets import errata as drawn
 
 PAGE = Page(
@@ -25,7 +25,7 @@ PAGE = Page(
 )
 SLUG = "errata."
 ANY = "all"
-FIRST = book.ERRATA[0].id
+FIRST = errata.ERRATA[0].id
 """The entry that is open before anything is chosen."""
 COUNTED = {
     "W": "wrong as printed",
@@ -51,7 +51,7 @@ class Params:
 
 def compute(params: Params = Params()) -> tuple[tuple[str, tuple[Erratum, ...]], ...]:
     """The entries that are asked for, by kind, in the order of the list; kinds without an entry are left out."""
-    chosen = [entry for entry in book.ERRATA if _asked(entry, params)]
+    chosen = [entry for entry in errata.ERRATA if _asked(entry, params)]
     groups = ((kind, tuple(entry for entry in chosen if entry.kind == kind)) for kind in KINDS)
     return tuple((kind, entries) for kind, entries in groups if entries)
 
@@ -64,11 +64,11 @@ def _asked(entry: Erratum, params: Params) -> bool:
 
 def page() -> None:
     """Two filters, one sentence, and the list by kind, its first entry open; an entry that is opened computes its evidence."""
-    parts.title(PAGE)
-    asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in book.ERRATA], FIRST))
+    page_parts.title(PAGE)
+    asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in errata.ERRATA], FIRST))
     st.session_state.setdefault(_key(asked), True)
     groups = compute(_filters())
-    parts.numbers(sentence(groups))
+    page_parts.numbers(sentence(groups))
     for kind, entries in groups:
         st.header(KINDS[entries[0].kind], anchor=False)
         st.markdown(f":gray[{MEANING[kind]}]")
@@ -79,7 +79,7 @@ def page() -> None:
 
 def _filters() -> Params:
     """The two lists to choose from, of the documents and exhibits that have entries."""
-    cited = Counter(key for entry in book.ERRATA for key in {where.document for where in entry.where})
+    cited = Counter(key for entry in errata.ERRATA for key in {where.document for where in entry.where})
     titles = {entry.slug: entry.info.title for entries in places().values() for entry in entries}
     left, right = st.columns(2, gap="medium")
     with left:

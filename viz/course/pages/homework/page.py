@@ -13,8 +13,7 @@ from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.labels import literal
 from viz.shell import links, pages, state
 from viz.shell.pages import Cite, Page
-from viz.widgets import compute as ask
-from viz.widgets import controls, parts
+from viz.widgets import controls, engine_client, page_parts
 
 PAGE = Page(
     title="Homework",
@@ -41,7 +40,7 @@ def compute(params: Params = Params()) -> tuple[tuple[Question, Any], ...]:
 
 def page() -> None:
     """Choose a group; each question with its answer box, the verdict below, and the page that shows it."""
-    parts.title(PAGE)
+    page_parts.title(PAGE)
     start = Params()
     group = controls.pills(
         "Questions",
@@ -51,13 +50,13 @@ def page() -> None:
         lambda group: "From the slides" if group == DOCUMENTS else group,
         quiet=True,
     )
-    answers = ask.submit(("homework", group), lambda: compute(Params(group)), 300)
+    answers = engine_client.submit(("homework", group), lambda: compute(Params(group)), 300)
     counted = st.container()
     known = {entry.slug: entry.info.title for entry in pages.discover()}
     done = [_question(number, question, truth, known) for number, (question, truth) in enumerate(answers, 1)]
     with counted:
-        parts.numbers(f"{sum(done)} of {len(done)} right.")
-    parts.documents(PAGE)
+        page_parts.numbers(f"{sum(done)} of {len(done)} right.")
+    page_parts.documents(PAGE)
 
 
 def _question(number: int, question: Question, truth: Any, known: dict[str, str]) -> bool:

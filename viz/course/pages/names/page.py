@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.glossary import LETTERS
-from viz.course.pages.names import sections as book
+from viz.course.pages.names import sections
 from viz.course.pages.names.sections import Line, Section
 from viz.labels import literal, shorten
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, equations, parts
+from viz.widgets import controls, equations, page_parts
 
 PAGE = Page(
     title="Names",
@@ -37,13 +37,13 @@ class Params:
 
 def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]], ...]:
     """The sections that have an entry with every word of the search, each with those entries."""
-    found = ((section, section.found(params.find)) for section in book.sections())
+    found = ((section, section.found(params.find)) for section in sections.sections())
     return tuple((section, lines) for section, lines in found if lines)
 
 
 def page() -> None:
     """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
-    parts.title(PAGE, still=True)
+    page_parts.title(PAGE, still=True)
     params = Params(
         controls.text(
             "Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet"
@@ -54,10 +54,10 @@ def page() -> None:
         return
     equations.show("self.matrix", "names.")
     for section, lines in compute(params):
-        with parts.fold(f"{section.title} ({_many(section)})", f"names.{section.slug}") as fold:
+        with page_parts.fold(f"{section.title} ({_many(section)})", f"names.{section.slug}") as fold:
             if fold.open:
                 _section(section, lines)
-    parts.documents(PAGE)
+    page_parts.documents(PAGE)
 
 
 def _many(section: Section) -> str:
@@ -72,7 +72,7 @@ def _found(params: Params) -> None:
     """Everything that holds the words, section by section."""
     groups = compute(params)
     total = sum(len(lines) for _, lines in groups)
-    parts.numbers(
+    page_parts.numbers(
         f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”."
         if total
         else f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it."

@@ -19,7 +19,7 @@ from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
 from viz.shell import links
-from viz.widgets import controls, lesson, parts
+from viz.widgets import controls, lesson, page_parts
 
 MEAN = "mean"
 ROWS = 8
@@ -55,9 +55,9 @@ def one_word(params: Params, data: Layer) -> Folds:
     seen = _most(total if known else rows[head], row) if lesson.presenting() else list(range(len(names)))
     figure = looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head)
     whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads when you have guessed")
-    parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
+    page_parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
     at_key = f"H{head} looks {percent(rows[head, key])} at “{names[key]}”."
-    parts.numbers(
+    page_parts.numbers(
         f"Reading “{names[row]}”, {at_key} All {n_heads} heads together give "
         f"“{names[int(total.argmax())]}” most: {total.max():.2f} of {total.sum():.2f}."
         if known
@@ -95,7 +95,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     """Every head of the layer as a map on one scale."""
     names, n, room = data.names, len(data.weights), lesson.presenting()
     height = 370 if room else 470
-    parts.show(
+    page_parts.show(
         maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
@@ -103,7 +103,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     )
     bits = data.apart()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
-    parts.numbers(
+    page_parts.numbers(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
         f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, where 0 is the "
         "same attention and 1 no word in common."
@@ -167,7 +167,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
             {"axis": query_and_key(), "group": "heads_compared"},
         )
         side_by_side(names, panes, allowed=data.allowed[a], height=height, **of_all)
-        parts.numbers(
+        page_parts.numbers(
             f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives "
             f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "
             f"Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation "

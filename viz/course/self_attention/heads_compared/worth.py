@@ -21,7 +21,7 @@ from viz.course.self_attention.heads_compared.steps import deeper, heads, here
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, percent
 from viz.shell import links
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 FACTORS = (
     "It falls to less than half",
@@ -72,9 +72,9 @@ def kinds(params: Params, data: Layer) -> Folds:
             least=0.1 if room else 0.0,  # numbers of two short bars would overlap
         )
         told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
-        parts.show(figure, f"{SLUG}kinds.bars", told)
+        page_parts.show(figure, f"{SLUG}kinds.bars", told)
     words = [measured.word(layer, h) for h in range(n)]
-    parts.numbers(
+    page_parts.numbers(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
         f"{percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all "
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not "
@@ -103,7 +103,7 @@ def kinds(params: Params, data: Layer) -> Folds:
 
 def without(params: Params, data: Layer) -> Folds:
     """Each head off by itself, and all of the layer together: how probable is what the model says?"""
-    found = compute.submit(
+    found = engine_client.submit(
         ("heads_compared.off", data.model, params.text, data.kind),
         lambda: removal(default().open(data.model), params.text, data.kind),
         400 * len(params.text),
@@ -136,8 +136,8 @@ def without(params: Params, data: Layer) -> Folds:
             marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )
         told = "A bar a head: by how many doublings or halvings the probability changes without it."
-        parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
-        parts.numbers(
+        page_parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
+        page_parts.numbers(
             _lost(params, data, found, off)
             if known
             else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off."
@@ -185,7 +185,7 @@ def _lost(params: Params, data: Layer, found: Removal, off: int) -> str:
     path = default().open(data.model).spec.kind(data.kind).path(data.layer, "heads")
     edits = tuple(ZeroHead(path, head) for head in (range(n) if off == n else [off]))
     request = RunRequest(data.model, params.text, keep=(), edits=edits)
-    written = compute.submit(
+    written = engine_client.submit(
         ("heads_compared.written", data.model, params.text, edits),
         lambda: default().run(request).target_text,
         20 * len(params.text),

@@ -12,8 +12,8 @@ from viz.charts.curves import number
 from viz.course.self_attention.charts.head_grids import head_grid
 from viz.course.self_attention.many_heads.maths import Stage
 from viz.course.self_attention.many_heads.params import SLUG, WORDS
-from viz.shell import room
-from viz.widgets import lesson, parts
+from viz.shell import present_layout
+from viz.widgets import lesson, page_parts
 
 TALL = 340
 """Pixels that the rows of the tallest grid of a step may take together."""
@@ -38,7 +38,7 @@ def grids(
     """The first sentence at these steps, side by side; low before a room where one was `asked`."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
     pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
-    with room.wide(), st.container(key=f"many-heads-{key}"):
+    with present_layout.wide(), st.container(key=f"many-heads-{key}"):
         for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
             with column:
                 of: dict[str, Any] = {"title": stage.name, "shape": called(stage.shape), "code": stage.code}
@@ -46,7 +46,7 @@ def grids(
                 cells = stage.head_of[0], _written(stage, values), WORDS[: _rows(stage)]
                 figure = head_grid(*cells, pixels=pixels, room=lesson.presenting(), **of)
                 told = f"{stage.name}, shape {called(stage.shape)}, each number in the colour of its head."
-                parts.show(figure, f"{SLUG}.{key}.{stage.name}{note}", told)
+                page_parts.show(figure, f"{SLUG}.{key}.{stage.name}{note}", told)
 
 
 def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) -> None:

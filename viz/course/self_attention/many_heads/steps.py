@@ -15,7 +15,7 @@ from viz.course.self_attention.many_heads.grids import grids, named, shapes
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
 """Those that one takes along."""
@@ -39,7 +39,7 @@ def read(params: Params, data: Ways) -> Folds:
     x, sentences = found[0], f"One sentence of {size.n} words."
     if size.batch > 1:
         sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
-    parts.numbers(
+    page_parts.numbers(
         f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × {size.d}, "
         f"makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
         if known
@@ -69,7 +69,7 @@ def split(params: Params, data: Ways) -> Folds:
     names = ("project", "view", "swap")
     grids("split", named(found, *names), asked=False)
     stays = int((way.q.ravel() == way.project.ravel()).sum())
-    parts.numbers(
+    page_parts.numbers(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
         f"{size.h} × {size.p}; the transpose brings the heads to the front. Read one after the other, "
         f"{stays} of {way.q.size} stand where they stood."
@@ -96,7 +96,7 @@ def attend(params: Params, data: Ways) -> Folds:
     told = [
         f"head {k + 1} looks most at “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})" for k, j in looks[:4]
     ]
-    parts.numbers(
+    page_parts.numbers(
         f"Reading “{WORDS[0]}”, {', '.join(told)}. {size.h} × {size.n} rows of weights, each adding up to "
         f"{way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
     )
@@ -142,7 +142,7 @@ def merge(params: Params, data: Ways) -> Folds:
     with said:
         rest = "." if room else ": from here on no number belongs to one head."
         numbers, after = ("", "") if room else (" numbers", "after W_O ")
-        parts.numbers(
+        page_parts.numbers(
             f"Without the transpose {right} of {every}{numbers} are at the right index; {after}the output is "
             f"off by up to {off}."
             if forgot

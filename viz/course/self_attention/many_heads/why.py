@@ -19,7 +19,7 @@ from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, Params
 from viz.course.self_attention.many_heads.steps import folds
 from viz.labels import percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"
 COVERED = "Covered until you guess."
@@ -53,12 +53,12 @@ def redraw(params: Params, data: Ways) -> Folds:
             number="{:.2f}" if known else "?",
         )
         told = "How much the output of each head changes, a bar a head."
-        parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)
+        page_parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)
     others, mixes = (
         ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
     )
     changed = number(apart(data.way.out, data.anew.out))
-    parts.numbers(
+    page_parts.numbers(
         f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
         f"After W_O every word has changed, by up to {changed}{mixes}"
         if known
@@ -99,12 +99,12 @@ def several(params: Params, data: Ways) -> Folds:
         height=min(94 + 52 * k, 302) if room else 0,
     )
     told = "The share that is lost with 1 head, 2 heads and so on."
-    parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)
+    page_parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)
     lost = f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " * (
         known and not room
     )
     large = "." if room else f"; with d = 512 both have {maths.parameters(512):,}."
-    parts.numbers(
+    page_parts.numbers(
         f"{lost}With d = {size.d} one head of {size.d} has 4 (d² + d) = {one} weights, "
         f"{size.h} heads of {size.p} have {many}{large}"
     )

@@ -20,8 +20,8 @@ from viz.course.shared import masks_batch, masks_panels
 from viz.course.shared.maths import masks
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
-from viz.shell import room
-from viz.widgets import compute, lesson, parts
+from viz.shell import present_layout
+from viz.widgets import engine_client, lesson, page_parts
 
 NOTHING = (
     " A row with nothing allowed leaks everything, whatever the number: "
@@ -40,12 +40,12 @@ def editor(params: Params, data: read.Head) -> Folds:
         params.show("masks", "kind", *(("draw",) if params.kind == "sparse" else ()))
     chosen = _chosen(params, data)
     cost = 2 * len(chosen.text) * read.config().n_layers
-    found = compute.submit(("masks", chosen), lambda: read.matrices(chosen), cost)
+    found = engine_client.submit(("masks", chosen), lambda: read.matrices(chosen), cost)
     python = code(chosen)
     tell(chosen.text, data)
-    with place["picture"], room.wide():
+    with place["picture"], present_layout.wide():
         query, key = masks_panels.three(found, chosen, python)
-        parts.numbers(sentence(found, query, key))
+        page_parts.numbers(sentence(found, query, key))
     _question(found, query)
     past, numbers = (("past_only",) if params.kind in PAST else ()), KNOBS.get(params.kind, ())
     return Folds(
@@ -70,7 +70,7 @@ def _chosen(params: Params, at: read.Head) -> Chosen:
     numbers = ("radius", "n_global", "block", "count", "length", "padded", "past_only")
     of_mask = {name: getattr(params, name) for name in numbers}
     recipe = masks.Recipe(masks_panels.named(params.kind), seed=params.draw, **of_mask)
-    n = len(compute.run(read.MODEL, params.own, keep=()).tokens)
+    n = len(engine_client.run(read.MODEL, params.own, keep=()).tokens)
     drawn = masks_panels.drawn(recipe, n) if params.kind == masks_panels.OWN else None
     return Chosen(params.own, at.layer, at.head, recipe, drawn, params.everywhere)
 
@@ -145,12 +145,14 @@ def _finite(params: Params, data: Matrices) -> None:
             for when, of in (("before", "inside"), ("after", "outside"))
         }
         figure = leak(fills, by, marked=params.fill)
-        parts.show(figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity.")
+        page_parts.show(
+            figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity."
+        )
     row, most = found.worst
     told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
     if inside:
         told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
-    parts.numbers(told + ("" if data.allowed.any(-1).all() else NOTHING))
+    page_parts.numbers(told + ("" if data.allowed.any(-1).all() else NOTHING))
 
 
 def _share(part: float) -> str:
@@ -164,7 +166,7 @@ def _row(data: Matrices, query: int, key: int) -> None:
     """One row step by step: score, mask, sum, exponential, weight."""
     row, name = masks.row(data.scores[query], data.allowed[query]), masks_panels.labels(data.tokens)[query]
     s, m, total = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty", number(row.total, 4)
-    parts.equation(
+    page_parts.equation(
         r"\text{weight}_j = \frac{e^{s_j + M_j}}{\sum_{j'} e^{s_{j'} + M_{j'}}}, \qquad "
         r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{masked: } "
         r"e^{-\infty} = 0 \text{ removes} \end{cases}"
@@ -172,7 +174,7 @@ def _row(data: Matrices, query: int, key: int) -> None:
     result = rf"\frac{{{number(row.exponentials[key], 4)}}}{{{total}}} = {number(row.weights[key], 4)}"
     if row.empty:
         result = r"\frac{0}{0} \rightarrow 0"
-    parts.equation(
+    page_parts.equation(
         rf"\text{{the chosen cell: }} \frac{{e^{{{s} + {m}}}}}{{{total}}} = {result} \vphantom{{\Bigg|}}"
     )
     st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")

@@ -16,7 +16,7 @@ from viz.course.shared.maths import masks
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
-from viz.widgets import compute, lesson
+from viz.widgets import engine_client, lesson
 
 MOST_LINES = 26
 
@@ -24,7 +24,7 @@ MOST_LINES = 26
 def lines(params: Params, data: read.Head) -> Folds:
     """Ten lines for the sentence of the documents; before the guess only the sentence."""
     text, layer, head = params.example, data.layer, data.head
-    run = compute.run(read.MODEL, text, keep=("*.pattern", "*.allowed"))
+    run = engine_client.run(read.MODEL, text, keep=("*.pattern", "*.allowed"))
     found = run.attention("causal", by="word")
     origin.tell_run(run, "causal", layer, head)
     names = [visible(word.text) for word in run.side.words]

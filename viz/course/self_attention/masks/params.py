@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.read import LONGEST, MODEL, SENTENCES, TEXT
-from viz.course.shared import masks_panels as panels
+from viz.course.shared import masks_panels
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, draw, knob, pills, segmented, sentence, slider, toggle
@@ -88,7 +88,9 @@ class Params(Knobs):
     lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
     m: int = knob(-5, segmented("M of a masked cell", NUMBERS, minus, width=1))
     edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))
-    kind: str = knob("causal", pills("Mask", tuple(panels.PILLS), panels.PILLS.__getitem__, quiet=True))
+    kind: str = knob(
+        "causal", pills("Mask", tuple(masks_panels.PILLS), masks_panels.PILLS.__getitem__, quiet=True)
+    )
     padded: int = knob(2, slider("Positions at the end that count as padding", 1, 12, width=340))
     radius: int = knob(2, slider("Window: words to each side", 0, 12, width=340))
     n_global: int = knob(1, slider("Global words, from the first", 0, 6, width=340))

@@ -15,7 +15,7 @@ from core.serving.engine import RunRequest, default
 from viz.course.shared.masks_panels import labels
 from viz.course.shared.maths import unscaled
 from viz.course.shared.maths.masks import Recipe, looks_back
-from viz.widgets import compute
+from viz.widgets import engine_client
 
 MODEL = "gpt-mini"
 LONGEST = 20
@@ -37,7 +37,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Reading:
+class HeadMatrices:
     """One head: scores and pattern (query key), values (key d); `moved`: the lines that another last word changes."""
 
     words: list[str]
@@ -81,7 +81,7 @@ def config() -> Any:
 
 def opening() -> Head:
     """The head that the page opens with: on its own sentences it looks back most sharply."""
-    return compute.submit("masks.opening", _opening, 500)
+    return engine_client.submit("masks.opening", _opening, 500)
 
 
 def _opening() -> Head:
@@ -105,7 +105,7 @@ def matrices(chosen: Chosen) -> Matrices:
     return Matrices(run.tokens, scores, allowed, pattern, path, run.model.config.d_head)
 
 
-def reading(text: str, at: Head, *, without: bool = False) -> Reading:
+def reading(text: str, at: Head, *, without: bool = False) -> HeadMatrices:
     """The sentence with the causal mask or `without`. Errors: InputError for a long one."""
     n = len(default().open(MODEL).tokenizer.encode(text).ids)
     if n > LONGEST:
@@ -115,10 +115,10 @@ def reading(text: str, at: Head, *, without: bool = False) -> Reading:
             "Shorten it, or take an example.",
         )
     key = ("masks.reading", text, at.layer, at.head, without)
-    return compute.submit(key, lambda: _read(text, at, without), 4 * len(text))
+    return engine_client.submit(key, lambda: _read(text, at, without), 4 * len(text))
 
 
-def _read(text: str, at: Head, without: bool) -> Reading:
+def _read(text: str, at: Head, without: bool) -> HeadMatrices:
     keep = tuple(f"{at.path}.{leaf}" for leaf in ("scores", "v", "pattern", "out"))
     n = len(default().run(RunRequest(MODEL, text, keep=())).tokens)
     mask = lifted(n) if without else ()
@@ -126,7 +126,7 @@ def _read(text: str, at: Head, without: bool) -> Reading:
     other = model.run(text, keep=keep, edits=(*mask, _other_last(model, run.ids)))
     moved = np.abs(run.trace[f"{at.path}.out"] - other.trace[f"{at.path}.out"]).max(1)
     scores, values, pattern = (run.trace[f"{at.path}.{leaf}"][at.head] for leaf in ("scores", "v", "pattern"))
-    return Reading(labels(run.tokens), scores, values, pattern, moved)
+    return HeadMatrices(labels(run.tokens), scores, values, pattern, moved)
 
 
 def _other_last(model: Model, ids: tuple[int, ...]) -> edits.ReplaceToken:
@@ -144,7 +144,7 @@ def lifted(n: int) -> tuple[Any, ...]:
 
 def surprises(text: str) -> tuple[float, float]:
     """Nats a next token: with the mask, and with the mask lifted in every layer of the trained model."""
-    with_mask = compute.run(MODEL, text, keep=())
-    without = compute.run(MODEL, text, keep=(), edits=lifted(len(with_mask.tokens)))
+    with_mask = engine_client.run(MODEL, text, keep=())
+    without = engine_client.run(MODEL, text, keep=(), edits=lifted(len(with_mask.tokens)))
     one, other = (unscaled.surprise(run.logits, run.ids) for run in (with_mask, without))
     return float(one), float(other)

@@ -14,7 +14,7 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 BACK = "only back, by a mask"
 LOW = 260
@@ -44,7 +44,7 @@ def leak(params: Params, _: object) -> Folds:
         shares[BACK] = _learned("past", digits, draw).right
     height = 290 if lesson.presenting() else 340
     drawn = "Accuracy of the next digit, position by position."
-    parts.show(
+    page_parts.show(
         charts.rightness(shares, 1 / digits, places=maths.LENGTH, height=height),
         SLUG + "leak.picture",
         drawn if known else "Nothing but chance is drawn before the guess.",
@@ -76,7 +76,9 @@ def _copied(sees: str, found: maths.Learned) -> str:
 
 
 def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
-    return compute.submit(("masks.leak", sees, digits, draw), lambda: maths.learned(sees, digits, draw), 800)
+    return engine_client.submit(
+        ("masks.leak", sees, digits, draw), lambda: maths.learned(sees, digits, draw), 800
+    )
 
 
 def _lifted_now(text: str) -> None:
@@ -101,7 +103,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     weights, y = form.weights[shown - 1], form.outputs[shown - 1]
     with picture:
         height = min(330, 60 + 34 * n) if lesson.presenting() else None
-        parts.show(
+        page_parts.show(
             charts.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
             f"The first {shown} sums: each word weighs the words up to itself.",
@@ -109,7 +111,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
         terms = " + ".join(
             f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
         )
-        parts.numbers(
+        page_parts.numbers(
             f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
             f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
             f"be {n * n}."

@@ -8,7 +8,7 @@ import streamlit as st
 from viz.charts.curves import number, tiny
 from viz.course.self_attention.permutation import maths
 from viz.course.self_attention.permutation.params import SLUG
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 
 def equivariant() -> None:
@@ -26,9 +26,9 @@ def by_hand(moved: maths.Moved) -> None:
         "**Small enough to check by hand.** Three words with two numbers each, scores without weights, S = "
         "X Xᵀ:"
     )
-    parts.equation(rf"X = {_latex(x)}, \quad P = {_latex(p)}, \quad P X = {_latex(p @ x)}")
+    page_parts.equation(rf"X = {_latex(x)}, \quad P = {_latex(p)}, \quad P X = {_latex(p @ x)}")
     turned = _latex((p @ x) @ (p @ x).T)
-    parts.equation(rf"S = {_latex(x @ x.T)}, \qquad (PX)(PX)^\top = {turned} = P S P^\top")
+    page_parts.equation(rf"S = {_latex(x @ x.T)}, \qquad (PX)(PX)^\top = {turned} = P S P^\top")
     st.markdown(
         "Softmax works row by row and does not ask in which column a score stands, so A′ = P A Pᵀ; "
         "and A′ (P V) = P A Pᵀ P V = P (A V), because Pᵀ P is the identity."

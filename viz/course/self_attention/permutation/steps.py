@@ -17,7 +17,7 @@ from viz.course.self_attention.permutation import maths, order, proof
 from viz.course.self_attention.permutation.params import SLUG, Order, Params, order_of
 from viz.instruments import heatmap
 from viz.shell import links, state
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
@@ -45,17 +45,17 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     )
     _rows("first", data, moved, known)
     if not known:
-        parts.numbers(
+        page_parts.numbers(
             f"{n} words go into the first layer of bert-mini, {n} rows of {moved.before.shape[1]} numbers "
             f"come out. The first {DRAWN} of each are drawn."
         )
     elif lesson.presenting():
-        parts.numbers(
+        page_parts.numbers(
             f"The largest difference of any number is {tiny(moved.largest)}, which is rounding; "
             f"position by position it is {tiny(moved.in_place)}."
         )
     else:
-        parts.numbers(
+        page_parts.numbers(
             "Each row moved along with its word: the largest difference of any number is "
             f"{tiny(moved.largest)}, which is rounding. Compared position by position it is "
             f"{tiny(moved.in_place)}."
@@ -78,7 +78,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
     through = (
         f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
     )
-    parts.numbers(
+    page_parts.numbers(
         f"“{names[row]}” gives “{names[key]}” {a[data.head, row, key]:.3f} before and "
         f"{b[data.head, at.index(row), at.index(key)]:.3f} after. A′ = P A Pᵀ in all {len(a)} heads, "
         f"up to {tiny(off)}.{'' if lesson.presenting() else through}"
@@ -93,9 +93,9 @@ def positions(params: Params, data: maths.Measured) -> Folds:
     _rows("positions", data, moved)
     kept, at = int(moved.kept.sum()), int(moved.change.argmax())
     if kept == n:
-        parts.numbers(f"{kept} of {n} rows keep their numbers: no word changed its position. Move one.")
+        page_parts.numbers(f"{kept} of {n} rows keep their numbers: no word changed its position. Move one.")
     else:
-        parts.numbers(
+        page_parts.numbers(
             f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
             f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} "
             f"of its length; the average is {share(float(moved.change.mean()))}."
@@ -111,7 +111,7 @@ def mean(params: Params, data: maths.Measured) -> Folds:
     change = float(np.linalg.norm(after - old) / np.linalg.norm(old))
     invariant = moved.pooled_largest < maths.SAME
     _rows("mean", data, moved, means=(old[:DRAWN], after[:DRAWN], change, invariant))
-    parts.numbers(
+    page_parts.numbers(
         f"The mean of the {len(data.order)} rows, {'with' if params.places else 'without'} positions: its "
         f"numbers differ by up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
         f"{'' if invariant else 'not '}invariant."
@@ -144,7 +144,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
             if every
             else "So it is no set operation: it works on a multiset. And if every word is said twice? Try it."
         )
-        parts.numbers(
+        page_parts.numbers(
             f"{said} said twice: the {n} rows of before move by up to {most}. A word said c times weighs "
             f"c·a / Σ c·a (difference to the layer: {tiny(data.counted)}). {told}"
         )
@@ -168,7 +168,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
     _rows("mask", data, moved, known)
     if known:
         kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
-        parts.numbers(
+        page_parts.numbers(
             f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
             f"is {share(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
             "kept them."
@@ -206,9 +206,9 @@ def _rows(
         else "What comes out is not shown before the guess."
     )
     alt = f"Rows of {d} numbers, the first {DRAWN} drawn, before and after. {told}"
-    parts.show(figure, f"{SLUG}rows.{key}", alt)
+    page_parts.show(figure, f"{SLUG}rows.{key}", alt)
     if not known and key != "first":
-        parts.numbers(f"Left the {len(data.order)} rows as they were, {d} numbers each. And after?")
+        page_parts.numbers(f"Left the {len(data.order)} rows as they were, {d} numbers each. And after?")
 
 
 def _folds(

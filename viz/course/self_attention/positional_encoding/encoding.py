@@ -18,7 +18,7 @@ from viz.course.self_attention.positional_encoding.params import (
     Params,
 )
 from viz.course.shared.maths import positions
-from viz.widgets import compute
+from viz.widgets import engine_client
 
 SHORT = {"paired": "2⌊i/2⌋/d", "over_p": "2j/p", "unpaired": "i/d", "inclusive": "j to ⌊d/2⌋"}
 
@@ -88,4 +88,4 @@ def found(params: Params) -> Data:
     cost = 10 + params.length * (params.d + 64) // (40 if params.view == DISTANCE else 2000)
     with_learned = params.view == DISTANCE and learned()[0] is not None
     chosen = tuple(getattr(params, name) for name in OF_A_PRESET)
-    return compute.submit(("positional_encoding", chosen, with_learned), lambda: encoded(params), cost)
+    return engine_client.submit(("positional_encoding", chosen, with_learned), lambda: encoded(params), cost)

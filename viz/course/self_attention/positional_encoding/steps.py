@@ -24,10 +24,10 @@ from viz.course.self_attention.positional_encoding.params import (
     VIEWS,
     Params,
 )
-from viz.course.shared.maths import position_evidence as evidence
+from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import Formula, choose_dimensions
 from viz.course.texts import read
-from viz.widgets import controls, lesson, parts
+from viz.widgets import controls, lesson, page_parts
 
 LOOKING: dict[str, str] = dict(
     zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True)
@@ -45,8 +45,8 @@ def vectors(params: Params, _: object) -> Folds:
     drawn = pictures.figures(at, data, lesson.presenting())
     for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
         with column:
-            parts.show(figure, f"{SLUG}.{params.view}.{place}", words)
-    parts.numbers(pictures.sentence(at, data))
+            page_parts.show(figure, f"{SLUG}.{params.view}.{place}", words)
+    page_parts.numbers(pictures.sentence(at, data))
     _question(params.length, data)
 
     def missing() -> None:
@@ -96,7 +96,7 @@ def _question(length: int, data: Data) -> None:
     d, n = data.formula.d_model if data.formula else 128, max(length, 12)
 
     def why() -> str:
-        (right, *_), (_, low, high) = evidence.five_steps(d, n)
+        (right, *_), (_, low, high) = position_evidence.five_steps(d, n)
         return (
             f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
             "dimensions by a fixed angle, wherever one starts. With the exponent i/d for odd i, as some "
@@ -144,7 +144,7 @@ def _criteria(params: Params, data: Data) -> None:
 
 def _worked(params: Params, data: Data) -> None:
     """The formula with this position's numbers, the worked example with d = 4, the numbers for d = 512."""
-    parts.equation(
+    page_parts.equation(
         r"\begin{aligned}PE(pos, 2j) &= \sin\!\left(pos / 10000^{2j/d}\right)\\"
         r"PE(pos, 2j+1) &= \cos\!\left(pos / 10000^{2j/d}\right)\end{aligned}"
     )
@@ -156,13 +156,13 @@ def _worked(params: Params, data: Data) -> None:
     elif data.formula != Formula(4):
         st.markdown(f"**Position {at} with the settings above**")
         dimensions = choose_dimensions(data.table.shape[1], params.dims, params.which)
-        _entries([evidence.entry(data.formula, at, i) for i in dimensions])
-    values = evidence.worked_d4(at)
+        _entries([position_evidence.entry(data.formula, at, i) for i in dimensions])
+    values = position_evidence.worked_d4(at)
     shown = [entry.rounded for entry in values]
     st.markdown(
         f"**The worked example with d = 4** (at position {at}): the base 10000 to the power 2/4 is 100"
     )
-    parts.equation(
+    page_parts.equation(
         r"\begin{aligned}e'_w &= e_w + \Big[\sin pos,\; \cos pos,\\ &\qquad\sin\tfrac{pos}{100},\;"
         r"\cos\tfrac{pos}{100}\Big]\\[4pt] &= e_w + ["
         + ",\\;".join(shown[:2])
@@ -172,10 +172,10 @@ def _worked(params: Params, data: Data) -> None:
     )
     _entries(values)
     st.markdown("**PE(1) for d = 512**, beside what the slides print: they cut after four digits, we round")
-    _entries(evidence.worked_d512())
+    _entries(position_evidence.worked_d512())
 
 
-def _entries(entries: Sequence[evidence.Entry]) -> None:
+def _entries(entries: Sequence[position_evidence.Entry]) -> None:
     """Narrow enough for a phone: the formula, or what is printed, never both."""
     rows = [
         {"i": str(entry.dimension)}

@@ -18,8 +18,8 @@ from viz.course.self_attention.positions.steps import formulas
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, literal, percent, visible
-from viz.shell import links, room
-from viz.widgets import compute, lesson, parts
+from viz.shell import links, present_layout
+from viz.widgets import engine_client, lesson, page_parts
 
 LOW = 104
 """Pixels of the cells of a map that leave the controls below on the screen before a room."""
@@ -33,7 +33,7 @@ OF = {
 def lost(params: Params, _: object) -> Folds:
     """A trained model whose positions are shuffled, or taken away: three maps with what the model says."""
     model, text, lot = params.model, params.trained, params.draw
-    found = compute.submit(
+    found = engine_client.submit(
         ("positions.without", model, text, lot), lambda: read.measured(model, text, lot), 300 * len(text)
     )
     family = default().open(model).spec.name
@@ -54,7 +54,7 @@ def lost(params: Params, _: object) -> Folds:
         read.worse(found),
         answer,
     )
-    with room.wide():
+    with present_layout.wide():
         columns = st.columns(3, gap="small")
     for column, way in zip(columns, unplaced.WAYS, strict=True):
         with column:
@@ -63,7 +63,7 @@ def lost(params: Params, _: object) -> Folds:
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
     if not lesson.presenting():  # there the answer says it all
         looks = f"As trained, head {head_name(*found.head)} looks at the word before"
-        parts.numbers(
+        page_parts.numbers(
             _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
 
@@ -99,7 +99,7 @@ def _map(found: unplaced.Unplaced, way: str, family: str, open_: bool) -> None:
     heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}.map.{way}", **size)
 
 
-def _says(told: unplaced.Told, family: str, hidden: str) -> str:
+def _says(told: unplaced.WithoutPositions, family: str, hidden: str) -> str:
     """What the model says, in one line."""
     if family == "transformer":
         return f"“{told.says[0][0]}”"
@@ -126,7 +126,7 @@ def _told(found: unplaced.Unplaced, loss: dict[str, float]) -> str:
 
 def _deeper(model: str, text: str) -> None:
     """The same measure over a few sentences, and the pages that go on from here."""
-    found = compute.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
+    found = engine_client.submit(("positions.several", model), lambda: read.mean_over(model), 4000)
     means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
     st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")
     here = {"icon": ":material/arrow_forward:", "model": model, "text": text}

@@ -19,7 +19,7 @@ from viz.course.shared.maths.positions import Formula
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import links
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 SHORT = ("unique", "same / step", "bounded", "fixed", "same / everywhere")
 SAME, NEAR, FAR = "Exactly the same", "Alike, less than a tenth apart", "Clearly different"
@@ -30,7 +30,7 @@ ROUNDING = 1e-5
 
 def guess(params: Params, _: object) -> Folds:
     """Two copies of a word through the layers, with positions and without."""
-    found = compute.submit(
+    found = engine_client.submit(
         ("positions.twins", params.text), lambda: read.twins(params.text), 40 * len(params.text)
     )
     text, (first, second), word = found.text, found.pair, found.word
@@ -48,7 +48,7 @@ def guess(params: Params, _: object) -> Folds:
     origin.tell(model=read.READER, text=text)
     lines = found.lines if known else {read.WITH: with_}
     tallest = max(1.0, max(float(line.max()) for line in found.lines.values()))
-    parts.show(
+    page_parts.show(
         codes.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300),
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
@@ -57,7 +57,7 @@ def guess(params: Params, _: object) -> Folds:
     if written is not None:
         gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
     begin, end = (share(float(with_[at])) for at in (0, -1))
-    parts.numbers(
+    page_parts.numbers(
         f"“{word}” at positions {first + 1} and {second + 1}: {end} apart with positions, {share(far)} without.{gpt}"
         if known
         else f"With positions the two vectors of “{word}” are {begin} apart at the input and {end} at the end."
@@ -86,12 +86,12 @@ def two_ideas(params: Params, _: object) -> Folds:
         "large in the short one.",
         0.01,
     )
-    parts.show(
+    page_parts.show(
         codes.ideas(short, long, covered=not known, height=250 if lesson.presenting() else 300),
         f"{SLUG}.ideas",
         f"Sentences of {short} and {long} words as fractions of the way and counted.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"First idea: a step is {first:.4f} in {short} words and {step:.4f} in {long}. Second idea: a step "
         f"is always 1, but the last word gets {long - 1}, and a model trained on {short} words has never "
         f"seen more than {short - 1}."
@@ -117,13 +117,13 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     rests = [ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
     marks = [["✓" if good else "✗" for good in row] for row in kept]
     height = 300 if lesson.presenting() else 320
-    parts.show(
+    page_parts.show(
         codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=height),
         f"{SLUG}.ticks",
         "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, marks, strict=True)),
     )
     told = [f"{mark} {said}" for mark, said in zip(marks[chosen], rests[chosen], strict=True)]
-    parts.numbers(f"{names[chosen]}: {'; '.join(told)}.")
+    page_parts.numbers(f"{names[chosen]}: {'; '.join(told)}.")
 
     def table() -> pd.DataFrame:
         columns = {
@@ -149,7 +149,7 @@ def wave(params: Params, _: object) -> Folds:
     formula, at = Formula(2 * PAIRS), params.position
     angles, rim = ideas.hands(formula, at), np.array([ideas.hands(formula, t) for t in range(RIM)])
     turn, vector = np.degrees(ideas.hands(formula, 1)), formula.at(np.array([float(at)]))[0]
-    parts.show(
+    page_parts.show(
         plane.clocks(
             angles,
             rim,
@@ -161,7 +161,7 @@ def wave(params: Params, _: object) -> Folds:
         f"{', '.join(f'{value:.3g}' for value in turn)} degrees a step.",
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
-    parts.numbers(
+    page_parts.numbers(
         f"Position {at}: the hands stand at {stand}. As sine and cosine, p = "
         f"[{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° "
         "further is one word further."
@@ -194,14 +194,14 @@ def table(params: Params, _: object) -> Folds:
     tables = {f"learned by {model}": whole[:SEEN], "sinusoids": Formula(width).table(SEEN)}
     drawn = {name: ideas.thread(each) for name, each in tables.items()}
     learned, sinusoids = (percent(ideas.neighbours(each)) for each in tables.values())
-    parts.show(
+    page_parts.show(
         plane.paths(
             {name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330
         ),
         f"{SLUG}.paths",
         f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.",
     )
-    parts.numbers(
+    page_parts.numbers(
         f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. "
         f"The most similar vector is that of the position before or after in {learned} of the first {SEEN} "
         f"places; for the sinusoids in {sinusoids}."

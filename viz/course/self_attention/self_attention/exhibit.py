@@ -9,20 +9,24 @@ from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.self_attention import folds
 from viz.course.self_attention.self_attention.params import Data, Params
 from viz.course.self_attention.self_attention.steps import step
-from viz.course.shared.maths import self_attention as maths
+from viz.course.shared.maths import self_attention
 
 
 def compute(params: Params) -> Data:
     """Draw vectors and weights, attend, and mix the example; in `viz.course.shared.maths.self_attention` words are rows."""
-    words, total = maths.words_of(params.text, params.n)
-    weights = maths.weight_matrices(params.d, params.p, params.r, params.lot, params.changes, params.tied)
-    found = maths.attend(maths.word_vectors(words, params.d, params.lot), *weights, itself=params.itself)
-    example = maths.EXAMPLES[params.example]
-    values = maths.word_vectors(example.words, params.d, params.lot) @ weights[2]
+    words, total = self_attention.words_of(params.text, params.n)
+    weights = self_attention.weight_matrices(
+        params.d, params.p, params.r, params.lot, params.changes, params.tied
+    )
+    found = self_attention.attend(
+        self_attention.word_vectors(words, params.d, params.lot), *weights, itself=params.itself
+    )
+    example = self_attention.EXAMPLES[params.example]
+    values = self_attention.word_vectors(example.words, params.d, params.lot) @ weights[2]
     scores = params.moved if len(params.moved) == len(example.words) else example.scores
-    mixed = maths.mixed(scores, values, itself=params.own)
-    off, kernel = maths.off_torch(found), maths.kernel(found)
-    return Data(words, total, found, maths.as_printed(found), off, kernel, mixed, example)
+    mixed = self_attention.mixed(scores, values, itself=params.own)
+    off, kernel = self_attention.off_torch(found), self_attention.kernel(found)
+    return Data(words, total, found, self_attention.as_printed(found), off, kernel, mixed, example)
 
 
 def thumbnail() -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from viz.course.self_attention.self_attention import link
-from viz.course.shared.maths import self_attention as maths
+from viz.course.shared.maths import self_attention
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, touched
@@ -41,13 +41,13 @@ class Params(Knobs):
     """The sentence and how much of it, the sizes d, p, r, which draw, weights set by hand, the marked word, switches, the example."""
 
     text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES), link="text")
-    n: int = knob(6, slider("n, words", 1, maths.LONGEST, width=240))
-    d: int = knob(4, slider("d, numbers of a word", 1, maths.LARGEST, width=240))
-    p: int = knob(3, slider("p, of query and key", 1, maths.LARGEST, width=240))
-    r: int = knob(2, slider("r, of a value", 1, maths.LARGEST, width=240))
+    n: int = knob(6, slider("n, words", 1, self_attention.LONGEST, width=240))
+    d: int = knob(4, slider("d, numbers of a word", 1, self_attention.LARGEST, width=240))
+    p: int = knob(3, slider("p, of query and key", 1, self_attention.LARGEST, width=240))
+    r: int = knob(2, slider("r, of a value", 1, self_attention.LARGEST, width=240))
     lot: int = knob(1538, Control(_drawn, lambda opening: state.whole(0, LOTS)), link="self_attention.draw")
     set: str = knob("", touched(lambda text: link.written(link.changes(text))))
-    at: int = knob(5, touched(state.whole(0, maths.LONGEST - 1)))
+    at: int = knob(5, touched(state.whole(0, self_attention.LONGEST - 1)))
     itself: bool = knob(True, toggle("The word attends to itself", width=1))
     tied: bool = knob(
         False,
@@ -64,8 +64,8 @@ class Params(Knobs):
         "student",
         segmented(
             "Example",
-            tuple(maths.EXAMPLES),
-            {name: " ".join(example.words) for name, example in maths.EXAMPLES.items()}.__getitem__,
+            tuple(self_attention.EXAMPLES),
+            {name: " ".join(example.words) for name, example in self_attention.EXAMPLES.items()}.__getitem__,
             quiet=True,
             width=1,
         ),
@@ -76,7 +76,7 @@ class Params(Knobs):
     own: bool = knob(False, toggle("The word attends to itself", width=1))
 
     @property
-    def changes(self) -> tuple[maths.Change, ...]:
+    def changes(self) -> tuple[self_attention.Change, ...]:
         """The weights set by hand."""
         return link.changes(self.set)
 
@@ -92,12 +92,12 @@ class Data:
 
     words: tuple[str, ...]
     total: int
-    found: maths.Attended
-    printed: maths.Printed
+    found: self_attention.Attended
+    printed: self_attention.Printed
     off: float
-    kernel: maths.Kernel
-    mixed: maths.Mixed
-    example: maths.Example = field(default=maths.EXAMPLES["student"])
+    kernel: self_attention.Kernel
+    mixed: self_attention.Mixed
+    example: self_attention.Example = field(default=self_attention.EXAMPLES["student"])
 
 
 def at_of(data: Data, params: Params) -> int:

@@ -11,8 +11,8 @@ from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTI
 from viz.course.self_attention.self_attention.grids import neat, products, vector
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
-from viz.shell import room
-from viz.widgets import lesson, parts
+from viz.shell import present_layout
+from viz.widgets import lesson, page_parts
 
 TIE = "two or more alike"
 
@@ -24,9 +24,9 @@ def step(number: int, params: Params, data: Data) -> Folds:
     """The board of a step and its sentence, and what belongs in its folds; nothing of an answer is on the board before."""
     asked = {QUESTION: _how_many, SCORES: _which} | ({MIX: _what_reaches} if params.printed else {})
     known = asked[number](data, params) if number in asked else True
-    with room.wide():
+    with present_layout.wide():
         boards.picture(number, data, params, known, folds.code(params))
-        parts.numbers(numbers(number, data, params, known))
+        page_parts.numbers(numbers(number, data, params, known))
     return folds.folds(number, data, params, known)
 
 

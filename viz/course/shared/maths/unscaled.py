@@ -17,7 +17,7 @@ KEEP = ("*.scores", "*.pattern", "*.allowed", "logits")
 
 
 @dataclass(frozen=True)
-class Reading:
+class UnscaledRun:
     """One run: spread (layer,) is the deviation of the allowed scores, evenness (layer head) the entropy of a row as a
     share of an even look, the mean over the rows that have a choice; `surprise` is nats per token, of each next token."""
 
@@ -36,14 +36,14 @@ def without_scale(config: Any) -> tuple[NoScale, ...]:
     return (NoScale("layer.*.self_attn.scores", config.d_head),)
 
 
-def reading(run: Any) -> Reading:
+def reading(run: Any) -> UnscaledRun:
     """The measures of a run of a GPT that kept `KEEP`."""
     layers = range(run.model.config.n_layers)
     scores, patterns, allowed = (
         [run.trace[f"layer.{i}.self_attn.{leaf}"] for i in layers]
         for leaf in ("scores", "pattern", "allowed")
     )
-    return Reading(
+    return UnscaledRun(
         np.array([s[may].std() for s, may in zip(scores, allowed, strict=True)]),
         np.stack([evenness(p, may) for p, may in zip(patterns, allowed, strict=True)]),
         surprise(run.logits, run.ids),

@@ -10,7 +10,7 @@ from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
-from viz.widgets import compute, parts
+from viz.widgets import engine_client, page_parts
 
 SLUG = "complexity."
 LOT = SLUG + "lot"
@@ -49,13 +49,13 @@ def measured(params: Params, data: Data) -> Folds:
         unit="ms",
         height=310,
     )
-    parts.show_large(
+    page_parts.show_large(
         picture,
         SLUG + "clock.picture",
         f"Milliseconds of a pass over the number of words, {where}: {told}.",
         310,
     )
-    parts.numbers(_numbers(rows, width))
+    page_parts.numbers(_numbers(rows, width))
     with st.container(
         horizontal=True, gap="medium", vertical_alignment="bottom"
     ):  # the width stands beside its buttons
@@ -91,8 +91,8 @@ def measured(params: Params, data: Data) -> Folds:
 
 def _own(width: int, lot: int) -> tuple[maths.Timing, ...]:
     """A measurement of one's own, one job a length."""
-    who = compute.session()
-    with compute.many() as submit:
+    who = engine_client.session()
+    with engine_client.many() as submit:
         return tuple(
             submit(("complexity.measured", who, width, n, lot), lambda n=n: maths.measure(n, width), COST)
             for n in maths.LENGTHS

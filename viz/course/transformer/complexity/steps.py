@@ -10,7 +10,7 @@ from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 SLUG = "complexity."
 LENGTHS = (50, 512, 4096)
@@ -42,13 +42,13 @@ def count(params: Params, data: Data) -> Folds:
         said="n = 2p" if params.whole else "n = p",
         height=300,
     )
-    parts.show_large(
+    page_parts.show_large(
         picture,
         SLUG + "count.picture",
         f"Multiplications over the number of words, on logarithmic axes{meet}.",
         275,
     )
-    parts.numbers(
+    page_parts.numbers(
         f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}."
         if told
         else f"n = {n:,} words, p = {p:,} numbers a word."
@@ -104,8 +104,8 @@ def table(params: Params, data: Data) -> Folds:
         f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} "
         f"multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}."
     )
-    parts.show_large(charts.table(rows), SLUG + "table.picture", said, 340)
-    parts.numbers(
+    page_parts.show_large(charts.table(rows), SLUG + "table.picture", said, 340)
+    page_parts.numbers(
         f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. "
         f"Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before."
     )
@@ -142,20 +142,20 @@ def path(params: Params, data: Data) -> Folds:
     )
     with st.container(key=f"complexity-path-{'told' if told else 'asked'}"):
         if told:
-            parts.show_large(
+            page_parts.show_large(
                 charts.reach(params.n),
                 SLUG + "path.picture",
                 f"Recurrence: {r.path:,} steps from the first word to the last; self-attention: 1.",
                 250,
             )
         else:
-            parts.show_large(
+            page_parts.show_large(
                 charts.reach(4),
                 SLUG + "path.small",
                 "For four words: recurrence 3 steps from the first to the last, self-attention 1.",
                 250,
             )
-    parts.numbers(
+    page_parts.numbers(
         f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90 % of a "
         f"signal, {0.9**r.path:.2g} of it would arrive."
         if told
@@ -188,7 +188,7 @@ def memory(params: Params, data: Data) -> Folds:
     picture = charts.over_length(
         lines, at=n, crossing=p / maths.HEADS, y_title="bytes", said="n = p / 8", unit="bytes", hues=hues
     )
-    parts.show_large(
+    page_parts.show_large(
         picture,
         SLUG + "memory.picture",
         f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = "
@@ -196,7 +196,7 @@ def memory(params: Params, data: Data) -> Folds:
         330,
     )
     twice = maths.score_bytes(2 * n)
-    parts.numbers(
+    page_parts.numbers(
         f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {charts.short(scores)}B; the n "
         f"states of p = {p:,} are {charts.short(states)}B. A text twice as long: {charts.short(twice)}B of "
         f"scores, {twice // scores} times as much."

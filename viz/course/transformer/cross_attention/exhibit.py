@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.shared.maths import across
+from viz.course.shared.maths import cross_shapes
 from viz.course.transformer.cross_attention import layer, maths, steps
 from viz.course.transformer.cross_attention.params import LONGEST, MODEL, Params
 from viz.instruments.kit import origin
@@ -15,7 +15,7 @@ from viz.widgets import reads
 def compute(params: Params) -> maths.Data:
     """The sentence through the translator. Errors: InputError for more pieces than can be drawn."""
     reads.limit(MODEL, params.text, LONGEST)
-    run = default().run(RunRequest(MODEL, params.text, keep=across.KEEP))
+    run = default().run(RunRequest(MODEL, params.text, keep=cross_shapes.KEEP))
     return maths.read(run, *maths.chosen(params.layer, params.head))
 
 

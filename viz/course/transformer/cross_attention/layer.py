@@ -8,21 +8,21 @@ import streamlit as st
 
 from viz.course.lesson import Folds
 from viz.course.shared import masks_batch
-from viz.course.shared.maths import across
+from viz.course.shared.maths import cross_shapes
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import Params
 from viz.course.transformer.cross_attention.steps import SLUG, choose
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, query_and_key
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 
 def padding(params: Params, data: Data) -> Folds:
     """The masks of a padded batch, and that other content on padded places changes nothing."""
     first, second, lot = params.first, params.second, params.draw
     _, proof = masks_batch.draw(first, second, SLUG + "batch", lot, across=4, height=220).split("\n")
-    parts.numbers(proof)
+    page_parts.numbers(proof)
     masks, change = masks_batch.found(first, second, lot)
     arrays = {leaf: getattr(masks, leaf) for leaf in ("source_padding", "target_padding", "causal", "union")}
     return Folds(
@@ -40,9 +40,9 @@ def padding(params: Params, data: Data) -> Folds:
 
 def layer(params: Params, data: Data) -> Folds:
     """Two maps of one decoder layer, and what its three sub-layers have learned in numbers."""
-    ours, base = compute.submit(
+    ours, base = engine_client.submit(
         ("cross_attention.counts", data.run.model.name),
-        lambda: (across.counts(data.run.model), across.counts()),
+        lambda: (cross_shapes.counts(data.run.model), cross_shapes.counts()),
         50,
     )
     told = lesson.predict(
@@ -116,7 +116,7 @@ def layer(params: Params, data: Data) -> Folds:
     )
 
 
-def _beside(found: across.Counts) -> str:
+def _beside(found: cross_shapes.Counts) -> str:
     if found.without_cross == found.encoder:
         return "exactly as many"
     return "fewer" if found.without_cross < found.encoder else "more"

@@ -9,7 +9,7 @@ import numpy as np
 from core.analysis.heads.head_file import habits
 from core.run import Run
 from core.serving.engine import RunRequest, default
-from viz.course.shared.maths import across
+from viz.course.shared.maths import cross_shapes
 
 COLOURS = {"source": {"red": " black", "white": " black"}, "target": {"roja": " negra", "blanco": " negro"}}
 OTHERS = {"source": (" black", " small", " dog"), "target": (" negro", " grande", " perro")}
@@ -76,9 +76,9 @@ def swapped(data: Data, side: str) -> tuple[np.ndarray, str, str]:
     source, target, before, after = exchanged(data, side)
 
     def through(source: str, target: str) -> Run:
-        return default().run(RunRequest(data.run.model.name, source, target=target, keep=across.KEEP))
+        return default().run(RunRequest(data.run.model.name, source, target=target, keep=cross_shapes.KEEP))
 
-    return across.moved(through(*data.texts), through(source, target)), before, after
+    return cross_shapes.moved(through(*data.texts), through(source, target)), before, after
 
 
 def exchanged(data: Data, side: str) -> tuple[str, str, str, str]:

@@ -10,13 +10,13 @@ from core.serving.engine import default
 from viz.charts import evidence
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
-from viz.course.shared.maths import across, luong
+from viz.course.shared.maths import cross_shapes, luong
 from viz.course.transformer.cross_attention import charts, maths
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params
 from viz.instruments import SILENT, heatmap, words_view
 from viz.labels import distinct, head_name, literal, percent, query_and_key
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 SLUG = "cross_attention."
 LEAVES = ("Q", "K", "V")
@@ -98,8 +98,8 @@ def who_asks(params: Params, data: Data) -> Folds:
         f"Q {shapes['q']} from the decoder, K {shapes['k']} and V {shapes['v']} from the encoder, weights "
         f"{shapes['pattern']}, output {shapes['out']}."
     )
-    parts.show(picture, SLUG + "flow", said)
-    parts.numbers(
+    page_parts.show(picture, SLUG + "flow", said)
+    page_parts.numbers(
         f"{m} queries meet {n} keys: {config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores, "
         f"each divided by √{config.d_head} = {number(float(np.sqrt(config.d_head)))}. Out come {m} × "
         f"{config.d_model} numbers again, one row for each Spanish position."
@@ -120,7 +120,7 @@ def who_asks(params: Params, data: Data) -> Folds:
 def swap(params: Params, data: Data) -> Folds:
     """One word exchanged on one side; which of Q, K and V move, layer by layer."""
     side = params.side
-    change, before, after = compute.submit(
+    change, before, after = engine_client.submit(
         ("cross_attention.swap", data.texts[0], side), lambda: maths.swapped(data, side), 40 * len(data.read)
     )
     still = [name for name, value in zip(LEAVES, change[0], strict=True) if value == 0]
@@ -140,7 +140,7 @@ def swap(params: Params, data: Data) -> Folds:
     title = f"Largest change in Q, K and V after {SIDES[side]} was exchanged"
     with st.container():
         if told:
-            parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
+            page_parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
         else:
             _sentences(data, side)
     by_layer = "; ".join(f"L{i}: {_each(row)}" for i, row in enumerate(change))
@@ -177,8 +177,10 @@ def _sentences(data: Data, side: str) -> None:
 
 def once(params: Params, data: Data) -> Folds:
     """What each step of writing computes, and what the cache spares."""
-    found = compute.submit(
-        ("cross_attention.once", data.texts[0]), lambda: across.written(data.run), 60 * len(data.written)
+    found = engine_client.submit(
+        ("cross_attention.once", data.texts[0]),
+        lambda: cross_shapes.written(data.run),
+        60 * len(data.written),
     )
     n, m = len(data.read), len(data.written)
     told = lesson.predict_number(
@@ -195,7 +197,7 @@ def once(params: Params, data: Data) -> Folds:
     source, anew = (found.source, found.anew) if told else ((0,) * m, ())
     said = "Rows of its own words that each step computes; those of the source come after the guess."
     picture = charts.computed(found.own, source, anew, distinct(data.written), height=330)
-    parts.show(
+    page_parts.show(
         picture, SLUG + "once.picture", "Rows of keys and values computed at each step." if told else said
     )
     total = sum(found.own) + sum(found.source)
@@ -223,7 +225,10 @@ def once(params: Params, data: Data) -> Folds:
 
 def choose() -> None:
     """Layer and head; they open with those that align best, which is measured."""
-    config, best = default().open(MODEL).config, compute.submit("cross_attention.opening", maths.opening, 800)
+    config, best = (
+        default().open(MODEL).config,
+        engine_client.submit("cross_attention.opening", maths.opening, 800),
+    )
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
             controls.pills("Layer", range(config.n_layers), "layer", best[0])

@@ -21,7 +21,7 @@ from viz.instruments import grid, heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent
 from viz.shell import state
-from viz.widgets import controls, lesson, parts
+from viz.widgets import controls, lesson, page_parts
 
 SLUG = "encoder."
 
@@ -114,12 +114,12 @@ def guess(params: Params, data: Data) -> Folds:
             st.markdown(f":gray[Here, after your guess: the same words after {len(data.states) - 1} layers.]")
     n = len(data.words)
     if n == 1:
-        parts.numbers(
+        page_parts.numbers(
             f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a "
             "sentence."
         )
         return _folds(data, known)
-    parts.numbers(
+    page_parts.numbers(
         f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by "
         f"{number(float(np.nanmean(data.depth.others[0])))} on average"
         + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else ".")
@@ -139,13 +139,13 @@ def layer(params: Params, data: Data) -> Folds:
     limit = float(np.quantile(np.abs(values), 0.995))
     title = f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers"
     picture = tensors([Panel(title, values, rows, limit=limit, ours=True)], height=300, room=room)
-    parts.show(
+    page_parts.show(
         picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture."
     )
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]
     gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
-    parts.numbers(
+    page_parts.numbers(
         f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
         f"adds a vector of length {np.linalg.norm(attention):.2f}, the network one of "
         f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}. x + "
@@ -168,10 +168,10 @@ def stack(params: Params, data: Data) -> Folds:
             f"The {len(data.words)} × {values.shape[1]} numbers {when}", values, data.words, limit=limit
         )
         picture = tensors([panel], height=300, room=room)
-        parts.show(picture, f"{SLUG}states", "The states of all words as a heat picture.")
+        page_parts.show(picture, f"{SLUG}states", "The states of all words as a heat picture.")
     with right:
         _alike(data, at, "stack", 170 if room else 250)
-    parts.numbers(
+    page_parts.numbers(
         f"After {at} layers a word's cosine with what it was before any layer is "
         f"{number(float(data.depth.kept[at].mean()))} on average. x ← layer(x), {n} times in a plain loop, "
         f"and the run differ by {exactly(data.off)}."
@@ -202,7 +202,7 @@ def maps(params: Params, data: Data) -> Folds:
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
-    parts.numbers(
+    page_parts.numbers(
         f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In "
         f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” looks at "
         f"“{data.words[key]}”."
@@ -216,7 +216,7 @@ def depth(params: Params, data: Data) -> Folds:
     curves = [("with itself before any layer", found.kept)]
     if len(data.words) > 1:
         curves.append(("with the other words, mean", found.others))
-    parts.show(
+    page_parts.show(
         over_layers(curves, data.words, word, height=330),
         f"{SLUG}depth",
         "Cosine of each word with itself and with the others, by layer.",
@@ -226,7 +226,7 @@ def depth(params: Params, data: Data) -> Folds:
         f"{name} {number(float(kept[word]))} and {number(float(others[word]))}"
         for name, kept, others in zip(names, found.kept, found.others, strict=True)
     )
-    parts.numbers(f"“{data.words[word]}”, with itself and with the others: {told}.")
+    page_parts.numbers(f"“{data.words[word]}”, with itself and with the others: {told}.")
     _choose_word(data)
     return _folds(data)
 
@@ -239,9 +239,9 @@ def count(params: Params, data: Data) -> Folds:
     matrices = maths.counted(data.run.model) if own else maths.by_formula(d, f)
     values = np.array([[count] for count in matrices.values()], float)
     figure = bars(values, list(matrices), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
-    parts.show(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.")
+    page_parts.show(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.")
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
-    parts.numbers(
+    page_parts.numbers(
         f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "
         f"d_ff + d + d_ff + 4 d = {formula:,}; difference {total - formula}. {n} layers: {n * total:,}."
     )
@@ -270,7 +270,7 @@ def _folds(data: Data, known: bool = True) -> Folds:
 def _counted(data: Data) -> None:
     cfg = data.run.model.config
     each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
-    parts.numbers(
+    page_parts.numbers(
         f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + "
         f"{sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
         f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\n"

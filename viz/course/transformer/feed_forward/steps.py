@@ -20,7 +20,7 @@ from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import END, Params
 from viz.course.transformer.one_word import names_of
 from viz.labels import percent
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 SLUG = "feed_forward."
 CURVES = {"relu": ("relu", 0), "gelu": ("gelu", 1), "gelu_tanh": ("gelu, tanh form", 2)}
@@ -70,12 +70,12 @@ def through(params: Params, data: Inner) -> Folds:
     rest = (
         f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."
     )
-    parts.show(
+    page_parts.show(
         charts.through(tiles, height=lesson.fit(340, 250)),
         SLUG + "through",
         f"One word as {d} numbers" + rest,
     )
-    parts.numbers(
+    page_parts.numbers(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, "
         f"number {top}, has {number(float(act[top]))} and is framed. What comes out is "
         f"{number(float(np.linalg.norm(out)))} long and is added to the word."
@@ -131,11 +131,11 @@ def activations(params: Params, data: Inner) -> Folds:
     picture = charts.activations(
         curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=lesson.fit(420, 270)
     )
-    parts.show(
+    page_parts.show(
         picture, SLUG + "curves", f"Relu and gelu over their input, with {len(pre)} units of one word."
     )
     beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
-    parts.numbers(
+    page_parts.numbers(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its "
         f"tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data.tokens)[word]}” "
         f"{percent((pre > 0).mean(), 2)} get more than 0"
@@ -176,7 +176,7 @@ def sentence(params: Params, data: Inner) -> Folds:
             f"The share of units that each word switches on, from {share[least]:.1f} to {share[most]:.1f} "
             "percent."
         )
-        parts.show(bar_lanes([lane], labels=names, height=tall), SLUG + "share", said)
+        page_parts.show(bar_lanes([lane], labels=names, height=tall), SLUG + "share", said)
     with right:
         lane = Lane(
             "Units that fire for so many words",
@@ -187,8 +187,8 @@ def sentence(params: Params, data: Inner) -> Folds:
             places=0,
         )
         picture = bar_lanes([lane], labels=[str(i) for i in range(n + 1)], height=tall)
-        parts.show(picture, SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")
-    parts.numbers(
+        page_parts.show(picture, SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")
+    page_parts.numbers(
         f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” "
         f"{share[least]:.1f} %. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
         f"sentence, {int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes "
@@ -214,7 +214,7 @@ def alone(params: Params, data: Inner) -> Folds:
     """How far each word's output moves when one word's input is turned round: in the network alone, and in the attention."""
     word, names, n = params.at_word(data.tokens), names_of(data.tokens), len(data.tokens)
     key = ("feed_forward.alone", params.text, params.model, params.at_layer, word)
-    far = compute.submit(
+    far = engine_client.submit(
         key, lambda: maths.changed(default().open(params.model), params.at_layer, data, word), 200
     )
     moved = {"network": int((far.network > 0).sum()), "attention": int((far.attention > 0).sum())}
@@ -246,14 +246,14 @@ def alone(params: Params, data: Inner) -> Folds:
         for hue, (name, values) in zip((1, 0), shown.items(), strict=True)
     ]
     picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 270))
-    parts.show(
+    page_parts.show(
         picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round."
     )
     others = {
         name: float(np.delete(values, word).max(initial=0))
         for name, values in (("network", far.network), ("attention", far.attention))
     }
-    parts.numbers(
+    page_parts.numbers(
         f"Turn “{names[word]}” round: in the network the other outputs move by "
         f"{number(others['network'], 1)}, not by a little but not at all; in the attention by up to "
         f"{number(others['attention'])}. So all traffic between words goes through attention."

@@ -17,7 +17,7 @@ from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
 from viz.course.transformer.one_word import names_of
 from viz.labels import listed, percent, visible
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 BASE = 512
 STRONGEST = 6
@@ -31,7 +31,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
     model = default().open(params.model)
     layer, lot = params.at_layer, params.draw
     key = ("feed_forward.unit", params.text, params.model, layer, unit, lot)
-    found = compute.submit(key, lambda: maths.written(model, layer, data, unit, lot=lot), 20_000)
+    found = engine_client.submit(key, lambda: maths.written(model, layer, data, unit, lot=lot), 20_000)
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
     rows = [
         (say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)
@@ -47,7 +47,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
             (1.15 * low - 1e-6, 1.15 * max(high, 1e-6)),
             marked=frozenset([word]),
         )
-        parts.show(
+        page_parts.show(
             bar_lanes([lane], labels=names, height=tall),
             SLUG + "unit.fires",
             f"The activation of unit {unit} for each word.",
@@ -55,14 +55,14 @@ def one_unit(params: Params, data: Inner) -> Folds:
     with right:
         st.markdown("It writes towards these words (cosine)")
         nearest = ", ".join(f"{say} {cosine:.2f}" for say, cosine, _ in rows)
-        parts.show(
+        page_parts.show(
             bars(rows, "{:.2f}"),
             SLUG + "unit.writes",
             f"The tokens nearest to what the unit writes: {nearest}.",
         )
     on = int((data.pre[:, unit] > 0).sum())
     clear = found.nearest[0][1] > found.chance + 0.05
-    parts.numbers(
+    page_parts.numbers(
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” "
         f"({number(high)}). What it writes is nearest to “{written[0]}”, cosine "
         f"{number(found.nearest[0][1])}; a random direction reaches {number(found.chance)} by chance"
@@ -114,13 +114,13 @@ def count(params: Params, data: Inner) -> Folds:
         for name, hue in (("attention", 0), ("network", 1), ("norms", 2))
     ]
     told = listed(counted, "{:,}")
-    parts.show(
+    page_parts.show(
         charts.shares(rows, pieces, height=lesson.fit(300, 230)),
         SLUG + "count",
         f"Parameters of one layer, by part: {told}.",
     )
     total = sum(counted.values())
-    parts.numbers(
+    page_parts.numbers(
         f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: "
         f"{counted['network']:,}, {percent(counted['network'] / total)} of its layer. An encoder layer of "
         f"the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."

@@ -26,7 +26,7 @@ from viz.course.transformer.residual_norm.sums import (
 )
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as worded"}
 HUES = {"post-norm": 0, "pre-norm": 1, "as worded": 3}
@@ -65,8 +65,8 @@ def norm(params: Params, data: Sum) -> Folds:
     ]
     under = f"first {FIRST} of {h} numbers; shaded: mean ± standard deviation"
     picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 210))
-    parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
-    parts.numbers(
+    page_parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
+    page_parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = "
         f"{number(sigma, 3)}"
         + (
@@ -166,7 +166,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}
     apart = float(np.abs(found["layer now"] - found["batch now"]).max())
-    parts.numbers(
+    page_parts.numbers(
         f"{params.push:+.1f} on the first number of “{names[word]}” moves {count['layer']} of {len(names)} "
         f"words under layer norm (another by {number(others['layer'])} at most) and {count['batch']} of "
         f"{len(names)} under batch norm (another by {number(others['batch'])}). The two results differ by "
@@ -201,7 +201,7 @@ def by_order(size: float, lot: int = 0) -> dict[str, depth.Depths]:
             name: depth.by_depth(order, size=size, n_layers=LAYERS, lot=lot) for order, name in CALLED.items()
         }
 
-    return compute.submit(("residual_norm.orders", size, lot), every, 30_000)
+    return engine_client.submit(("residual_norm.orders", size, lot), every, 30_000)
 
 
 def orders(params: Params, data: Sum) -> Folds:
@@ -210,16 +210,18 @@ def orders(params: Params, data: Sum) -> Folds:
     left, right = st.columns([2, 5], gap="medium")
     tall = lesson.fit(410, 270)
     with left:
-        parts.show(block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}.")
+        page_parts.show(
+            block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}."
+        )
     with right:
         picture = by_depth(
             signal_and_gradient(found), HUES, strong=[called], across=lesson.presenting(), height=tall
         )
-        parts.show(
+        page_parts.show(
             picture, SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers."
         )
     d = found[called]
-    parts.numbers(
+    page_parts.numbers(
         f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient "
         f"at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
     )
@@ -249,7 +251,7 @@ def _trained(params: Params) -> str:
     entry = default().entry(name)
     if not (entry and entry.ok):
         return ""
-    sizes = residuals.by_layer(compute.run(name, params.text, keep=residuals.KEEP))
+    sizes = residuals.by_layer(engine_client.run(name, params.text, keep=residuals.KEEP))
     return (
         f"Trained, {name} is built so: its signal is {number(float(sizes[0]))} before and "
         f"{number(float(sizes[1:].min()))} to {number(float(sizes[1:].max()))} after its {len(sizes) - 1} "

@@ -17,7 +17,7 @@ from viz.course.transformer.maths.residuals import Sum
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
 from viz.labels import percent, visible
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 SLUG = "residual_norm."
 FIRST = 24
@@ -83,8 +83,8 @@ def add(params: Params, data: Sum) -> Folds:
         height=lesson.fit(340, 210),
     )
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
-    parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
-    parts.numbers(
+    page_parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
+    page_parts.numbers(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over "
         f"all {data.after.size:,} numbers of the sentence, the sum and what the model holds differ by at "
         f"most {data.gap:g}."
@@ -119,7 +119,7 @@ def stacks(size: float, lot: int = 0) -> dict[str, depth.Depths]:
             for name in (ON, OFF)
         }
 
-    return compute.submit(("residual_norm.stacks", size, lot), both, 20_000)
+    return engine_client.submit(("residual_norm.stacks", size, lot), both, 20_000)
 
 
 def without(params: Params, data: Sum) -> Folds:
@@ -127,14 +127,14 @@ def without(params: Params, data: Sum) -> Folds:
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = signal_and_gradient(found)
     picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=lesson.fit(430, 260))
-    parts.show(
+    page_parts.show(
         picture,
         SLUG + "without",
         f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.",
     )
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
-    parts.numbers(
+    page_parts.numbers(
         f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is "
         f"{factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
         f"{factor(back)} times that at the end."
@@ -144,7 +144,7 @@ def without(params: Params, data: Sum) -> Folds:
             else " The first layers can hardly learn."
         )
     )
-    gap, slope = compute.submit(
+    gap, slope = engine_client.submit(
         ("residual_norm.identity", params.draw), lambda: depth.identity_gap(params.draw), 1000
     )
     return Folds(
@@ -179,7 +179,7 @@ def real(params: Params, data: Sum) -> Folds:
     """The trained model with its sums and without; without is covered until one guessed how it fares."""
     model = default().open(MODEL)
     found = {
-        name: compute.submit(
+        name: engine_client.submit(
             ("residual_norm.through", params.text, name),
             lambda name=name: residuals.through(model, params.text, residual=name == ON),
             8000,
@@ -209,9 +209,11 @@ def real(params: Params, data: Sum) -> Folds:
         panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=lesson.fit(350, 250)
     )
     which = ", with sums and without." if told else " as it was trained."
-    parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which)
+    page_parts.show(
+        picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which
+    )
     ends = {name: d.alike[-1] for name, d in depths.items()}
-    parts.numbers(
+    page_parts.numbers(
         f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
         f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still "
         "large, for every norm makes it so, but the words can no longer be told apart."

@@ -11,13 +11,19 @@ from core.decoding.replay import Replay
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.transformer.training_and_inference.charts import taught
-from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
-from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES, Taught, held_bytes, teach
+from viz.course.transformer.training_and_inference.charts import learned_task
+from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
+from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import (
+    MOST,
+    RATES,
+    Taught,
+    held_bytes,
+    teach,
+)
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
 from viz.labels import listed
 from viz.shell import state
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 
 def taken(params: Params, upto: int) -> tuple[Taught, ...]:
@@ -32,7 +38,7 @@ def taken(params: Params, upto: int) -> tuple[Taught, ...]:
             held_bytes(model, params.rule),
         )
 
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         return tuple(
             submit((key, step), lambda step=step: default().submit(key, begin, 1).step(step), cost)
             for step in range(upto + 1)
@@ -48,8 +54,10 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     now, first = found[-1], found[0]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        parts.show_large(
-            taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))),
+        page_parts.show_large(
+            learned_task.losses(
+                read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))
+            ),
             SLUG + "learn.picture",
             f"The loss of each position after {now.step} steps: "
             + listed(zip(wanted, now.losses, strict=True), "{:.3f}")
@@ -57,8 +65,8 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             260,
         )
     with right:
-        parts.show_large(
-            taught.curve(
+        page_parts.show_large(
+            learned_task.curve(
                 [each.loss for each in found],
                 MOST,
                 np.stack([each.losses for each in found]),
@@ -68,7 +76,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.",
             260,
         )
-    parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
+    page_parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button(
             "Take one optimiser step",

@@ -10,10 +10,10 @@ import streamlit as st
 from core.errors import InputError
 from core.text.tokenizer import typed
 from viz.course.texts import data
-from viz.course.transformer.training_and_inference.maths.taught import MOST, RATES
+from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import MOST, RATES
 from viz.labels import literal, visible
 from viz.shell import state
-from viz.widgets import compute, controls
+from viz.widgets import controls, engine_client
 from viz.widgets.knobs import Control, Knobs, knob, segmented, toggle, touched
 
 SLUG = "training_and_inference."
@@ -27,7 +27,7 @@ def own(text: str) -> str:
     """The target of a sentence that the visitor chose none for: ours, or what the model writes. Raises InputError for no text."""
     return (
         next((target for source, target in PAIRS if source == text), None)
-        or compute.run(MODEL, text, keep=()).target_text
+        or engine_client.run(MODEL, text, keep=()).target_text
         or ""
     )
 

@@ -9,12 +9,12 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
-from viz.course.transformer.training_and_inference.charts import taught, teaching
-from viz.course.transformer.training_and_inference.maths.at_once import AtOnce, by_torch, losses
+from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
+from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import listed, percent
-from viz.shell import links, room
-from viz.widgets import controls, lesson, parts
+from viz.shell import links, present_layout
+from viz.widgets import controls, lesson, page_parts
 
 
 def shift(params: Params, data: AtOnce) -> Folds:
@@ -32,14 +32,14 @@ def shift(params: Params, data: AtOnce) -> Folds:
     moved = params.shift
     given = list(read if moved else wanted)
     shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
-    parts.show_large(
-        teaching.rows(wanted, shown, arrows=moved, chosen=at),
+    page_parts.show_large(
+        teacher_forcing.rows(wanted, shown, arrows=moved, chosen=at),
         SLUG + "shift.picture",
         f"Two rows of {m} tokens: the target, and what the decoder reads."
         + (f" It reads {', '.join(given)}." if told else ""),
-        260 if m <= teaching.WRAPPED else room.LARGEST,
+        260 if m <= teacher_forcing.WRAPPED else present_layout.LARGEST,
     )
-    parts.numbers(
+    page_parts.numbers(
         _shift_numbers(data, moved)
         if told
         else f"The target has {m} tokens, END among them. The decoder reads as many."
@@ -81,8 +81,8 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         places[most],
         f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
     )
-    parts.show_large(
-        taught.losses(named(data.read), wanted, values if told else None),
+    page_parts.show_large(
+        learned_task.losses(named(data.read), wanted, values if told else None),
         SLUG + "once.picture",
         "The loss of each position"
         + (": " + listed(zip(places, values, strict=True), "{:.3f}") if told else ", still covered")
@@ -91,7 +91,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     )
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} logits"
-    parts.numbers(
+    page_parts.numbers(
         f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}."
         if told
         else f"{one_pass}: for every position, every token of the vocabulary."
@@ -134,17 +134,17 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
             **{"decode.show": "Training and inference"},
         )
     with picture:
-        parts.show_large(
-            teaching.passes(named(data.read), named(data.wanted), one, step, upto),
+        page_parts.show_large(
+            teacher_forcing.passes(named(data.read), named(data.wanted), one, step, upto),
             SLUG + "passes.picture",
             f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.",
-            290 if m <= teaching.WRAPPED else 370,
+            290 if m <= teacher_forcing.WRAPPED else 370,
         )
     free = data.forcing.free
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"
     with sentence:
-        parts.numbers(
+        page_parts.numbers(
             f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}."
         )
     frame = pd.DataFrame(

@@ -10,13 +10,13 @@ from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.texts import data
-from viz.course.transformer.training_and_inference.charts import taught
+from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.maths import greedy
-from viz.course.transformer.training_and_inference.maths.at_once import AtOnce
+from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import distinct, percent
 from viz.shell import links
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 TOP = 7
 WHERE = {"paper": "On paper", "model": "The translator"}
@@ -45,8 +45,8 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
         (name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)
     ]
     with picture:
-        parts.show_large(
-            taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]),
+        page_parts.show_large(
+            learned_task.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]),
             SLUG + "bars.picture",
             "The most probable tokens: "
             + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows)
@@ -54,7 +54,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
             270,
         )
     with sentence:
-        parts.numbers(
+        page_parts.numbers(
             f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
         )
     frame = pd.DataFrame(
@@ -92,7 +92,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
         (first, best), every = greedy.on_paper()
     else:
         model = default().open(MODEL)
-        first, best = compute.submit(
+        first, best = engine_client.submit(
             ("training.greedy", MODEL, text), lambda: greedy.by_model(model, text), 1_000 + 40 * len(text)
         )
         every = ()
@@ -102,8 +102,8 @@ def not_always(params: Params, data: AtOnce) -> Folds:
     parting = greedy.parting(first, best)
     with picture:
         ways = [(label, way.tokens, way.products) for label, way in (("greedy", first), (name, best))]
-        parts.show_large(
-            taught.products(ways, [way.products for way in every], told=told, parts=parting),
+        page_parts.show_large(
+            learned_task.products(ways, [way.products for way in every], told=told, parts=parting),
             SLUG + "ways.picture",
             f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}."
             if told
@@ -111,7 +111,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
             280 if where == "paper" else 330,
         )
     with sentence:
-        parts.numbers(
+        page_parts.numbers(
             _ways_numbers(first, best, parting, name, where)
             if told
             else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + "."

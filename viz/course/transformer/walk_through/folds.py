@@ -13,11 +13,11 @@ from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.maths import Station
 from viz.course.transformer.walk_through.params import Data
-from viz.widgets import parts
+from viz.widgets import page_parts
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class StepState:
     """What the step showed, for the folds: the box, the row of the decoder, its stations, the sizes of the step that counts."""
 
     step: int
@@ -43,12 +43,12 @@ EQUATIONS = {
 }
 
 
-def folds(data: Data, told: Told, known: bool = True) -> Folds:
+def folds(data: Data, told: StepState, known: bool = True) -> Folds:
     """The equations of the box that is shown, the count of the whole, every box as a table."""
     chosen, by = told.chosen, sizes.counted(told.chosen)
 
     def counted() -> None:
-        parts.numbers(
+        page_parts.numbers(
             f"N = {chosen.n_layers}, d = {chosen.d_model}, d_ff = {chosen.d_ff}, V = {chosen.n_vocab:,}: encoder layer {sizes.encoder_layer(chosen.d_model, chosen.d_ff):,}, "
             f"decoder layer {sizes.decoder_layer(chosen.d_model, chosen.d_ff):,}, both stacks {sizes.stacks(chosen):,}, with the embedding matrix {sum(by.values()):,}.\n"
             f"The base model of 2017 without its table: {sizes.stacks(sizes.Sizes()):,}, as torch.nn.Transformer() has.\n"
@@ -90,7 +90,7 @@ def table(data: Data) -> pd.DataFrame:
     return frame.set_index("box")
 
 
-def arrays(data: Data, told: Told) -> dict[str, np.ndarray]:
+def arrays(data: Data, told: StepState) -> dict[str, np.ndarray]:
     """What goes into the box that is shown and what comes out, and the parameters of all."""
     found = {path: value(data.run, path) for path in (*told.box.reads, told.box.gives)}
     return found | {

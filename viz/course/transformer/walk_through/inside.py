@@ -14,7 +14,7 @@ from viz.course.texts import data
 from viz.course.transformer.walk_through.maths import Station
 from viz.labels import distinct, formulas, percent
 from viz.shell import links, pages
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 DOES, FORMULA, NOTHING, EXPLAINED = map(
     data(__file__).__getitem__, ("does", "formula", "nothing", "explained")
@@ -152,14 +152,14 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
     box, room = station.box, lesson.presenting()
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
-        parts.show(
+        page_parts.show(
             tensors(panels(run, box, row), height=height, room=room),
             f"{key}.tensors",
             f"What goes into the box {heading(box)} and what comes out, as heat pictures.",
         )
-        parts.numbers(said(run, station, row))
+        page_parts.numbers(said(run, station, row))
         if not room:
-            parts.numbers(f"{letters(run, box)}\n{owns(run, box, total)}")
+            page_parts.numbers(f"{letters(run, box)}\n{owns(run, box, total)}")
             link(box)
 
 

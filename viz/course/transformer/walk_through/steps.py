@@ -13,16 +13,16 @@ from viz.course.lesson import Folds
 from viz.course.shared import transformer_map
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import inside
-from viz.course.transformer.walk_through.charts.shifted import shifted
-from viz.course.transformer.walk_through.charts.trip import trip
-from viz.course.transformer.walk_through.folds import Told, folds
+from viz.course.transformer.walk_through.charts.residual_trip import trip
+from viz.course.transformer.walk_through.charts.shifted_targets import shifted
+from viz.course.transformer.walk_through.folds import StepState, folds
 from viz.course.transformer.walk_through.maths import journey, looked_at, name
 from viz.course.transformer.walk_through.params import SLUG, Data, Params
 from viz.instruments import diagram
 from viz.instruments.diagram.diagram import picked
 from viz.labels import distinct, formulas, literal, percent
-from viz.shell import room, state
-from viz.widgets import controls, lesson, parts
+from viz.shell import present_layout, state
+from viz.widgets import controls, lesson, page_parts
 
 MAP = f"{SLUG}map"
 GUESS, FEED, OPEN, COUNT, WALK = range(5)
@@ -36,7 +36,7 @@ FIRST = {
 CHOICES = 4
 
 
-def told_of(step: int, params: Params, data: Data) -> Told:
+def told_of(step: int, params: Params, data: Data) -> StepState:
     """What the step shows: the box, the row of the decoder and its stations, as they were chosen."""
     layer = min(params.layer, data.run.model.config.n_layers - 1)
     row = (
@@ -48,13 +48,13 @@ def told_of(step: int, params: Params, data: Data) -> Told:
     roles = tuple(dict.fromkeys(map(transformer_map.role, data.boxes)))
     role = state.read(f"{SLUG}box", FIRST[step], state.one_of(roles))
     box = next(box for box in transformer_map.shown(data.boxes, layer) if transformer_map.role(box) == role)
-    return Told(step, layer, box, row, way, sizes_of(data))
+    return StepState(step, layer, box, row, way, sizes_of(data))
 
 
 def sides(step: int) -> tuple[Any, Any]:
     """The map and what stands beside it. Before a room a question has what belongs to it below it: so the map keeps its width."""
     if lesson.presenting() and step in (GUESS, COUNT):
-        return st.container(), room.side()
+        return st.container(), present_layout.side()
     left, right = st.columns([11, 9], gap="medium")
     return left, right
 
@@ -76,7 +76,7 @@ def sizes_of(data: Data) -> sizes.Sizes:
     return sizes.Sizes(cfg.n_layers, cfg.d_model, cfg.n_heads, cfg.d_ff, cfg.n_vocab)
 
 
-def _map(told: Told, data: Data, place: Any, **options: Any) -> None:
+def _map(told: StepState, data: Data, place: Any, **options: Any) -> None:
     """The map; a touch opens the box, and leads to the step that tells of it."""
     here = transformer_map.plan(data.run, data.boxes, told.layer, **options)
     names = [node.name for node in here["nodes"]]
@@ -127,7 +127,7 @@ def guess(params: Params, data: Data) -> Folds:
                 "**Top:** one probability for each word there is. The best is written, and read again at the bottom."
             )
         n, m = len(run.source.tokens), len(run.tokens)
-        parts.numbers(
+        page_parts.numbers(
             f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters."
             + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else "")
         )
@@ -143,7 +143,7 @@ def feed(params: Params, data: Data) -> Folds:
     _map(told, data, left)
     with right:
         shift, upright = params.shift, in_room and len(target) <= 8
-        parts.show(
+        page_parts.show(
             shifted(
                 target,
                 shift=shift,
@@ -154,7 +154,7 @@ def feed(params: Params, data: Data) -> Folds:
             "The target and what the decoder reads, with arrows from each word to its position.",
         )
         m = len(target) + 1
-        parts.numbers(
+        page_parts.numbers(
             f"Position t reads y_(t−1) and is to write y_t: {m} positions, START in front, END to be written last."
             if shift
             else f"Without the shift all {m} positions read the very word that they are to write: there is nothing left to learn."
@@ -170,7 +170,7 @@ def feed(params: Params, data: Data) -> Folds:
             )
         ]
         if not in_room:
-            parts.show(
+            page_parts.show(
                 inside.tensors(found, height=300),
                 f"{SLUG}embedded",
                 "Word vectors, position vectors and their sums, as heat pictures.",
@@ -265,9 +265,9 @@ def count(params: Params, data: Data) -> Folds:
             else "counts only: the tensors stay those of the shipped network"
         )
         if known and lesson.presenting():  # each box says its count
-            parts.numbers(box)
+            page_parts.numbers(box)
         else:
-            parts.numbers(
+            page_parts.numbers(
                 f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
                 f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}."
                 if known
@@ -291,7 +291,7 @@ def walk(params: Params, data: Data) -> Folds:
             f"**{at + 1} of {len(way)}: {literal(inside.heading(station.box))}**"
             + ("" if lesson.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
         )
-        parts.numbers(inside.said(run, station, here))
+        page_parts.numbers(inside.said(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
         stretch = [
             (i, "encoder" if way[k].box.side == "encoder" else "decoder")
@@ -299,7 +299,7 @@ def walk(params: Params, data: Data) -> Folds:
             if way[k].box.what == "embed"
         ]
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
-        parts.show(
+        page_parts.show(
             trip(
                 np.array([way[k].size for k in keep]),
                 [inside.heading(way[k].box) for k in keep],
@@ -315,7 +315,7 @@ def walk(params: Params, data: Data) -> Folds:
             "Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True
         )
         source, word = transformer_map.plain(run.source.tokens[looked_at(run, row)]), words[row]
-        parts.numbers(
+        page_parts.numbers(
             f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
             if way[-1].guess
             else ""

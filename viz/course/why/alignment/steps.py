@@ -21,7 +21,7 @@ from viz.instruments import ALIGNING, arithmetic, heatmap, words_view
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 AXIS = ("written", "read")
 
@@ -74,7 +74,7 @@ def read(params: Params, data: maths.Data) -> Folds:
             Lane(f"joined, hⱼ ({n} × {both})", data.joined, (), 16, arrows=False),
         ]
     room = lesson.presenting()
-    parts.show(
+    page_parts.show(
         unrolled(lanes, pixels=6 if room else 8, large=1.5 if room else 1),
         f"{SLUG}.read",
         "States of both directions of the encoder, and the two joined.",
@@ -99,7 +99,7 @@ def look(params: Params, data: maths.Data) -> Folds:
     )
     scores, weights = data.scores[row], data.weights[row]
     figure = mixing(scores, weights, data.joined, data.contexts[row], distinct(data.words))
-    parts.show(
+    page_parts.show(
         go.Figure(figure).update_layout(height=340) if lesson.presenting() else figure,
         f"{SLUG}.look",
         "Scores, weights, encoder states and the context vector of one written word.",
@@ -148,7 +148,7 @@ def matrix(params: Params, data: maths.Data) -> Folds:
 def without(params: Params, data: maths.Data) -> Folds:
     """What is written with one vector for the whole sentence, and with every score the same."""
     room, n, cost = lesson.presenting(), len(data.words), len(params.text)
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         key = ("alignment.even", data.model, params.text)
         text, weights, off = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
         key = ("alignment.one", params.text, maths.usable(maths.ONE_VECTOR))
@@ -194,7 +194,7 @@ def without(params: Params, data: maths.Data) -> Folds:
 def who_asks(params: Params, data: maths.Data) -> Folds:
     """Both trained orders side by side."""
     found: dict[str, maths.Data] = {}
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         for asks, model in maths.ASKERS.items():
             if maths.usable(model):
                 key, cost = (SLUG, model, params.text), 20 * len(params.text)
@@ -246,7 +246,7 @@ def _telling_error(text: str, model: str, written: str | None) -> None:
 
 def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: bool = True) -> Folds:
     """The sentence of numbers, whether another model stands in, and what belongs in the folds."""
-    parts.numbers(sentence)
+    page_parts.numbers(sentence)
     if not maths.usable(wanted := maths.ASKERS[params.asks]):
         st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
 
@@ -281,7 +281,7 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     lesson.equation("attention.similarity", SLUG, values={"s_ij": score})
     lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
     asks = "s_(t-1), as these equations do" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
-    parts.numbers(f"{data.model} asks with {asks}.")
+    page_parts.numbers(f"{data.model} asks with {asks}.")
     with st.container():
         run = _run(params, data)
         lines = lines_of(run, "alignment", 0, 0, row, key)
@@ -292,9 +292,9 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
 
 def _run(params: Params, data: maths.Data) -> Run:
     """The same run with what the arithmetic reads."""
-    first = compute.run(data.model, params.text, keep=maths.NEEDED)
+    first = engine_client.run(data.model, params.text, keep=maths.NEEDED)
     kept = dict.fromkeys((*maths.NEEDED, *needed_lines(first, "alignment", 0)))
-    return compute.run(data.model, params.text, keep=tuple(kept))
+    return engine_client.run(data.model, params.text, keep=tuple(kept))
 
 
 def _split(run: Run, row: int) -> None:
@@ -305,7 +305,7 @@ def _split(run: Run, row: int) -> None:
     gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
     lesson.equation("bahdanau.split", SLUG)
-    parts.numbers(
+    page_parts.numbers(
         f"Both ways for this row, {found.width} hidden numbers: {scores}. Largest difference {gap:.0e}. "
         "W_2 h_j is the same for every written word, so it is computed once a sentence."
     )
@@ -314,7 +314,7 @@ def _split(run: Run, row: int) -> None:
 def _slopes(data: maths.Data, row: int) -> None:
     weights, keys = data.weights[row].astype(float), distinct(data.words)
     most, slopes = int(weights.argmax()), maths.slopes(weights)
-    parts.equation(
+    page_parts.equation(
         r"\frac{\partial a_{ij}}{\partial s_{ik}} = a_{ij} (\delta_{jk} - a_{ik}) "
         r"= \left[\mathrm{diag}(a_i) - a_i a_i^\top\right]_{jk}"
     )

@@ -11,7 +11,7 @@ from viz.course.why.autoencoder.maths import glyphs, squeezed
 from viz.course.why.autoencoder.params import SLUG, Params
 from viz.course.why.autoencoder.words import equations, numbers
 from viz.labels import percent
-from viz.widgets import compute, lesson, parts
+from viz.widgets import engine_client, lesson, page_parts
 
 ENOUGH = 0.05
 """The share of the letters that may be lost in the last question."""
@@ -21,7 +21,7 @@ DOTS = "letters, 35 dots"
 def letters(params: Params, _: object) -> Folds:
     """A letter of 35 dots, p numbers, and what four decoders draw from them."""
     data, p = _squeezed(params), params.p
-    parts.show(
+    page_parts.show(
         charts.boxes(
             (params.letter, data.entry.reshape(glyphs.ROWS, glyphs.COLUMNS), False),
             data.context,
@@ -34,7 +34,7 @@ def letters(params: Params, _: object) -> Folds:
     )
     made = data.exits["plain"]
     wrong = int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum())
-    parts.numbers(
+    page_parts.numbers(
         f"With {numbers(p)} of context {wrong} of the {params.letter}'s 35 dots come back on the wrong side "
         "of one half; "
         f"of all 26 letters {percent(data.lost, 2)} is lost."
@@ -70,15 +70,15 @@ def lost(params: Params, _: object) -> Folds:
         near=2,
     )
     p, draw, data = params.p, params.draw, _squeezed(params)
-    found = compute.submit((SLUG, "loss", p, draw), lambda: squeezed.loss(p, draw), 600)
+    found = engine_client.submit((SLUG, "loss", p, draw), lambda: squeezed.loss(p, draw), 600)
     here = f"; with {p} numbers {percent(data.lost, 2)} of the letters." if told else ", still covered."
-    parts.show(
+    page_parts.show(
         charts.lost(found.floors, found.learned, p, covered=not told),
         f"{SLUG}.lost",
         f"What is lost by the size of the context{here}",
     )
     course = found.course
-    parts.numbers(
+    page_parts.numbers(
         f"With {numbers(p)} the smallest possible loss of the letters is {percent(data.lost, 2)}; learned "
         "from a random "
         f"start it is {percent(course[0], 2)} after one step and {percent(course[-1], 2)} after "
@@ -106,7 +106,7 @@ def lost(params: Params, _: object) -> Folds:
 
 def _squeezed(params: Params) -> squeezed.Letter:
     letter, p = params.letter, params.p
-    return compute.submit((SLUG, "letter", letter, p), lambda: squeezed.letter(letter, p), 30)
+    return engine_client.submit((SLUG, "letter", letter, p), lambda: squeezed.letter(letter, p), 30)
 
 
 def _arrays(data: squeezed.Letter) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from viz.course.why.autoencoder import charts
 from viz.course.why.autoencoder.maths import concepts, squeezed
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent
-from viz.widgets import lesson, parts
+from viz.widgets import lesson, page_parts
 
 MARKS = {"c": "the bars in the middle"}
 
@@ -33,14 +33,14 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
         "does.",
     )
     _boxes(params, data, {"french": data.exits["french"] if told else None})
-    parts.numbers(_in_french(params, data) if told else " ")
+    page_parts.numbers(_in_french(params, data) if told else " ")
     return _folds(params, data, told)
 
 
 def three_boxes(params: Params, data: squeezed.Word) -> Folds:
     """Encoder, hidden space, decoder."""
     _boxes(params, data, {"french": data.exits["french"]})
-    parts.numbers(_in_french(params, data))
+    page_parts.numbers(_in_french(params, data))
     return _folds(params, data)
 
 
@@ -48,7 +48,7 @@ def many_targets(params: Params, data: squeezed.Word) -> Folds:
     """Four decoders on one context."""
     _boxes(params, data, dict(data.exits))
     right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
-    parts.numbers(
+    page_parts.numbers(
         f"From the same {numbers(params.p)}: {', '.join(data.exits.values())}. "
         f"Of the {len(TAUGHT)} words in the list these come out right: {right}."
     )
@@ -92,7 +92,7 @@ def _listed(word: str) -> str | None:
 def _boxes(params: Params, data: squeezed.Word, exits: dict[str, str | None]) -> None:
     """Three boxes; a word that is None is covered."""
     covered = None in exits.values()
-    parts.show(
+    page_parts.show(
         charts.boxes(
             (params.word, data.entry.reshape(10, 8), True),
             data.context,

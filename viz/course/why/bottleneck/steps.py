@@ -9,7 +9,7 @@ import streamlit as st
 from core.data.tasks import COPY_LENGTHS
 from viz.charts import by_length
 from viz.charts.by_length import Curve
-from viz.charts.copied import Row, letters
+from viz.charts.copy_accuracy import Row, letters
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.why.bottleneck.maths import cells, copies
@@ -18,7 +18,7 @@ from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 ANSWERS = ("all of them", "more than half, not all", "half or fewer")
 CELL_EQUATIONS = {
@@ -68,7 +68,7 @@ def read(params: Params, data: copies.Data) -> Folds:
         _context(one, shown=int(whole)),
     ]
     hands = [(0, float(n - 1), 2, middle + 0.3), (1, 0.0, 2, middle - 0.3)] if whole else []
-    parts.show(
+    page_parts.show(
         unrolled(lanes, hands=hands, large=1.5 if lesson.presenting() else 1),
         f"{SLUG}.read",
         "The encoder's states, one tile a letter, and the context vector.",
@@ -100,7 +100,7 @@ def write(params: Params, data: copies.Data) -> Folds:
     )
     marked = min(at, len(names) - 1)
     lanes = [_context(one), Lane(title, states[: len(names)], names, 8, at + 1, marked=marked)]
-    parts.show(
+    page_parts.show(
         unrolled(
             lanes, hands=[(0, (n - 1) / 2 - 0.3, 1, 0.0)], pixels=11, large=1.5 if lesson.presenting() else 1
         ),
@@ -162,7 +162,7 @@ def length(params: Params, data: copies.Data) -> Folds:
         )
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
     figure = by_length.quality(curves, trained=max(COPY_LENGTHS), own=own)
-    parts.show(
+    page_parts.show(
         figure.properties(height=330) if lesson.presenting() else figure,
         f"{SLUG}.length",
         "Share of letters right over the length of the word, six models.",
@@ -184,7 +184,7 @@ def length(params: Params, data: copies.Data) -> Folds:
 def slope(params: Params, data: copies.Data) -> Folds:
     """How strongly the first letter moves the context vector, over length; and each letter of the word."""
     word = params.letters
-    with compute.many() as submit:
+    with engine_client.many() as submit:
         over: dict[str, np.ndarray] = {}
         for cell in CELLS:
             key = ("bottleneck.fading", cell, params.draw)
@@ -196,7 +196,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
         data.one.read,
         titles=("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word"),
     )
-    parts.show(
+    page_parts.show(
         figure.properties(height=400) if lesson.presenting() else figure,
         f"{SLUG}.slope",
         "How strongly the first letter moves the context vector, over length; and each letter of the word.",
@@ -242,7 +242,7 @@ def _row(name: str, copy: copies.Copy) -> Row:
 
 
 def _letters(rows: list[Row], key: str, told: str) -> None:
-    parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", told)
+    page_parts.show(letters(rows, shade="written with probability"), f"{SLUG}.{key}", told)
 
 
 def _context(copy: copies.Copy, shown: int = 1) -> Lane:
@@ -264,12 +264,12 @@ def _called(name: str) -> str:
 
 
 def _tables() -> dict[str, dict[int, float]]:
-    return compute.submit("bottleneck.tables", copies.tables, 50)
+    return engine_client.submit("bottleneck.tables", copies.tables, 50)
 
 
 def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = True) -> Folds:
     """The sentence of numbers, what of the visitor's word is read, and what belongs in the folds."""
-    parts.numbers(sentence)
+    page_parts.numbers(sentence)
     if params.word != params.letters:
         most = copies.LONGEST
         st.caption(f"These models read letters a to z, {most} at most. Read here: {params.letters}")
@@ -285,7 +285,7 @@ def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = Tru
         own = {}
         for name in copies.MODELS:
             key, cost = ("bottleneck.copy", name, word), 30 * len(word)
-            copy = compute.submit(key, lambda name=name: copies.copied(name, word), cost)
+            copy = engine_client.submit(key, lambda name=name: copies.copied(name, word), cost)
             own[_called(name)] = f"{''.join(copy.written)} ({copy.right} of {len(copy.read)})"
         frame.loc["your word"] = own
         return frame
@@ -307,7 +307,7 @@ def _equations(params: Params, one: copies.Copy) -> None:
     if params.cell == "rnn":
         lesson.equation("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
     else:
-        parts.equation(CELL_EQUATIONS[params.cell])
+        page_parts.equation(CELL_EQUATIONS[params.cell])
     first = [number(float(v), 3) for v in one.context[:4]]
     lesson.equation("rnn.context", SLUG, values={"c": [*first, "…"]})
     lesson.equation(

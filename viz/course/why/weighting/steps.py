@@ -21,7 +21,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent
 from viz.shell import state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, engine_client, lesson, page_parts
 
 NONE_MORE = "None more than another"
 SHRINK = (
@@ -60,7 +60,7 @@ def guess(params: Params, data: shares.Data) -> Folds:
         why,
     )
     _sentence(params, data, covered=not told)
-    parts.numbers(_most_and_least(data) if told else " ")
+    page_parts.numbers(_most_and_least(data) if told else " ")
     if told:
         _source(params)
     return _folds(params, data, told)
@@ -69,7 +69,7 @@ def guess(params: Params, data: shares.Data) -> Folds:
 def weigh(params: Params, data: shares.Data) -> Folds:
     """The words with their sliders."""
     _sentence(params, data)
-    parts.numbers(_most_and_least(data))
+    page_parts.numbers(_most_and_least(data))
     _source(params)
     return _folds(params, data)
 
@@ -77,7 +77,7 @@ def weigh(params: Params, data: shares.Data) -> Folds:
 def share(params: Params, data: shares.Data) -> Folds:
     """The same; below it: what happens to the others when one word becomes more important?"""
     _sentence(params, data)
-    parts.numbers(_most_and_least(data))
+    page_parts.numbers(_most_and_least(data))
     _source(params)
     words, place, top = distinct(data.words), int(np.argmin(data.raw)), int(np.argmax(data.weights))
     after = weighting.raised(data.raw, place)
@@ -100,7 +100,7 @@ def skim(params: Params, data: shares.Data) -> Folds:
     """The words that weigh enough."""
     _sentence(params, data, threshold=params.threshold / 100)
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
-    parts.numbers(
+    page_parts.numbers(
         f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold "
         f"{percent(held)} of the attention: {percent(skipped)} of the words are skipped for "
         f"{percent(1 - held)} of it."
@@ -111,9 +111,9 @@ def skim(params: Params, data: shares.Data) -> Folds:
 def look(params: Params, _: object) -> Folds:
     """The drawn portrait, clear where the attention is; it asks nothing of the visitor's sentence."""
     params = replace(params, text=SENTENCE)
-    data = compute.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
+    data = engine_client.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
     key, (row, column) = f"{SLUG}.portrait", params.at
-    parts.show(
+    page_parts.show(
         lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), shares.GRID, data.patches, height=400),
         key,
         f"{PORTRAIT.say} Attention is brightest at row {row + 1:g}, column {column + 1:g} of 10 by 8 "
@@ -122,7 +122,7 @@ def look(params: Params, _: object) -> Folds:
     )
     first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
     best = int(data.patches.argmax())
-    parts.numbers(
+    page_parts.numbers(
         f"80 patches share 100 %. Of the attention, {percent(data.parts[first])} is on the {first} and "
         f"{percent(data.parts[second])} on the {second}. The brightest patch, "
         f"{place_name(*divmod(best, 8))}, has "
@@ -162,7 +162,7 @@ def _take(key: str, n: int = len(weighting.WORDS)) -> None:
 
 
 def _touch(key: str) -> None:
-    if patch := parts.picked(key, PICKED):
+    if patch := page_parts.picked(key, PICKED):
         state.write(**{f"{SLUG}.part": TOUCHED, f"{SLUG}.cell": int(patch["place"])})
 
 
@@ -225,7 +225,7 @@ def _of_a_word(data: shares.Data) -> None:
         values={"a_i": f"{weight:.4f}", "n": str(len(data.words)), "s_i": f"{score:.1f}"},
         marks={"a_i": "the shade of a word", "s_i": "the slider below a word"},
     )
-    parts.numbers(
+    page_parts.numbers(
         f"“{data.words[top]}”: e^{score:.1f} = {power:.3f}; all {len(data.words)} add up to {total:.3f}; "
         f"{power:.3f} / {total:.3f} = {weight:.4f}."
     )
@@ -247,7 +247,7 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
         values={"a_i": f"{weight:.4f}", "n": "80"},
         marks={"a_i": "how clear a patch is", "s_i": "how near the patch is"},
     )
-    parts.equation(r"s_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
+    page_parts.equation(r"s_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
     st.text(
         f"The attention stands at row {row + 1:g}, column {column + 1:g} with w = {width:g} patches. "
         f"Patch {place_name(i, j)}: s = −{far:.3f}, a = {weight:.4f}."

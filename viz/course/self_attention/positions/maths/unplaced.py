@@ -75,7 +75,7 @@ def edits_of(model: Any, way: str, n: int, lot: int) -> tuple[Edit, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class WithoutPositions:
     """One way: surprise (nats), what the model says, the pattern of the chosen head (query, key)."""
 
     surprise: float
@@ -91,7 +91,7 @@ class Unplaced:
     tokens: tuple[str, ...]
     n: int
     head: tuple[int, int]
-    ways: dict[str, Told]
+    ways: dict[str, WithoutPositions]
     hidden: str = ""
 
 
@@ -170,7 +170,7 @@ def unplaced(model: Any, text: str, lot: int) -> Unplaced:
         run = whole if way == AS_TRAINED else model.run(text, keep=KEEP, edits=changes)
         says = _says(model, run, asked, changes)
         nats = mean_surprise(model, text, way, lot, whole.target_text)
-        ways[way] = Told(nats, says, run.attention(kind).weights[layer, head])
+        ways[way] = WithoutPositions(nats, says, run.attention(kind).weights[layer, head])
     return Unplaced(model.name, side.tokens[:n], n, (layer, head), ways, hidden)
 
 

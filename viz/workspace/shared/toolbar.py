@@ -15,8 +15,7 @@ from core.models import Family
 from viz.labels import literal, shorten
 from viz.shell import links, pages, state, subject
 from viz.widgets import controls
-from viz.workspace.shared import blank, presets, tasks
-from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import blank, head_picker, presets, tasks
 from viz.workspace.shared import reads as _reads
 
 TOOLS = {
@@ -110,7 +109,7 @@ def choose(
         return None
     task = tasks.opening_with(now, models[now])
     first = text if now == model else task.text
-    reader = chooser.opened(now)
+    reader = head_picker.opened(now)
     with st.container(gap="xxsmall"):
         found = controls.text(
             task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter"
@@ -131,7 +130,7 @@ def choose(
         return None
     found = blank.read_by(reader, found)
     _reads.told(reader, found)
-    return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
+    return Asked(now, head_picker.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
 
 
 def target(model: Model) -> str | None:

@@ -16,7 +16,7 @@ from viz.charts.curves import number
 from viz.charts.parts import panels
 from viz.charts.parts.kept import kept
 from viz.charts.parts.marks import kinds, marks, named, own, span, tips
-from viz.course.transformer.training_and_inference.charts.teaching import END, Chart, Rows, token_name
+from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
 from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]

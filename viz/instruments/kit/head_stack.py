@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.kit import steps
+from viz.instruments.kit import rice
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.payload import Packet, as_allowed, runs
 
@@ -60,7 +60,7 @@ LAYER, HEAD = _Open("\x01"), _Open("\x02")
 
 
 @dataclass(frozen=True)
-class Among:
+class HeadContext:
     """The head that a picture shows, `at` (layer, head), among all heads of its `stack`.
 
     turn: id of the newest click (`clicked`) in the grid in which heads are chosen: a packet that answers an older choice must not turn the picture
@@ -133,7 +133,7 @@ def _written(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, A
         return {"kind": "f32", "step": 0.0}, sent.astype("<f4").tobytes()
     known, values = np.where(finite, sent, 0.0).clip(0, 1), b""
     for parts in PARTS:
-        values = steps.packed(np.rint(known * parts).astype(np.uint16))
+        values = rice.packed(np.rint(known * parts).astype(np.uint16))
         if len(values) <= ROOM:
             break
     return {"kind": "steps", "step": 1 / parts}, values

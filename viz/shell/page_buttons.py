@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlit.components import v2
 
 from viz.shell import state
-from viz.widgets import asking
+from viz.widgets import quiz
 
 _HERE = Path(__file__).parent
 _button = v2.component(
@@ -32,7 +32,7 @@ def restore() -> None:
 
 
 def _restore() -> None:
-    asking.forget(state.page())
+    quiz.forget(state.page())
     state.restore()
 
 

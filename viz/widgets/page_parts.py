@@ -24,11 +24,11 @@ from core import glossary
 from viz import theme
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
-from viz.remember import Memory
-from viz.server import serving
-from viz.shell import links, notices, room, state
+from viz.memo import Memory
+from viz.server import asgi
+from viz.shell import links, notices, present_layout, state
+from viz.shell.page_buttons import restore
 from viz.shell.pages import Entry, Exhibit, Page
-from viz.shell.restoring import restore
 from viz.widgets import export, told
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
@@ -43,7 +43,7 @@ _shown = Memory(256)
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
     origin.begin(info.title)
-    with room.head():
+    with present_layout.head():
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
         ):
@@ -72,7 +72,7 @@ def show(
         lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
     )
     if isinstance(shown, _Read):
-        serving.drawn_by_plotly()
+        asgi.drawn_by_plotly()
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(
             shown,
@@ -97,9 +97,9 @@ def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: 
     """The same; before a room the figure is `room` pixels high, so that question, picture and sentence stand on one screen."""
     if state.presenting():
         figure = (
-            go.Figure(figure).update_layout(height=room)
+            go.Figure(figure).update_layout(height=present_layout)
             if isinstance(figure, go.Figure)
-            else figure.properties(height=room)
+            else figure.properties(height=present_layout)
         )
     show(figure, key, alt)
 
@@ -119,8 +119,8 @@ def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
     ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
     drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
     tree = _dressed(drawn.to_dict(), dark, presenting)
-    if presenting and (tree["layout"].get("height") or 0) > room.LARGEST:
-        tree["layout"]["height"] = room.LARGEST
+    if presenting and (tree["layout"].get("height") or 0) > present_layout.LARGEST:
+        tree["layout"]["height"] = present_layout.LARGEST
     return _Read(tree)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import streamlit as st
 
 from viz.labels import formulas, literal, spoken
-from viz.shell import room, state
-from viz.widgets import parts
+from viz.shell import present_layout, state
+from viz.widgets import page_parts
 
 Why = str | Callable[[], str]
 _ASKED = ":asked"
@@ -189,7 +189,7 @@ def _keep(slot: str, held: str) -> None:
 
 
 def _frame(key: str, question: str):
-    with room.side():
+    with present_layout.side():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
     return box
@@ -205,7 +205,7 @@ def _verdict(key: str, right: bool, told: str, why: Why) -> None:
     with st.container(
         key=f"verdict-{_plain(key)}"
     ):  # before a room an answered question hides its options (present.css)
-        parts.numbers(why() if callable(why) else why)
+        page_parts.numbers(why() if callable(why) else why)
 
 
 def tied(one: float, other: float) -> bool:

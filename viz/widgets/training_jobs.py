@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.serving import trainer
 from core.serving.trainer import Training
 from viz.labels import percent
-from viz.widgets import compute
+from viz.widgets import engine_client
 
 BEAT = 1.0
 """Seconds between two looks at a training that runs."""
@@ -13,23 +13,23 @@ BEAT = 1.0
 
 def mine(task: str) -> Training | None:
     """This visitor's last training of a task, over or not; None where there is none."""
-    return trainer.default().latest(compute.session(), task)
+    return trainer.default().latest(engine_client.session(), task)
 
 
 def running(task: str = "") -> bool:
     """Whether a training of this visitor waits or runs: that of a task, or any."""
-    now = mine(task) if task else trainer.default().progress(compute.session())
+    now = mine(task) if task else trainer.default().progress(engine_client.session())
     return now is not None and not now.over
 
 
 def start(task: str, seed: int | None = None) -> None:
     """Begin a training; one of this visitor that runs ends."""
-    trainer.default().start(compute.session(), task, seed)
+    trainer.default().start(engine_client.session(), task, seed)
 
 
 def stop() -> None:
     """End this visitor's training; what it has learnt is kept."""
-    trainer.default().stop(compute.session())
+    trainer.default().stop(engine_client.session())
 
 
 def share(training: Training, steps: int, longest: float) -> float:

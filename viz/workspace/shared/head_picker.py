@@ -22,11 +22,11 @@ from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
 from core.serving import bounds
-from viz.instruments import Among, clicked, stacked
+from viz.instruments import HeadContext, clicked, stacked
 from viz.labels import head_name
-from viz.remember import remembered
+from viz.memo import remembered
 from viz.shell import state
-from viz.widgets import compute
+from viz.widgets import engine_client
 from viz.workspace.shared.toy_models import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
@@ -47,7 +47,7 @@ PILLS = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class HeadRef:
     """One head: the kind of attention, the layer, the head."""
 
     kind: str
@@ -58,17 +58,17 @@ class Place:
         return head_name(self.layer, self.head)
 
 
-def mark(place: Place, kinds: Collection[str]) -> str:
+def mark(place: HeadRef, kinds: Collection[str]) -> str:
     """What goes before the head's name where the model has several kinds: L2.H1 of one is not L2.H1 of another."""
     return SHORT[place.kind] if len(kinds) > 1 else ""
 
 
-def named(place: Place, kinds: Collection[str]) -> str:
+def named(place: HeadRef, kinds: Collection[str]) -> str:
     return head_name(place.layer, place.head, mark(place, kinds))
 
 
 @dataclass(frozen=True)
-class Seen:
+class HeadView:
     """What heatmap and lines show: one head or the heads of a layer joined, as (query, key)."""
 
     attention: Attention
@@ -93,7 +93,7 @@ def run(model: str, text: str, target: str | None, pair: str | None = None) -> R
     reader = opened(model)
     reads = reader.spec.framed and "logits" in reader.outputs  # the page says what stands in a blank
     keep = (*(KEEP if reader.spec.kinds_of(reader.config) else ()), *(("logits",) if reads else ()))
-    return compute.run(model, text, target=target, pair=pair, keep=keep, reads_on=reader.spec.writes)
+    return engine_client.run(model, text, target=target, pair=pair, keep=keep, reads_on=reader.spec.writes)
 
 
 def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
@@ -136,11 +136,11 @@ def survey(model: str) -> Mapping[str, Heads]:
     reader = opened(model)
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
-        return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
+        return engine_client.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
     examples = (
         (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
     )
-    return compute.submit(
+    return engine_client.submit(
         ("heads", model),
         lambda: surveyed(reader, examples),
         cost=60.0 * len(examples) * reader.config.n_layers,
@@ -166,10 +166,10 @@ def grid_key(kind: str) -> str:
     return f"look.grid.{kind}"
 
 
-def among(attention: Attention, place: Place) -> Among | None:
+def among(attention: Attention, place: HeadRef) -> HeadContext | None:
     """This head among all of its kind, for pictures that follow the grid; None for texts too long to send all heads."""
     stack = remembered(attention, "stack", lambda: stacked(attention.weights, attention.allowed))
-    return stack and Among(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
+    return stack and HeadContext(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
 
 
 def crosses(kind: str) -> bool:
@@ -193,16 +193,16 @@ def read_by(run: Run, kind: str) -> str:
     return " ".join(filter(None, (side.text, side.pair)))
 
 
-def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[Place, str]:
+def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRef, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one.
 
     With a run, only habits that its text gives an occasion to show.
     """
-    found: dict[str, Place] = {}
+    found: dict[str, HeadRef] = {}
     for kind in sorted(measured, key=("cross", "alignment", "self", "causal").index):
         for habit, place in measured[kind].best(read_by(run, kind) if run else "").items():
             if habit != VAGUE:
-                found.setdefault(habit, Place(kind, *place))
+                found.setdefault(habit, HeadRef(kind, *place))
     order = [
         "aligner",
         "previous",
@@ -219,18 +219,18 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[Place,
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 
-def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> Place:
+def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
     """The head to show: the visitor's, else the most telling one (for this run)."""
-    first = next(iter(habits(measured, run)), Place(next(iter(measured)), 0, 0))
+    first = next(iter(habits(measured, run)), HeadRef(next(iter(measured)), 0, 0))
     kind = state.read("kind", "") or ""
     kind = kind if kind in measured else first.kind  # another model may have other kinds
     best = (
         first
         if kind == first.kind
-        else Place(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
+        else HeadRef(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
     )
     layers, n_heads = measured[kind].shape
-    return Place(
+    return HeadRef(
         kind,
         state.read("layer", best.layer, state.whole(0, layers - 1)),
         state.read("head", best.head, state.whole(0, n_heads - 1)),
@@ -242,11 +242,11 @@ def several(measured: Mapping[str, Heads]) -> bool:
     return any(heads.shape != (1, 1) for heads in measured.values())
 
 
-def show(place: Place) -> None:
+def show(place: HeadRef) -> None:
     state.write(kind=place.kind, layer=place.layer, head=place.head)
 
 
-def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> None:
+def pills(measured: Mapping[str, Heads], now: HeadRef, run: Run | None = None) -> None:
     """What a head is, behind a question mark; one pill for each of the most telling habits, and the head in view if it is another."""
     shown = dict(islice(habits(measured, run).items(), PILLS))
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
@@ -274,7 +274,7 @@ def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> 
         )
 
 
-def explained(measured: Mapping[str, Heads], shown: Collection[Place]) -> str:
+def explained(measured: Mapping[str, Heads], shown: Collection[HeadRef]) -> str:
     """What a head is, how L1.H5 is read, and what the names of these heads mean: the glossary, and the test behind each name."""
     found = {measured[place.kind].kind(place.layer, place.head): place for place in shown}
     names = "".join(f"\n- **{WORDS[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
