@@ -3,7 +3,7 @@
 import { eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, rgb, sharp, speak, swatch, visible } from "../kit/common.js";
 import { say, TURN } from "../kit/page/linked.js";
 import { part, readRuns } from "../kit/page/packets.js";
-import { keepAddress, recall, remember } from "../kit/page/remember.js";
+import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { hold, offer, shell, status, walkable } from "../kit/shell.js";
 import { drawBase, drawOver, kindColour, number, paintTile, shutTile, thumbnails } from "./paint.js";

@@ -2,7 +2,7 @@
 
 import { keepDrawn, make, readTheme, rgb } from "../kit/common.js";
 import { emptied, readOne } from "../kit/page/packets.js";
-import { keepAddress } from "../kit/page/remember.js";
+import { keepAddress } from "../kit/page/url_state.js";
 import { drawing, status, walkable } from "../kit/shell.js";
 import { redraw } from "./changes.js";
 import { buildChips, buildControls } from "./controls.js";

@@ -2,7 +2,7 @@
 
 import { spotOn } from "../kit/common.js";
 import { hear, say } from "../kit/page/linked.js";
-import { remember } from "../kit/page/remember.js";
+import { remember } from "../kit/page/url_state.js";
 import { hold } from "../kit/shell.js";
 import { onlyHead, report, toggleHead } from "./changes.js";
 import { drawLines, drawTouched } from "./paint.js";

@@ -3,7 +3,7 @@
 import { keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
 import { hear, say } from "../kit/page/linked.js";
 import { readMatrix } from "../kit/page/packets.js";
-import { keepAddress, recall, remember } from "../kit/page/remember.js";
+import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { choice, hold, shell, status } from "../kit/shell.js";
 import { saving } from "./paint.js";

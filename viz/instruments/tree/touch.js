@@ -2,7 +2,7 @@
 
 import { cut, eventId, percent, speak } from "../kit/common.js";
 import { tellPython } from "../kit/page/linked.js";
-import { remember } from "../kit/page/remember.js";
+import { remember } from "../kit/page/url_state.js";
 import { hold } from "../kit/shell.js";
 import { draw, reveal } from "./draw.js";
 import { figure } from "./place.js";

@@ -1,7 +1,7 @@
 // The tree of everything tried: drawn on a canvas as large as the frame, whatever the size of the tree.
 
 import { keepDrawn, make, readTheme, spotOn } from "../kit/common.js";
-import { keepAddress } from "../kit/page/remember.js";
+import { keepAddress } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, shell, status, walkable } from "../kit/shell.js";
 import { draw } from "./draw.js";

@@ -3,7 +3,7 @@
 import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
 import { tellPython } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
-import { keepAddress, remember } from "../kit/page/remember.js";
+import { keepAddress, remember } from "../kit/page/url_state.js";
 import { button, drawing, hold, status } from "../kit/shell.js";
 import { CLEAR, tellLook } from "../kit/tell.js";
 import { linesOf, paintArcs, paintLines } from "./paint.js";
