@@ -10,6 +10,7 @@ from settling import apart, asked, settle
 
 TALL = 900
 WORDS = "[data-words]"
+OPACITIES = "(all) => all.map((one) => getComputedStyle(one).opacity)"
 
 
 def opened(page, address: str) -> None:
@@ -196,3 +197,19 @@ def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
     page.get_by_text("Mona Lisa").tap()
     shows(page, "Mona", "Leonardo")
     context.close()
+
+
+def test_of_several_pictures_one_save_is_seen(visitor, app_url):
+    opened(visitor, app_url + "/?view=full")
+    saves = visitor.locator(".save-open")
+
+    def seen() -> list[int]:
+        return [number for number, opacity in enumerate(saves.evaluate_all(OPACITIES)) if opacity == "1"]
+
+    assert saves.count() >= 4 and seen() == []
+    for number in range(saves.count()):
+        saves.nth(number).hover()
+        assert seen() == [number]
+    visitor.mouse.move(0, 0)
+    saves.nth(1).focus()
+    assert seen() == [1]

@@ -12,7 +12,7 @@ from viz.shell import errors
 
 SLOW = """
 import time, streamlit as st, core.serving.engine
-from viz.widgets import compute
+from viz.widgets import engine_client
 with core.serving.engine.Engine() as engine:
     core.serving.engine._default, before = engine, core.serving.engine._default
     try:
@@ -23,8 +23,8 @@ with core.serving.engine.Engine() as engine:
             spot.caption = lambda text: (told.append(text), caption(text))
             return spot
         st.empty = spy
-        st.text(compute.submit("slow", lambda: time.sleep(0.8) or "done", 1))
-        st.text(compute.submit("quick", lambda: "at once", 1))
+        st.text(engine_client.submit("slow", lambda: time.sleep(0.8) or "done", 1))
+        st.text(engine_client.submit("quick", lambda: "at once", 1))
         st.text(f"told {len(told) >= 1} {set(told)}")
     finally:
         st.empty, core.serving.engine._default = real, before
@@ -40,12 +40,12 @@ def test_waiting_is_told_and_forgotten():
 
 PLACES = """
 import time, streamlit as st, core.serving.engine
-from viz.widgets import compute
+from viz.widgets import engine_client
 seconds = st.slider("seconds", 0.0, 1.0, 0.0)
 with core.serving.engine.Engine() as engine:
     core.serving.engine._default, before = engine, core.serving.engine._default
     try:
-        compute.submit(("any", seconds), lambda: time.sleep(seconds), 1)
+        engine_client.submit(("any", seconds), lambda: time.sleep(seconds), 1)
     finally:
         core.serving.engine._default = before
 below = st.empty()
@@ -64,12 +64,12 @@ def test_waiting_moves_nothing_below():
 
 NESTED = """
 import streamlit as st, core.serving.engine
-from viz.widgets import compute
+from viz.widgets import engine_client
 with core.serving.engine.Engine() as engine:
     core.serving.engine._default, before = engine, core.serving.engine._default
     try:
-        with compute.many() as ask:
-            st.text(ask("outer", lambda: ask("inner", lambda: compute.submit("innermost", lambda: "both", 1), 1), 1))
+        with engine_client.many() as ask:
+            st.text(ask("outer", lambda: ask("inner", lambda: engine_client.submit("innermost", lambda: "both", 1), 1), 1))
     finally:
         core.serving.engine._default = before
 """

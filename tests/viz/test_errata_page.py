@@ -64,7 +64,7 @@ def test_the_page_lists_all_by_kind():
 
 
 def test_a_closed_entry_computes_nothing(monkeypatch):
-    monkeypatch.setattr(errata.compute, "submit", None)
+    monkeypatch.setattr(errata.engine_client, "submit", None)
     test = AppTest.from_string("from viz.course.pages.errata import page as p\np.page()", default_timeout=60)
     test.session_state["fold:erratum.E1"] = False
     assert not test.run().exception

@@ -181,7 +181,7 @@ def test_a_click_on_the_map_chooses_its_head(engine):
     script = (
         "import streamlit as st\nfrom viz.shell import state\nfrom viz.workspace.find import map as m, pool\n"
         "with state.visit('find'):\n    st.session_state[m.KEY] = {'selection': {'points': [{'customdata': [2]}]}}\n"
-        "    m._chosen(list(heads.pool('tiny-gpt', 'causal').heads), 'A text.')\n    st.text(str(st.query_params.to_dict()))"
+        "    m._chosen(list(pool.pool('tiny-gpt', 'causal').heads), 'A text.')\n    st.text(str(st.query_params.to_dict()))"
     )
     clicked = AppTest.from_string(script, default_timeout=60).run()
     wanted = pool.pool("tiny-gpt", "causal").heads[2]

@@ -28,7 +28,7 @@ st.session_state["step"] = lesson.steps(STEPS, "board.")
 st.session_state["told"] = lesson.predict("board.word", "Which word of $x$ is the longest?", words, longest, why)
 st.session_state["counted"] = lesson.predict_number(
     "board.share", "How much of it?", 0, 1, answer=len(longest) / len(text), why="Letters by letters.", near=0.05, unit="%")
-with parts.fold("More", "board.more") as opened:
+with page_parts.fold("More", "board.more") as opened:
     if opened.open:
         st.text("inside")
 st.button("Restore", on_click=lambda: __import__("viz.shell.page_buttons", fromlist=["_restore"])._restore())

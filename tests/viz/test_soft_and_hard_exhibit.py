@@ -142,11 +142,11 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
 def test_a_touched_patch_asks(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(steps.parts.st, "session_state", {"k": {"selection": {PICKED: [{"place": 5}]}}})
+    monkeypatch.setattr(steps.page_parts.st, "session_state", {"k": {"selection": {PICKED: [{"place": 5}]}}})
     steps._touch("k")
     assert written == {"soft_and_hard.asks": 5}
     written.clear()
-    monkeypatch.setattr(steps.parts.st, "session_state", {"k": {"selection": {PICKED: []}}})
+    monkeypatch.setattr(steps.page_parts.st, "session_state", {"k": {"selection": {PICKED: []}}})
     steps._touch("k")
     assert not written
 

@@ -18,8 +18,8 @@ from viz.labels import percent
 PAGE = """
 import streamlit as st
 from viz.course.bert import tuning_live
-live.panel("opinions-full", "x.")
-st.text(f"uses {live.using('opinions-full', 'x.').model}")
+tuning_live.panel("opinions-full", "x.")
+st.text(f"uses {tuning_live.using('opinions-full', 'x.').model}")
 """
 
 

@@ -225,8 +225,8 @@ def count(name, value):
     return value
 if st.session_state.get("go"):
     st.session_state["fold:a.table"] = st.session_state["fold:a.take"] = True
-parts.as_table(lambda: count("table", pd.DataFrame({"x": [1]})), "a")
-parts.take_away(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
+page_parts.as_table(lambda: count("table", pd.DataFrame({"x": [1]})), "a")
+page_parts.take_away(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
 """).run()
     assert not test.exception
     assert "table" not in test.session_state
@@ -318,8 +318,8 @@ def test_a_chart_that_breaks_the_schema_is_refused_here_though_the_server_does_n
 
 def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:
     test = AppTest.from_string(
-        "import pandas as pd\nfrom viz.widgets import parts\n"
-        "parts.dataframe(pd.DataFrame({'score': [0.826, 1.0, 8.341, -1.067], 'small': [2e-6, 0.0, 1e-9, 0.5e-3], 'n': [1, 2, 3, 4], 'word': list('abcd')}), key='t')"
+        "import pandas as pd\nfrom viz.widgets import page_parts\n"
+        "page_parts.dataframe(pd.DataFrame({'score': [0.826, 1.0, 8.341, -1.067], 'small': [2e-6, 0.0, 1e-9, 0.5e-3], 'n': [1, 2, 3, 4], 'word': list('abcd')}), key='t')"
     ).run()
     columns = json.loads(test.dataframe[0].proto.columns)
     assert {name: column["type_config"]["format"] for name, column in columns.items()} == {
@@ -327,4 +327,4 @@ def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:
         "small": "%.1e",
     }
     drawn = [path.name for path in (ROOT / "viz").rglob("*.py") if "st.dataframe(" in path.read_text("utf-8")]
-    assert drawn == ["parts.py"], "tables are drawn by parts.dataframe"
+    assert drawn == ["page_parts.py"], "tables are drawn by page_parts.dataframe"

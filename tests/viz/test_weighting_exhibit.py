@@ -149,7 +149,7 @@ def test_a_touched_patch_moves_the_attention(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
     monkeypatch.setattr(
-        steps.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}}
+        steps.page_parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}}
     )
     steps._touch("weighting.portrait")
     assert written == {"weighting.part": params.TOUCHED, "weighting.cell": 12}

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlit.components import v2
 
 from viz.shell import state
-from viz.widgets import quiz
+from viz.widgets import answers
 
 _HERE = Path(__file__).parent
 _button = v2.component(
@@ -32,7 +32,7 @@ def restore() -> None:
 
 
 def _restore() -> None:
-    quiz.forget(state.page())
+    answers.forget(state.page())
     state.restore()
 
 

@@ -16,9 +16,9 @@ import streamlit as st
 from viz.labels import formulas, literal, spoken
 from viz.shell import present_layout, state
 from viz.widgets import page_parts
+from viz.widgets.answers import ASKED
 
 Why = str | Callable[[], str]
-_ASKED = ":asked"
 TIE = 0.02
 """Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
 
@@ -158,15 +158,8 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
     return guess is not None
 
 
-def forget(slug: str) -> None:
-    """Ask all questions of a page anew."""
-    for name in list(st.session_state):
-        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(_ASKED):
-            st.session_state[name] = {"of": None, "guess": None}
-
-
 def _slot(key: str) -> str:
-    return f"predict:{key}{_ASKED}"
+    return f"predict:{key}{ASKED}"
 
 
 def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:

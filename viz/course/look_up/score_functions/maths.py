@@ -154,7 +154,7 @@ EXPERIMENTS: dict[str, str] = {
 def after(place: PlaneExample, experiment: str) -> PlaneExample:
     """The place after one of EXPERIMENTS.
 
-    >>> after(Place((1.0, 2.0), ((1.0, 0.0),)), "longer").query
+    >>> after(PlaneExample((1.0, 2.0), ((1.0, 0.0),)), "longer").query
     (3.0, 6.0)
     """
     if experiment == "turn":
@@ -175,7 +175,7 @@ def moved(place: PlaneExample, experiment: str, beta: float = 5.0) -> dict[str, 
 def unmoved(place: PlaneExample, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
     """The functions whose weights stay as they are.
 
-    >>> unmoved(Place((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
+    >>> unmoved(PlaneExample((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
     ('linear',)
     """
     return tuple(

@@ -1,0 +1,14 @@
+"""What a visitor has answered: kept with the visit under "predict:NAME" and `ASKED`, until the page is brought back to its opening state."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+ASKED = ":asked"
+
+
+def forget(slug: str) -> None:
+    """Ask all questions of a page anew."""
+    for name in list(st.session_state):
+        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
+            st.session_state[name] = {"of": None, "guess": None}
