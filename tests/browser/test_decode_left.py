@@ -16,12 +16,20 @@ APP = f"""
 import runpy, time
 import core.serving.engine
 from core.serving.executor import Gate
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 def note(word):
     with open("work.txt", "a") as out:
         out.write(word + "\\n")
 
 if not hasattr(core.serving.engine, "noted"):
+    leave = WebsocketSessionManager.disconnect_session
+
+    def left(sessions, visitor):
+        leave(sessions, visitor)
+        note("left")
+
+    WebsocketSessionManager.disconnect_session = left
     core.serving.engine.noted, value = True, Gate._value
 
     def slow(gate, key, fn):
@@ -82,8 +90,8 @@ def until(fact: Callable[[], bool]) -> None:
 
 
 def stays(server: Server) -> int:
-    """How many steps were computed when the last script had ended; nothing is computed after it."""
-    until(server.idle)
+    """How many steps were computed when the visitor had left and his last script had ended; nothing is computed after it."""
+    until(lambda: server.lines("left") and server.idle())
     computed = server.steps
     for _ in range(30):  # as long as thirty steps take
         time.sleep(0.1)
@@ -117,6 +125,7 @@ def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(
     assert computed + 2 <= server.steps <= computed + 4
     assert len(set(server.lines("step"))) >= server.steps - 1
     context.close()
+    until(lambda: len(server.lines("left")) == 2 and server.idle())
 
 
 @pytest.mark.slow
