@@ -97,9 +97,9 @@ def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: 
     """The same; before a room the figure is `room` pixels high, so that question, picture and sentence stand on one screen."""
     if state.presenting():
         figure = (
-            go.Figure(figure).update_layout(height=present_layout)
+            go.Figure(figure).update_layout(height=room)
             if isinstance(figure, go.Figure)
-            else figure.properties(height=present_layout)
+            else figure.properties(height=room)
         )
     show(figure, key, alt)
 
