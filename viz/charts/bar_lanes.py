@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, shorten, visible
 
@@ -48,7 +48,7 @@ def bar_lanes(
     x_title: str = "",
     across: bool = False,
     height: int = 340,
-) -> panels.Layers:
+) -> vega.Layers:
     """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
 
     >>> chart = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)]).to_dict()
@@ -76,9 +76,9 @@ def bar_lanes(
         "x:Q",
         title=phrase(x_title) if x_title else None,
         axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2),
-        scale=panels.span(-0.6, last - 0.4),
+        scale=vega.span(-0.6, last - 0.4),
     )
-    at_y = alt.Y("y:Q", axis=None, scale=panels.span(panels.WHOLE, 0))
+    at_y = alt.Y("y:Q", axis=None, scale=vega.span(panels.WHOLE, 0))
     around, lines, bars, covers, names, widest = [], [], [], [], [], 1
     for lane, strip, begin, ends in zip(lanes, strips, begins, ranges, strict=True):
         edges = {"x": begin - 0.6, "x2": begin + n - 0.4}
@@ -108,7 +108,7 @@ def bar_lanes(
             )
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return panels.rows(rows).encode(x=at_x, y=at_y)
+        return vega.rows(rows).encode(x=at_x, y=at_y)
 
     shade = drawn(around).mark_rect(color=theme.SURFACE).encode(x2="x2:Q", y2="y2:Q")
     zero = alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE))
@@ -120,19 +120,19 @@ def bar_lanes(
         .encode(
             x2="x2:Q",
             y2="y2:Q",
-            color=panels.own(),
+            color=vega.own(),
             fillOpacity=alt.FillOpacity("shade:Q", scale=None),
-            tooltip=panels.told(("name:N", " "), "value:N"),
+            tooltip=vega.told(("name:N", " "), "value:N"),
         )
     )
     cover = drawn(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
     above = (
         drawn(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, dy=-4)
-        .encode(text="text:N", color=panels.own())
+        .encode(text="text:N", color=vega.own())
     )
     return alt.layer(shade, rules, ticks, bar, cover, above).properties(
-        width="container", height=inner, padding=panels.AROUND | {"left": 10 + 7 * widest}, view=panels.BARE
+        width="container", height=inner, padding=vega.AROUND | {"left": 10 + 7 * widest}, view=vega.BARE
     )
 
 
@@ -145,7 +145,7 @@ def _places(begins: Sequence[float], n: int, words: Sequence[str], slanted: bool
         for place in range(0 if words else step - 1, n, step)
     }
     told = {f"{x:.2f}": text for x, text in said.items()}
-    return panels.quiet(
+    return vega.quiet(
         values=list(said),
         labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]",
         labelPadding=5,

@@ -12,7 +12,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.curves import power_of_ten
-from viz.charts.parts import keys, panels
+from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, visible
 
@@ -57,30 +57,30 @@ def quality(
     across = alt.X(
         "x:Q",
         title=titles[0],
-        scale=panels.span(0, end),
-        axis=panels.quiet(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
+        scale=vega.span(0, end),
+        axis=vega.quiet(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
     )
     up = alt.Y(
         "y:Q",
         title=titles[1],
-        scale=panels.span(-0.02, 1.04),
+        scale=vega.span(-0.02, 1.04),
         axis=alt.Axis(
             values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6
         ),
     )
     hue, shape = _key(curves)
-    told = panels.told(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
-    key = panels.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, dot = _lines(panels.rows(rows).encode(x=across, y=up, color=hue), told)
+    told = vega.told(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
+    key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
+    line, dot = _lines(vega.rows(rows).encode(x=across, y=up, color=hue), told)
     diamond = (
-        panels.rows(mine)
+        vega.rows(mine)
         .mark_point(shape="diamond", filled=True, opacity=1, size=290, stroke=theme.BACKGROUND, strokeWidth=2)
         .encode(x=across, y=up, color=hue, tooltip=told)
     )
-    most = panels.rows([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
+    most = vega.rows([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
     rule = most.mark_rule(strokeDash=[2, 3], color=theme.MUTED)
     note = most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED)
-    return panels.laid(height, rule, line, dot, diamond, note.encode(y=up, text="text:N"), key)
+    return vega.framed(rule, line, dot, diamond, note.encode(y=up, text="text:N"), key, height=height)
 
 
 @kept
@@ -152,26 +152,26 @@ def slopes(
         upper.at(power): power_of_ten(power) if power else "1"
         for power in range(-8, math.floor(upper.high) + 1, 2)
     }
-    across = alt.X("x:Q", axis=None, scale=panels.span(0, 1))
+    across = alt.X("x:Q", axis=None, scale=vega.span(0, 1))
     up = panels.up(ticks | {lower.at(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
     hue, shape = _key(over)
-    key = panels.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
-    line, _ = _lines(panels.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
-    told = panels.told(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
-    _, dot = _lines(panels.rows(dots).encode(x=across, y=up, color=hue), told)
+    key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
+    line, _ = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
+    told = vega.told(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
+    _, dot = _lines(vega.rows(dots).encode(x=across, y=up, color=hue), told)
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
     below = (
-        panels.rows(marks)
+        vega.rows(marks)
         .mark_text(baseline="top", dy=6, fontSize=fitted, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )
     title = (
-        panels.rows([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
+        vega.rows([{"x": 0.5, "y": 0.53 * whole, "text": "letters read"}])
         .mark_text(baseline="top", fontSize=13, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )
     heads = panels.notes([(upper.top, phrase(titles[0])), (lower.top, phrase(titles[1]))], size=14)
-    return panels.laid(height, line, dot, below, title, heads, key)
+    return vega.framed(line, dot, below, title, heads, key, height=height)
 
 
 def _above(points: Points, low: float) -> list[list[tuple[float, float]]]:

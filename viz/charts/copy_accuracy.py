@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent, phrase, visible
 
@@ -28,7 +28,7 @@ class Row:
 
 
 @kept
-def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
+def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
     """The rows below each other, place under place; `shade` says what a shade means.
 
     >>> drawn = letters([Row("read", "ab"), Row("written", "ax", [0.9, 0.4], [False, True])]).to_dict()["layer"]
@@ -70,15 +70,15 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
         if wrong
     ]
     names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
-    across = alt.X("left:Q", axis=None, scale=panels.span(-0.55, longest - 0.45))
-    down = alt.Y("top:Q", axis=None, scale=panels.span((len(rows) - 1) * STRIDE + 0.55, -1.2))
-    told = panels.told("place:Q", ("text:N", "letter"), ("sure:N", " "))
+    across = alt.X("left:Q", axis=None, scale=vega.span(-0.55, longest - 0.45))
+    down = alt.Y("top:Q", axis=None, scale=vega.span((len(rows) - 1) * STRIDE + 0.55, -1.2))
+    told = vega.told("place:Q", ("text:N", "letter"), ("sure:N", " "))
     shades = alt.Color(
         "shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
     )
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return panels.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+        return vega.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
     read = (
         placed([tile for tile in tiles if "shade" not in tile])
@@ -88,7 +88,7 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     wrote = placed([tile for tile in tiles if "shade" in tile]).mark_rect().encode(color=shades, tooltip=told)
     frame = placed(frames).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
     text = (
-        panels.rows(tiles)
+        vega.rows(tiles)
         .mark_text(
             font=theme.MONO,
             fontSize=alt.ExprRef(f"min(datum.fontSize, 1.6 * width / {longest})"),
@@ -98,18 +98,18 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
             x=panels.on(across, "x:Q"),
             y=panels.on(down, "y:Q"),
             text="text:N",
-            color=panels.own("ink"),
+            color=vega.own("ink:N"),
             tooltip=told,
         )
     )
     above = (
-        panels.rows(names)
+        vega.rows(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
         .encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
     )
     return alt.layer(read, wrote, frame, text, above).properties(
         width="container",
         height=int(38 * (STRIDE * len(rows) + 0.1)) + 8,
-        padding=panels.AROUND | {"left": 1, "right": 1},
-        view=panels.BARE,
+        padding=vega.AROUND | {"left": 1, "right": 1},
+        view=vega.BARE,
     )

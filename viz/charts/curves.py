@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -91,14 +91,14 @@ def lanes(
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=panels.span(-0.6, n_positions - 0.4),
+        scale=vega.span(-0.6, n_positions - 0.4),
         axis=_whole(),
     )
     ours = [theme.CATEGORICAL[of % len(theme.CATEGORICAL)] for of in hues or [0] * n_lanes]
-    hue = panels.hue("lane:N", dict(zip(pairs, ours, strict=False)))
-    lines = panels.rows(curve).transform_fold(list(pairs), as_=["lane", "y"])
-    told = panels.told(("name:N", "curve"), ("x:Q", x_title), "value:N")
-    base = panels.rows(dots).encode(x=across, y=up, color=hue, tooltip=told)
+    hue = vega.hue("lane:N", dict(zip(pairs, ours, strict=False)))
+    lines = vega.rows(curve).transform_fold(list(pairs), as_=["lane", "y"])
+    told = vega.told(("name:N", "curve"), ("x:Q", x_title), "value:N")
+    base = vega.rows(dots).encode(x=across, y=up, color=hue, tooltip=told)
     layers: list[alt.Chart] = [
         lines.mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue),
         base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2),
@@ -110,9 +110,9 @@ def lanes(
         said = [number(float(values[marked]), 4) for values in samples]
         said[0] = f"{x_title} {marked}: {said[0]}"
         notes = [(strip.top, text) for strip, text in zip(strips, said, strict=True)]
-        layers = [panels.here(across, marked), *layers, dot, panels.notes(notes, right=True)]
+        layers = [vega.here(across, marked), *layers, dot, panels.notes(notes, right=True)]
     titles = panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)])
-    return panels.laid(height, *layers, titles)
+    return vega.framed(*layers, titles, height=height)
 
 
 def _whole() -> alt.Axis:
@@ -195,22 +195,22 @@ def profiles(
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=panels.span(-0.01 * farthest - 0.3, farthest + 0.3),
+        scale=vega.span(-0.01 * farthest - 0.3, farthest + 0.3),
         axis=_whole(),
     )
-    hue = panels.hue("line:N", colours)
+    hue = vega.hue("line:N", colours)
     of = {"x": across, "y": panels.up(ticks), "color": hue, "detail": "key:N"}
-    ribbon = panels.rows(ribbons).mark_area(opacity=0.22).encode(**of, y2="y2:Q")
-    base = panels.rows(means).encode(**of)
-    told = panels.told("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
+    ribbon = vega.rows(ribbons).mark_area(opacity=0.22).encode(**of, y2="y2:Q")
+    base = vega.rows(means).encode(**of)
+    told = vega.told("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
     names = (
-        panels.rows(named)
+        vega.rows(named)
         .mark_text(align="left", baseline="middle", dx=7, fontSize=13)
         .encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
     )
     above = panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)
-    return panels.laid(height, ribbon, base.mark_line(strokeWidth=1.8), dots, names, above)
+    return vega.framed(ribbon, base.mark_line(strokeWidth=1.8), dots, names, above, height=height)
 
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent, phrase
 
@@ -15,7 +15,7 @@ ROW = 44
 
 
 @kept
-def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
+def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
     """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 
     >>> chart = revealed([("even", 0.1, False), ("yours", None, True)]).to_dict()
@@ -35,14 +35,14 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     ]
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
-        y=panels.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
-        tooltip=panels.told(("name:N", " "), ("said:N", "probability")),
+        x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
+        y=vega.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
+        tooltip=vega.told(("name:N", " "), ("said:N", "probability")),
     )
     bar = base.mark_bar().encode(
         color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3]))
     )
     said = base.mark_text(fontSize=15, align="left", dx=6, color=theme.TEXT).encode(text="said:N")
     return alt.layer(bar, said, data=alt.Data(values=bars)).properties(
-        width="container", height=ROW * len(rows), padding=panels.AROUND | {"right": 64}, view=panels.BARE
+        width="container", height=ROW * len(rows), padding=vega.AROUND | {"right": 64}, view=vega.BARE
     )

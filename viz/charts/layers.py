@@ -13,7 +13,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent, shorten, visible
 
@@ -53,7 +53,7 @@ def lens_table(
         scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
         legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]),
     )
-    tips = panels.told(("exact:N", "word"), ("chance:Q", "probability", ".1%"))
+    tips = vega.told(("exact:N", "word"), ("chance:Q", "probability", ".1%"))
     rect = (
         base.mark_rect(cursor="pointer")
         .encode(
@@ -95,7 +95,7 @@ def ripple_map(
     ]
     base = _cells(cells, rows, columns, marked=changed)
     zero = base.transform_filter("datum.value === 0")
-    tips = panels.told(("value:Q", "relative change", ".4~g"))
+    tips = vega.told(("value:Q", "relative change", ".4~g"))
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(
@@ -140,11 +140,11 @@ def parts_of_logit(
     ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.16 * ((most - least) or 1.0)
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X(
             "value:Q",
             title="added to the logit",
-            scale=panels.span(least - room * (least < 0), most + room),
+            scale=vega.span(least - room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -152,7 +152,7 @@ def parts_of_logit(
             title=None,
             axis=alt.Axis(labelExpr=_looked_up(names), labelLimit=220, domain=False, ticks=False),
         ),
-        tooltip=panels.told(("name:N", "part"), ("value:Q", "added", "+.4f")),
+        tooltip=vega.told(("name:N", "part"), ("value:Q", "added", "+.4f")),
     )
     bars = (
         base.mark_bar(height=15, cornerRadius=2, cursor="pointer")
@@ -190,10 +190,10 @@ def agreement_plot(
         float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))
     ]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    across, up = (panels.span(ends[0] - room, ends[1] + end) for end in (3 * room, room))
+    across, up = (vega.span(ends[0] - room, ends[1] + end) for end in (3 * room, room))
     # names stand at the right
     line = (
-        panels.rows([{"a": end, "b": end} for end in ends])
+        vega.rows([{"a": end, "b": end} for end in ends])
         .mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1)
         .encode(x="a:Q", y="b:Q")
     )
@@ -201,10 +201,10 @@ def agreement_plot(
         {"name": name, "a": float(a), "b": float(b), "chosen": name == chosen}
         for name, a, b in zip(names, estimates, effects, strict=True)
     ]
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X("a:Q", title=f"gradient attribution{unit}", scale=across, axis=alt.Axis(tickCount=5)),
         y=alt.Y("b:Q", title=f"effect of ablation{unit}", scale=up, axis=alt.Axis(tickCount=5)),
-        tooltip=panels.told(("name:N", "head"), ("a:Q", "guess", "+.3f"), ("b:Q", "ablated", "+.3f")),
+        tooltip=vega.told(("name:N", "head"), ("a:Q", "guess", "+.3f"), ("b:Q", "ablated", "+.3f")),
     )
     dots = (
         base.mark_circle(opacity=0.75, cursor="pointer")
@@ -252,7 +252,7 @@ def _cells(
         labelFontWeight=alt.condition(_among(marked), alt.value("bold"), alt.value("normal")),
         labelColor=alt.condition(_among(marked), alt.value(theme.TEXT), alt.value(theme.MUTED)),
     )
-    return panels.rows(cells).encode(
+    return vega.rows(cells).encode(
         x=alt.X("column:O", title=None, axis=across),
         y=alt.Y(
             "row:O",
@@ -282,7 +282,7 @@ def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -
     if present:
         options["values"] = [hue for hue in HUES if hue in present]
     size = {"gradientLength": 220, "gradientThickness": 9, "titleLimit": 400}
-    return panels.legend(title=title, orient="bottom", **size, **options)
+    return vega.legend(title=title, orient="bottom", **size, **options)
 
 
 def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
@@ -306,7 +306,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
         }
         for i, (name, chance) in enumerate(zip(words, chances, strict=True))
     ]
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
         y=alt.Y(
             "place:O",
@@ -319,7 +319,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
                 ticks=False,
             ),
         ),
-        tooltip=panels.told("word:N", ("chance:Q", "probability", ".2%")),
+        tooltip=vega.told("word:N", ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent, phrase
 
@@ -104,7 +104,7 @@ def lit(
     )
     across, down = _axes((width, sides), (tall, ups))
     at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
-    drawn = panels.rows
+    drawn = vega.rows
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return drawn(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
@@ -118,12 +118,12 @@ def lit(
         {"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)
     ]
     counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
-    tips = panels.told("patch:N", *([] if weights is None else ["weight:N"]))
+    tips = vega.told("patch:N", *([] if weights is None else ["weight:N"]))
     number = drawn(said).encode(**at, text="text:N")
     layers = [
         drawn(painted)
         .mark_line(filled=True, interpolate="linear-closed", strokeWidth=0)
-        .encode(**at, order="corner:Q", detail="shape:N", color=panels.own()),
+        .encode(**at, order="corner:Q", detail="shape:N", color=vega.own()),
         boxes(cells)
         .mark_rect(color=theme.BACKGROUND)
         .encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
@@ -148,12 +148,12 @@ def lit(
         .encode(tooltip=tips)
         .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
     ]
-    return panels.laid(height, *layers)
+    return vega.framed(*layers, height=height)
 
 
 def _axes(x: tuple[float, list[Any]], y: tuple[float, list[Any]]) -> tuple[alt.X, alt.Y]:
     """Bare axes from 0, each to where and between which ends."""
-    across, down = (panels.span(0, end, range=ends, zero=False) for end, ends in (x, y))
+    across, down = (vega.span(0, end, range=ends, zero=False) for end, ends in (x, y))
     return alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
 
 
@@ -187,7 +187,7 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
     across, down = _axes((wide, ends[0]), (1, ends[1]))
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return panels.rows(rows).encode(x=across, y=down)
+        return vega.rows(rows).encode(x=across, y=down)
 
     seen = [
         square | {"image": _png(image)}
@@ -212,7 +212,7 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
         )
         .encode(text="title:N"),
     ]
-    return panels.laid(height, *layers)
+    return vega.framed(*layers, height=height)
 
 
 def _png(image: Array) -> str:

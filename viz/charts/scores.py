@@ -8,7 +8,7 @@ from textwrap import wrap
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -31,7 +31,7 @@ def lit(names: Sequence[str], values: Iterable[float], chosen: int = 0) -> list[
 @kept
 def bars(
     rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None
-) -> panels.Layers:
+) -> vega.Layers:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
 
     `end` is where the axis ends; None: with the longest bar.
@@ -58,8 +58,8 @@ def bars(
     }
     most = end or max([value for _, value, _ in rows] + [1e-9])
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=panels.span(0, most)),
-        y=panels.places(
+        x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
+        y=vega.places(
             [lines if len(lines) > 1 else lines[0] for lines in names],
             apart=(0.38, 0.19),
             labelFontWeight=weight,
@@ -73,5 +73,5 @@ def bars(
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(alt.Text("said:N"))
     height = 6 + len(rows) * (ROW + 12 * max([len(lines) - 1 for lines in names], default=0))
     return alt.layer(bar, said, data=alt.Data(values=values)).properties(
-        width="container", height=height, padding=panels.AROUND | {"right": 62}, view=panels.BARE
+        width="container", height=height, padding=vega.AROUND | {"right": 62}, view=vega.BARE
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent
 
@@ -42,10 +42,10 @@ def curve(
         name: theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)]
         for place, name in enumerate(lines)
     }
-    legend = panels.legend(offset=2) if len(lines) > 1 else None
+    legend = vega.legend(offset=2) if len(lines) > 1 else None
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
     shares = ends == (0, 1)
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X("step:Q", title="steps", axis=alt.Axis(grid=False, tickCount=5, format=",d")),
         y=alt.Y(
             "value:Q",
@@ -53,15 +53,15 @@ def curve(
             scale=scale,
             axis=alt.Axis(tickCount=4, format="%" if shares else "~g"),
         ),
-        color=panels.hue("run:N", colours, legend),
-        tooltip=panels.told("run:N", ("step:Q", "", ","), ("value:Q", title, ".1%" if shares else ".3f")),
+        color=vega.hue("run:N", colours, legend),
+        tooltip=vega.told("run:N", ("step:Q", "", ","), ("value:Q", title, ".1%" if shares else ".3f")),
     )
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=2),
         base.mark_point(filled=True, size=42, opacity=1),
     ]
     if level is not None:
-        rule = panels.rows([{"value": level}]).mark_rule(strokeDash=[4, 4], color=theme.MUTED)
+        rule = vega.rows([{"value": level}]).mark_rule(strokeDash=[4, 4], color=theme.MUTED)
         layers.insert(0, rule.encode(y="value:Q"))
     return _framed(layers, height, title=title)
 
@@ -84,12 +84,12 @@ def shares(
         {"label": label, "chance": float(chance), "said": percent(chance)}
         for label, chance in zip(labels, chances, strict=True)
     ]
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X(
             "chance:Q",
             title=None,
             axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False),
-            scale=panels.span(0, 1.35),
+            scale=vega.span(0, 1.35),
         ),
         y=alt.Y(
             "label:N",
@@ -104,7 +104,7 @@ def shares(
                 ticks=False,
             ),
         ),
-        tooltip=panels.told(("label:N", "class"), ("chance:Q", "probability", ".2%")),
+        tooltip=vega.told(("label:N", "class"), ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
@@ -130,11 +130,11 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
     ]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.25 * ((most - least) or 1.0)
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=alt.X(
             "value:Q",
             title=title,
-            scale=panels.span(least - 0.2 * room * (least < 0), most + room),
+            scale=vega.span(least - 0.2 * room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -143,7 +143,7 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
             sort=None,
             axis=alt.Axis(labelFontSize=14, labelLimit=170, domain=False, ticks=False),
         ),
-        tooltip=panels.told(("name:N", "term"), ("value:Q", "added", "+.4f")),
+        tooltip=vega.told(("name:N", "term"), ("value:Q", "added", "+.4f")),
     )
     bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(
         color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1]))

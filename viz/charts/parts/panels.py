@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import altair as alt
 import numpy as np
@@ -17,11 +17,7 @@ import numpy as np
 from viz import theme
 
 Axis = TypeVar("Axis", alt.X, alt.Y)
-Layers = alt.LayerChart | alt.FacetChart
-"""What `alt.layer` gives: altair's own types leave open whether it has facets."""
 WHOLE = 10_000
-AROUND = {"top": 4, "left": 4, "right": 6, "bottom": 4}
-BARE = alt.ViewBackground(strokeWidth=0)
 
 
 @dataclass(frozen=True)
@@ -84,95 +80,6 @@ def up(
         labelOverlap=False,
     )
     return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[WHOLE, 0], nice=False), axis=axis)
-
-
-def rows(found: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart of these rows, still without marks."""
-    return alt.Chart(alt.Data(values=found))
-
-
-def quiet(**more: Any) -> alt.Axis:
-    """An axis of labels alone."""
-    return alt.Axis(**{"grid": False, "domain": False, "ticks": False, "labelPadding": 7} | more)
-
-
-def span(low: float, high: float, **more: Any) -> alt.Scale:
-    """A scale from here to there, not rounded."""
-    return alt.Scale(domain=[low, high], nice=False, **more)
-
-
-def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
-    """What is told of a mark that is touched: a field, or (field, its name or "", its format).
-
-    >>> [tip.to_dict()["title"] for tip in told("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
-    ['layer']
-    """
-    rows = [(*((field,) if isinstance(field, str) else field), "", "") for field in fields]
-    return [
-        alt.Tooltip(field, title=name or alt.Undefined, format=form or alt.Undefined)
-        for field, name, form, *_ in rows
-    ]
-
-
-def named(names: Sequence[Any] | Mapping[float, str]) -> str:
-    """An expression for the name, or its lines, of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
-
-    >>> named(["a", "b"]), named({0.5: "a"})
-    ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
-    """
-    if isinstance(names, Mapping):
-        return f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]"
-    return f"{json.dumps(list(names))}[datum.value]"
-
-
-def places(names: Sequence[Any], *, apart: tuple[float, float] | None = None, **more: Any) -> alt.Y:
-    """Rows by their `place`, each named at the left; `apart` is the room between them and around, `more` the axis's."""
-    plain = {
-        "labelColor": theme.TEXT,
-        "labelPadding": 8,
-        "labelFontSize": 14,
-        "domain": False,
-        "ticks": False,
-    }
-    axis = alt.Axis(labelExpr=named(names), **{**plain, **more})
-    if not apart:
-        return alt.Y("place:O", title=None, axis=axis)
-    scale = alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])
-    return alt.Y("place:O", title=None, axis=axis, scale=scale)
-
-
-def own(field: str = "colour") -> alt.Color:
-    """The colour that each row names."""
-    return alt.Color(f"{field}:N", scale=None)
-
-
-def hue(field: str, colours: Mapping[str, str], legend: alt.Legend | None = None, **more: Any) -> alt.Color:
-    """Each name in its colour."""
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return alt.Color(field, scale=scale, legend=legend, **more)
-
-
-def hues(names: Sequence[str]) -> dict[str, str]:
-    """Names in the categorical colours, one after the other."""
-    return {name: theme.CATEGORICAL[i % len(theme.CATEGORICAL)] for i, name in enumerate(names)}
-
-
-def legend(**more: Any) -> alt.Legend:
-    """A legend without a title, above the view unless said."""
-    return alt.Legend(**{"title": None, "orient": "top", "direction": "horizontal"} | more)
-
-
-def here(axis: alt.X, place: float) -> alt.Chart:
-    """A dotted upright line at a place of the axis."""
-    field = str(axis.shorthand).split(":")[0]
-    return rows([{field: place}]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=axis)
-
-
-def laid(height: int, *layers: alt.Chart, right: int = 6) -> alt.LayerChart:
-    """The layers over one another as one view, as wide as its place."""
-    return alt.LayerChart(layer=layers).properties(
-        width="container", height=height, padding=AROUND | {"right": right}, view=BARE
-    )
 
 
 def notes(

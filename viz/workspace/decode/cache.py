@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.model import Model
-from viz.charts.parts.panels import Layers
+from viz.charts.parts.vega import Layers
 from viz.widgets import engine_client, page_parts
 from viz.workspace.decode.maths.cache_cost import Products, held, products, timed
 

@@ -10,9 +10,8 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import kinds, marks, named, span, tips
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,12 +49,12 @@ def by_layer(
         labelFontSize=13,
         labelOverlap=False,
     )
-    base = marks(
+    base = vega.rows(
         cells,
-        x=alt.X("at:Q", title=None, scale=span(-0.3, n - 0.7), axis=axis),
-        y=alt.Y("value:Q", title="cosine", scale=span(low, 1.06), axis=alt.Axis(tickCount=5)),
-        color=kinds("line:N", {word: theme.CATEGORICAL[0]}),
-        tooltip=tips({"line:N": "of", "said:N": "cosine"}),
+        x=alt.X("at:Q", title=None, scale=vega.span(-0.3, n - 0.7), axis=axis),
+        y=alt.Y("value:Q", title="cosine", scale=vega.span(low, 1.06), axis=alt.Axis(tickCount=5)),
+        color=vega.hue("line:N", {word: theme.CATEGORICAL[0]}),
+        tooltip=vega.told(("line:N", "of"), ("said:N", "cosine")),
     )
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
     for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
@@ -65,9 +64,9 @@ def by_layer(
             .encode(text="said:N", color=alt.value(theme.TEXT))
         )
     if cut < n:
-        middle = marks([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
+        middle = vega.rows([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
         layers.append(middle.mark_text(text="?", fontSize=34, color=theme.MUTED))
-    return alt.layer(*layers).properties(view=panels.BARE, height=290)
+    return alt.layer(*layers).properties(view=vega.BARE, height=290)
 
 
 @kept
@@ -87,18 +86,20 @@ def on_a_map(
     ]
     reach = [1.15 * max(float(np.abs(places[:, axis]).max(initial=0)), 1e-6) for axis in range(2)]
     bare = {"title": None, "axis": alt.Axis(labels=False, ticks=False, tickCount=3)}
-    base = marks(
+    base = vega.rows(
         cells,
-        x=alt.X("x:Q", scale=span(-reach[0], reach[0]), **bare),
-        y=alt.Y("y:Q", scale=span(-reach[1], reach[1]), **bare),
-        tooltip=tips({"short:N": "sentence", "name:N": "text", "kind:N": "meaning"}),
+        x=alt.X("x:Q", scale=vega.span(-reach[0], reach[0]), **bare),
+        y=alt.Y("y:Q", scale=vega.span(-reach[1], reach[1]), **bare),
+        tooltip=vega.told(("short:N", "sentence"), ("name:N", "text"), ("kind:N", "meaning")),
     )
     points = base.mark_point(filled=True, size=190, opacity=0.9).encode(
-        color=kinds("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), "bottom"),
+        color=vega.hue(
+            "kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom")
+        ),
         shape=_shapes(order, ("circle", "square", "diamond")),
     )
     numbers = base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")
-    return alt.layer(points, numbers).properties(view=panels.BARE, height=340)
+    return alt.layer(points, numbers).properties(view=vega.BARE, height=340)
 
 
 def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
@@ -123,16 +124,16 @@ def bars(
         for at, (value, kind) in enumerate(shown)
     ]
     low = 0.0 if covered else min([0.0, *(value for _, value, _ in rows)])
-    base = marks(
+    base = vega.rows(
         cells,
-        x=alt.X("value:Q", title=None, scale=span(low, 1), axis=alt.Axis(tickCount=5)),
-        y=named([shorten(phrase(name), 44) for name, _, _ in rows], limit=260),
-        tooltip=tips({"said:N": "cosine", "kind:N": "meaning"}),
+        x=alt.X("value:Q", title=None, scale=vega.span(low, 1), axis=alt.Axis(tickCount=5)),
+        y=vega.places([shorten(phrase(name), 44) for name, _, _ in rows], labelLimit=260),
+        tooltip=vega.told(("said:N", "cosine"), ("kind:N", "meaning")),
     )
-    hues = kinds("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), "bottom")
+    hues = vega.hue("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom"))
     bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(color=hues)
     said = base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")
-    return alt.layer(bar, said).properties(view=panels.BARE, height=high * len(rows) + 56)
+    return alt.layer(bar, said).properties(view=vega.BARE, height=high * len(rows) + 56)
 
 
 @kept
@@ -170,22 +171,22 @@ def nearer(
         {"place": at, "from": min(ends), "to": max(ends)}
         for at, ends in enumerate(zip(*(values.tolist() for values in both), strict=True))
     ]
-    across = span(low, 1)
-    up = named(
-        [shorten(text, 34) for text in texts], limit=230, scale=alt.Scale(domain=list(places)), grid=True
+    across = vega.span(low, 1)
+    up = vega.places(
+        [shorten(text, 34) for text in texts], scale=alt.Scale(domain=list(places)), labelLimit=230, grid=True
     )
     axis = alt.Axis(tickCount=5, format=".2f")
     begin = alt.X("from:Q", title="cosine", scale=across, axis=axis)
-    lines = marks(spans, x=begin, x2="to:Q", y=up).mark_rule(strokeWidth=3, color=theme.LINE)
+    lines = vega.rows(spans, x=begin, x2="to:Q", y=up).mark_rule(strokeWidth=3, color=theme.LINE)
     value = alt.X("value:Q", scale=across)
-    points = marks(
+    points = vega.rows(
         cells,
         x=value,
         y=up,
-        tooltip=tips({"text:N": "sentence", "kind:N": "", "said:N": "cosine"}),
-        color=kinds("kind:N", hues, "bottom", labelLimit=300),
+        tooltip=vega.told(("text:N", "sentence"), "kind:N", ("said:N", "cosine")),
+        color=vega.hue("kind:N", hues, vega.legend(orient="bottom", labelLimit=300)),
         shape=_shapes(list(hues), ("circle", "square"), labelLimit=300),
     ).mark_point(filled=True, size=130, opacity=1)
     covers = [] if both else [{"place": at, "value": (1 + low) / 2} for at in places]
-    hidden = marks(covers, x=value, y=up).mark_text(text="?", fontSize=16, color=theme.MUTED)
-    return alt.layer(lines, points, hidden).properties(view=panels.BARE, height=high * len(texts) + 70)
+    hidden = vega.rows(covers, x=value, y=up).mark_text(text="?", fontSize=16, color=theme.MUTED)
+    return alt.layer(lines, points, hidden).properties(view=vega.BARE, height=high * len(texts) + 70)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import framed, marks, plane, question, tips
 from viz.labels import visible
 
 MOST = 12
@@ -19,7 +18,7 @@ Look = tuple[int, int, str, bool]
 
 
 @kept
-def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> panels.Layers:
+def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> vega.Layers:
     """Each line shows the letters looked up: full where the piece was found, an empty frame where not. None: still covered.
 
     >>> chart = cutting("toy", [(0, 3, "toy", False), (0, 2, "to", True), (2, 3, "##y", True)]).to_dict()
@@ -28,7 +27,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
     """
     letters, shown = word[:24], list(looks or ())[:MOST]
     n, lines = max(1, len(letters)), max(1, len(shown))
-    across, down = plane((-0.6, 1.75 * n + 1.5), (lines - 0.4, -0.6))
+    across, down = vega.plane((-0.6, 1.75 * n + 1.5), (lines - 0.4, -0.6))
     bars = [
         {
             "x": start - 0.46,
@@ -49,7 +48,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
         for line, (start, end, _, _) in enumerate(shown)
         for at in range(start, min(end, n))
     ]
-    looked = marks(bars, x=across, y=down, tooltip=tips({"piece:N": "", "told:N": "in the vocabulary"}))
+    looked = vega.rows(bars, x=across, y=down, tooltip=vega.told("piece:N", ("told:N", "in the vocabulary")))
     frame = looked.mark_rect(strokeDash=[2, 2]).encode(
         x2="x2:Q",
         y2="y2:Q",
@@ -58,9 +57,9 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> pa
         stroke=alt.value(theme.HATCH),
         strokeWidth=alt.condition("datum.found", alt.value(0), alt.value(1)),
     )
-    text = marks(cells, x=across, y=down, text="letter:N").mark_text(fontSize=15, color=theme.TEXT)
+    text = vega.rows(cells, x=across, y=down, text="letter:N").mark_text(fontSize=15, color=theme.TEXT)
     said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(
         x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N"
     )
-    covers = [question(44)] if looks is None else []
-    return framed(frame, text, said, *covers, height=height - 8)
+    covers = [vega.question(44)] if looks is None else []
+    return vega.framed(frame, text, said, *covers, height=height - 8)

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.course.bert.charts.squares import named
 from viz.labels import percent, phrase, shorten, visible
@@ -55,17 +55,17 @@ def tokens(
         )
         column += 1
     wide = max(cell["x"] for cell in cells) + 1
-    base = panels.rows(cells).encode(
+    base = vega.rows(cells).encode(
         x=alt.X("x:O", axis=None, scale=alt.Scale(domain=list(range(wide)), paddingInner=0.06)),
         y=alt.Y("y:O", axis=None, scale=alt.Scale(paddingInner=0.14)),
-        tooltip=panels.told(("exact:N", "token"), ("text:N", "text"), ("place:Q", "place")),
+        tooltip=vega.told(("exact:N", "token"), ("text:N", "text"), ("place:Q", "place")),
     )
     hue = alt.Color("text:N", scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[:2]), legend=None)
     rect = base.mark_rect(cornerRadius=4, opacity=0.28).encode(color=hue)
     text = base.mark_text(fontSize=14, limit=alt.ExprRef(f"width / {wide} - 4")).encode(
         text="name:N", color=alt.condition("datum.quiet", alt.value(theme.MUTED), alt.value(theme.TEXT))
     )
-    return alt.layer(rect, text).properties(view=panels.BARE, height=high * (line + 1))
+    return alt.layer(rect, text).properties(view=vega.BARE, height=high * (line + 1))
 
 
 @kept
@@ -86,9 +86,9 @@ def chances(
         }
         for place, (name, value) in enumerate(rows)
     ]
-    base = panels.rows(cells).encode(
+    base = vega.rows(cells).encode(
         y=_rows([name for name, _ in rows]),
-        tooltip=panels.told("name:N", ("said:N", "probability")),
+        tooltip=vega.told("name:N", ("said:N", "probability")),
     )
     across = alt.X(
         "chance:Q",
@@ -98,12 +98,12 @@ def chances(
     )
     bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
     half = (
-        panels.rows([{"at": 0.5}] if middle else [])
+        vega.rows([{"at": 0.5}] if middle else [])
         .mark_rule(color=theme.MUTED, strokeDash=[4, 4])
         .encode(x="at:Q")
     )
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="said:N")
-    return alt.layer(bars, half, said).properties(view=panels.BARE, height=high * len(rows) + 26)
+    return alt.layer(bars, half, said).properties(view=vega.BARE, height=high * len(rows) + 26)
 
 
 @kept
@@ -150,12 +150,12 @@ def judged(
         axis=alt.Axis(format="%", tickCount=5),
     )
     dots = (
-        panels.rows(cells if values is not None else [])
+        vega.rows(cells if values is not None else [])
         .mark_circle(size=90, opacity=0.8)
         .encode(
             x=across,
             y=up,
-            tooltip=panels.told(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
+            tooltip=vega.told(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
             color=alt.Color(
                 "told:N",
                 scale=alt.Scale(
@@ -166,13 +166,13 @@ def judged(
             shape=alt.Shape("told:N"),
         )
     )
-    line = panels.rows([{"cut": cut}]).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x="cut:Q")
+    line = vega.rows([{"cut": cut}]).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x="cut:Q")
     hidden = (
-        panels.rows([{"at": 0.25, "row": row} for row in (0, 1)] if values is None else [])
+        vega.rows([{"at": 0.25, "row": row} for row in (0, 1)] if values is None else [])
         .mark_text(text="?", fontSize=30, color=theme.MUTED)
         .encode(x=across, y=up)
     )
-    return alt.layer(dots, line, hidden).properties(view=panels.BARE, height=height)
+    return alt.layer(dots, line, hidden).properties(view=vega.BARE, height=height)
 
 
 @kept
@@ -193,9 +193,9 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
         }
         for place, (name, count, mean, deviation) in enumerate(rows)
     ]
-    base = panels.rows(cells).encode(
+    base = vega.rows(cells).encode(
         y=_rows([name for name, *_ in rows]),
-        tooltip=panels.told("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
+        tooltip=vega.told("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
     )
     across = alt.X(
         "count:Q",
@@ -208,7 +208,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     )
     bars = base.mark_bar(height=high * 0.44, color=theme.PRIMARY, cornerRadius=2).encode(x=across)
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="count:Q")
-    return alt.layer(band, bars, said).properties(view=panels.BARE, height=high * len(rows) + 26)
+    return alt.layer(band, bars, said).properties(view=vega.BARE, height=high * len(rows) + 26)
 
 
 @kept
@@ -247,13 +247,13 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
     ]
     y, span = _rows(list(names)), alt.Scale(domain=[0, most], nice=False)
     bars = (
-        panels.rows(pieces)
+        vega.rows(pieces)
         .mark_bar(height=high * 0.6)
         .encode(
             x=alt.X("from:Q", scale=span, title="−ln P, nats", axis=alt.Axis(tickCount=5)),
             x2="to:Q",
             y=y,
-            tooltip=panels.told("name:N", "part:N", ("nats:Q", "", ".3f")),
+            tooltip=vega.told("name:N", "part:N", ("nats:Q", "", ".3f")),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=list(PARTS), range=[theme.CATEGORICAL[0], theme.CATEGORICAL[1]]),
@@ -262,11 +262,11 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
         )
     )
     said = (
-        panels.rows(ends)
+        vega.rows(ends)
         .mark_text(fontSize=14, fontWeight=600, align="left", dx=6)
         .encode(x=alt.X("end:Q", scale=span), y=y, text="said:N")
     )
-    return alt.layer(bars, said).properties(view=panels.BARE, height=high * n + 60)
+    return alt.layer(bars, said).properties(view=vega.BARE, height=high * n + 60)
 
 
 def _rows(names: Sequence[str]) -> alt.Y:

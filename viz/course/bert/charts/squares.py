@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -48,10 +48,10 @@ def squares(
         for i in range(len(rows))
         for j in range(len(columns))
     ]
-    base = panels.rows(cells).encode(
+    base = vega.rows(cells).encode(
         x=alt.X("column:O", title=None, axis=named(columns, orient="top", labelAngle=0)),
         y=alt.Y("row:O", title=None, axis=named(rows)),
-        tooltip=panels.told("from:N", "to:N", ("said:N", "share")),
+        tooltip=vega.told("from:N", "to:N", ("said:N", "share")),
     )
     colour = alt.Color(
         "value:Q",
@@ -70,7 +70,7 @@ def squares(
             alt.value(theme.LOW_INK),
         ),
     )
-    return alt.layer(rect, said, frame).properties(view=panels.BARE, height=height)
+    return alt.layer(rect, said, frame).properties(view=vega.BARE, height=height)
 
 
 def named(names: Sequence[str], **more: Any) -> alt.Axis:

@@ -10,9 +10,8 @@ from itertools import pairwise
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import framed, marks, own, plane, tips
 from viz.labels import phrase, shorten, visible
 
 LETTERS = 11
@@ -51,7 +50,7 @@ def token_rows(
     across: int = 8,
     breaks: Sequence[int] = (),
     high: int = HIGH,
-) -> panels.Layers:
+) -> vega.Layers:
     """The rows in bands; `high` are the pixels of a row.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
@@ -99,20 +98,20 @@ def token_rows(
         labelLimit=150,
         labelOverlap=False,
     )
-    along, down = plane((-0.52, wide - 0.48), (tall - 0.48, -0.52), "left:Q", "top:Q")
+    along, down = vega.plane((-0.52, wide - 0.48), (tall - 0.48, -0.52), "left:Q", "top:Q")
     down = down.title(None).axis(side)
-    base = marks(cells, tooltip=tips({"exact:N": "token", "row:N": ""}))
+    base = vega.rows(cells, tooltip=vega.told(("exact:N", "token"), "row:N"))
     rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=own("colour:N"),
-        fillOpacity=own("shade:Q", alt.FillOpacity),
+        color=vega.own("colour:N"),
+        fillOpacity=vega.own("shade:Q", alt.FillOpacity),
     )
     text = base.mark_text(
         fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"),
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
     ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
-    return framed(rect, text, height=round(high * tall) + 6)
+    return vega.framed(rect, text, height=round(high * tall) + 6)

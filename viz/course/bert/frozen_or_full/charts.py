@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import kinds, marks, tips
 
 FROZEN, FULL = "frozen", "full fine-tuning"
 WAYS = (FROZEN, FULL)
@@ -40,15 +40,15 @@ def grouped(
     most = ends or (0, max([row["value"] for row in values] + [1e-9]) * 1.15)
     side = alt.Axis(labelLimit=200, ticks=False, domain=False)
     axis = alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s")
-    base = marks(
+    base = vega.rows(
         values,
         y=alt.Y("group:N", sort=groups, title=None, scale=alt.Scale(paddingInner=0.2), axis=side),
         yOffset=alt.YOffset("way:N", sort=list(WAYS)),
         x=alt.X("value:Q", title=title, scale=alt.Scale(domain=list(most)), axis=axis),
-        color=kinds("way:N", COLOURS, "top", offset=2).sort(list(WAYS)),
-        tooltip=tips({"group:N": "", "way:N": "", "told:N": title}),
+        color=vega.hue("way:N", COLOURS, vega.legend(offset=2)).sort(list(WAYS)),
+        tooltip=vega.told("group:N", "way:N", ("told:N", title)),
     )
-    ticks = marks(
+    ticks = vega.rows(
         [{"group": group, "value": value} for group, value in (at_first or {}).items()],
         y=alt.Y("group:N", sort=groups),
         x="value:Q",
@@ -77,18 +77,18 @@ def courses(
     values = [{"way": way, "at": at, "value": value} for way, points in lines.items() for at, value in points]
     share = ends == (0, 1)
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
-    base = marks(
+    base = vega.rows(
         values,
         x=alt.X("at:Q", title=over, axis=alt.Axis(grid=False, tickCount=6, format=",d")),
         y=alt.Y(
             "value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4, format="%" if share else "~g")
         ),
-        color=kinds("way:N", COLOURS, "top", offset=2),
-        tooltip=tips(
-            {"way:N": "", "at:Q": over, "value:Q": title}, at=",.0f", value=".1%" if share else ".3f"
-        ),
+        color=vega.hue("way:N", COLOURS, vega.legend(offset=2)),
+        tooltip=vega.told("way:N", ("at:Q", over, ",.0f"), ("value:Q", title, ".1%" if share else ".3f")),
     )
     layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
     if level is not None:
-        layers.append(marks([{"value": level}], y="value:Q").mark_rule(strokeDash=[4, 4], color=theme.MUTED))
+        layers.append(
+            vega.rows([{"value": level}], y="value:Q").mark_rule(strokeDash=[4, 4], color=theme.MUTED)
+        )
     return alt.layer(*layers).properties(width="container", height=height)

@@ -11,9 +11,8 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import kinds, marks, span, tips
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -51,23 +50,21 @@ def bars(
         min([-1.0, *(float(of(values)) for values in known.values())]) for of in (np.min, np.sum)
     )
     upper, lower = (
-        span(1.2 * lowest, 0, range=[_share(0.6), 0]),
-        span(1.12 * least, 0, range=[_share(1), _share(0.72)]),
+        vega.span(1.2 * lowest, 0, range=[_share(0.6), 0]),
+        vega.span(1.12 * least, 0, range=[_share(1), _share(0.72)]),
     )
     layers = _covered(tokens, x, upper, lower) if not known else []
     for kind, found in rows.items():
         first, pale = not layers, kind == ALL
         line = theme.SEQUENTIAL[4] if pale else theme.PRIMARY
         wide = 0.66 if full is None else 0.8 if pale else 0.42
-        data = marks(found, x=x)
+        data = vega.rows(found, x=x)
         bar = data.mark_bar(width={"band": wide}).encode(
             y=_level("value:Q", upper, "ln P", 4 if first else 0),
             y2=alt.Y2(datum=0),
             color=_hue(full is not None and now is not None),
-            tooltip=tips(
-                {"token:N": "", "value:Q": "ln P" if full is None else f"ln P, {kind}", "P:Q": ""},
-                value=".3f",
-                P=".2%",
+            tooltip=vega.told(
+                "token:N", ("value:Q", "ln P" if full is None else f"ln P, {kind}", ".3f"), ("P:Q", "", ".2%")
             ),
         )
         sums = data.mark_line(
@@ -77,17 +74,17 @@ def bars(
             point={"size": 34, "color": line},
         ).encode(
             y=_level("sum:Q", lower, "sum so far", 3 if first else 0),
-            tooltip=tips({"token:N": "", "sum:Q": "sum so far"}, sum=".2f"),
+            tooltip=vega.told("token:N", ("sum:Q", "sum so far", ".2f")),
         )
         layers += [bar, sums]
     if NOW in rows and len(tokens) <= WRITTEN:
         fits = alt.ExprRef(f"width < {26 * len(tokens)} ? 0 : 1")
-        said = marks(rows[NOW], x=x, y=_level("value:Q", upper), text="said:N")
+        said = vega.rows(rows[NOW], x=x, y=_level("value:Q", upper), text="said:N")
         layers.append(said.mark_text(fontSize=13, baseline="top", dy=4, opacity=fits))
     return (
         alt.layer(*layers)
         .resolve_scale(y="independent")
-        .properties(width="container", height=height, view=panels.BARE)
+        .properties(width="container", height=height, view=vega.BARE)
     )
 
 
@@ -113,7 +110,7 @@ def _covered(tokens: Sequence[str], x: alt.X, upper: alt.Scale, lower: alt.Scale
     signs = [{"place": place, "token": visible(token), "said": "?"} for place, token in enumerate(tokens)]
     strips = ((signs, upper, "ln P"), (signs[len(signs) // 2 :][:1], lower, "sum so far"))
     return [
-        marks(
+        vega.rows(
             rows,
             x=x,
             y=alt.Y(datum=scale["domain"][0] / 2, type="quantitative", scale=scale, axis=_axis(title, 0)),
@@ -171,7 +168,11 @@ def _hue(legend: bool) -> alt.Color:
     """The colours of the bars; a legend where two kinds stand in one another."""
     shown = [ALL, NOW] if legend else list(COLOURS)
     more: dict[str, Any] = {"offset": 4, "labelLimit": 300} if legend else {}
-    return kinds("kind:N", {kind: COLOURS[kind] for kind in shown}, "bottom" if legend else "", **more)
+    return vega.hue(
+        "kind:N",
+        {kind: COLOURS[kind] for kind in shown},
+        vega.legend(orient="bottom", **more) if legend else None,
+    )
 
 
 def _share(share: float) -> alt.ExprRef:

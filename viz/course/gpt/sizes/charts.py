@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import framed, marks, named, own, span
 from viz.labels import phrase
 
 
@@ -37,7 +36,7 @@ class Dot:
 
 
 @kept
-def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 38) -> panels.Layers:
+def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 38) -> vega.Layers:
     """Horizontal bars from 0, each with its text behind it. `covered`: the names, each with a question mark.
 
     >>> [bar["said"] for bar in bars([Bar("BERT", 110.0, "110M")], "sizes").to_dict()["data"]["values"]]
@@ -55,26 +54,26 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     ]
     most = max(each.value for each in rows) or 1.0
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=span(0, 1.5 * most)),
-        y=named(
+        x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.5 * most)),
+        y=vega.places(
             [lines if len(lines) > 1 else lines[0] for lines in names],
-            limit=240,
             scale=alt.Scale(paddingInner=0.34, paddingOuter=0.17),
+            labelLimit=240,
             labelOffset=-9 * (max(map(len, names)) - 1),
             labelOverlap=False,
         ),
     )
-    bar = base.mark_bar().encode(color=own("colour:N"))
+    bar = base.mark_bar().encode(color=vega.own("colour:N"))
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
     look = {"font": theme.FONT, "fontSize": 14, "fontWeight": "normal", "color": theme.TEXT}
     heading = alt.TitleParams(phrase(title), anchor="start", offset=10, **look)
-    return framed(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
+    return vega.framed(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
 
 
 @kept
 def race(
     dots: Sequence[Dot], *, logarithmic: bool = True, covered: bool = False, height: int = 330
-) -> panels.Layers:
+) -> vega.Layers:
     """Billions of parameters over the years. `covered`: only when each came out.
 
     >>> race([Dot("A", 2019.0, 1.5, "1.5"), Dot("B", 2020.0, 175.0, "175")]).to_dict()["layer"][0]["encoding"]["y"]["scale"]["type"]
@@ -82,7 +81,7 @@ def race(
     """
     high, years = max(dot.value for dot in dots), [dot.year for dot in dots]
     first, last = min(years), max(years)
-    spread = span(10**-1.3, 10**2.6, type="log") if logarithmic else span(-6.0, 1.1 * high)
+    spread = vega.span(10**-1.3, 10**2.6, type="log") if logarithmic else vega.span(-6.0, 1.1 * high)
     bare = {"domain": False, "ticks": False, "labelPadding": 6}
     ticks = (
         {"values": [0.1, 1, 10, 100], "labelExpr": "datum.value + ''"} if logarithmic else {"tickCount": 5}
@@ -90,7 +89,7 @@ def race(
     across = alt.X(
         "year:Q",
         title=None,
-        scale=span(first - 0.12, last + 0.12),
+        scale=vega.span(first - 0.12, last + 0.12),
         axis=alt.Axis(values=[2019, 2020], format="d", grid=False, **bare),
     )
     up = alt.Y("value:Q", title="parameters, billions", scale=spread, axis=alt.Axis(**ticks, **bare))
@@ -107,19 +106,19 @@ def race(
         }
         for dot in dots
     ]
-    shown = marks([] if covered else rows, x=across, y=up).transform_calculate(
+    shown = vega.rows([] if covered else rows, x=across, y=up).transform_calculate(
         said="!datum.named ? '' : width < 420 ? datum.name : datum.name + '  ' + datum.text"
     )
     said = [
         shown.transform_filter(f"{'' if left else '!'}datum.left")
         .mark_text(align="right" if left else "left", dx=-11 if left else 11, fontSize=14)
-        .encode(text="said:N", color=own("ink:N"))
+        .encode(text="said:N", color=vega.own("ink:N"))
         for left in (True, False)
     ]
-    hidden = marks([{"year": year} for year in years] if covered else [], x=across)
+    hidden = vega.rows([{"year": year} for year in years] if covered else [], x=across)
     question = hidden.mark_text(text="?", fontSize=20, color=theme.MUTED, dx=11)
-    return framed(
-        shown.mark_circle(size=150, opacity=1).encode(color=own("colour:N")),
+    return vega.framed(
+        shown.mark_circle(size=150, opacity=1).encode(color=vega.own("colour:N")),
         *said,
         hidden.mark_rule(color=theme.LINE, strokeWidth=1.5),
         question.encode(y=alt.value(alt.expr("height / 2"))),

@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import power_of_ten
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -46,8 +46,8 @@ def exponentials(
     across = alt.X(
         "x:Q",
         title="s, what goes into exp",
-        scale=panels.span(left, right),
-        axis=panels.quiet(tickCount=5),
+        scale=vega.span(left, right),
+        axis=vega.quiet(tickCount=5),
     )
     ticks = {
         power: "1" if power == 0 else power_of_ten(power)
@@ -57,8 +57,8 @@ def exponentials(
     up = alt.Y(
         "y:Q",
         title="e to the power s",
-        scale=panels.span(low, high),
-        axis=panels.quiet(
+        scale=vega.span(low, high),
+        axis=vega.quiet(
             values=list(ticks),
             labelExpr=f"({json.dumps({str(power): text for power, text in ticks.items()})})[datum.value]",
             grid=True,
@@ -66,7 +66,7 @@ def exponentials(
     )
 
     def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
-        return panels.rows(rows).encode(x=across, y=up)
+        return vega.rows(rows).encode(x=across, y=up)
 
     inside, beyond = (
         [{"x": float(a), "y": float(b)} for a, b in zip(x[kept], y[kept], strict=True)]
@@ -100,12 +100,11 @@ def exponentials(
     halo: dict[str, Any] = dict.fromkeys(("color", "stroke"), theme.BACKGROUND)
     halo |= {"strokeWidth": 6, "strokeJoin": "round"}
     edge = drawn([{"x": left, "y": top}])
-    return panels.laid(
-        height,
+    return vega.framed(
         drawn(hatch).mark_rule(color=theme.HATCH, strokeWidth=1, opacity=0.6).encode(x2="x2:Q", y2="y2:Q"),
         drawn(inside).mark_line(strokeWidth=2, color=theme.MUTED),
         drawn(beyond).mark_line(strokeWidth=1.4, strokeDash=[2, 3], color=theme.MUTED),
-        panels.rows([{"y": top}]).mark_rule(strokeWidth=1.4, color=theme.CATEGORICAL[3]).encode(y=up),
+        vega.rows([{"y": top}]).mark_rule(strokeWidth=1.4, color=theme.CATEGORICAL[3]).encode(y=up),
         edge.mark_text(**end, **halo),
         edge.mark_text(**end, color=theme.CATEGORICAL[3]),
         dots.mark_point(filled=True, opacity=1, size=150).encode(
@@ -114,6 +113,7 @@ def exponentials(
         name.mark_text(**beside, **halo),
         name.mark_text(**beside).encode(color=hue),
         right=10,
+        height=height,
     )
 
 

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.curves import BELOW, number, spread_labels
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -71,10 +71,10 @@ def histograms(
             for a, b, high in zip(edges[:-1], edges[1:], heights, strict=True)
         ]
         curves += [{"x": float(x), "y": strip.at(y), "lane": name} for x, y in zip(*bells[name], strict=True)]
-    across = alt.X("x:Q", title="score", scale=panels.span(-limit, limit), axis=panels.quiet(tickCount=8))
-    up = alt.Y("y:Q", axis=None, scale=panels.span(panels.WHOLE, 0))
+    across = alt.X("x:Q", title="score", scale=vega.span(-limit, limit), axis=vega.quiet(tickCount=8))
+    up = alt.Y("y:Q", axis=None, scale=vega.span(panels.WHOLE, 0))
     drawn = (
-        panels.rows(bars)
+        vega.rows(bars)
         .mark_rect(opacity=0.55)
         .encode(
             x=panels.on(across, "left:Q"),
@@ -86,24 +86,22 @@ def histograms(
         )
     )
     bell = (
-        panels.rows(curves)
-        .mark_line(strokeWidth=1.6, color=theme.TEXT)
-        .encode(x=across, y=up, detail="lane:N")
+        vega.rows(curves).mark_line(strokeWidth=1.6, color=theme.TEXT).encode(x=across, y=up, detail="lane:N")
     )
-    ground = panels.rows([{"y": strip.bottom} for strip in strips]).mark_rule(color=theme.LINE).encode(y=up)
+    ground = vega.rows([{"y": strip.bottom} for strip in strips]).mark_rule(color=theme.LINE).encode(y=up)
     middle = (
-        panels.rows([{"x": 0, "y": strip.top, "y2": strip.bottom} for strip in strips])
+        vega.rows([{"x": 0, "y": strip.top, "y2": strip.bottom} for strip in strips])
         .mark_rule(color=theme.LINE)
         .encode(x=across, y=up, y2="y2:Q")
     )
-    return panels.laid(
-        height,
+    return vega.framed(
         ground,
         middle,
         drawn,
         bell,
         _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, values, strict=True)]),
         right=10,
+        height=height,
     )
 
 
@@ -136,14 +134,14 @@ def weights(
     across = alt.X(
         "left:Q",
         title="the keys, best score first",
-        scale=panels.span(0.3, most + 0.7),
-        axis=panels.quiet(values=[1, *range(5, most + 1, 5)], format="d"),
+        scale=vega.span(0.3, most + 0.7),
+        axis=vega.quiet(values=[1, *range(5, most + 1, 5)], format="d"),
     )
     up = panels.on(
         panels.up({strip.at(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}), "top:Q"
     )
     drawn = (
-        panels.rows(bars)
+        vega.rows(bars)
         .mark_rect()
         .encode(
             x=across,
@@ -154,11 +152,11 @@ def weights(
             tooltip=["key:Q", "weight:N"],
         )
     )
-    return panels.laid(
-        height,
+    return vega.framed(
         drawn,
         _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, rows, strict=True)]),
         right=10,
+        height=height,
     )
 
 
@@ -210,7 +208,7 @@ def by_width(
         "x:Q",
         title="dₖ, the numbers in a query and a key",
         scale=alt.Scale(type="log", base=2, domain=[min(widths) * 0.9, max(widths) * 1.1], nice=False),
-        axis=panels.quiet(values=ticks, format="d"),
+        axis=vega.quiet(values=ticks, format="d"),
     )
     up = panels.up(
         {
@@ -220,28 +218,28 @@ def by_width(
         }
     )
     hue = alt.Color("colour:N", scale=None)
-    base = panels.rows(dots).encode(x=across, y=up, color=hue, detail="key:N")
-    return panels.laid(
-        height,
-        panels.rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips])
+    base = vega.rows(dots).encode(x=across, y=up, color=hue, detail="key:N")
+    return vega.framed(
+        vega.rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips])
         .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
         .encode(x=across, y=up, y2="y2:Q"),
-        panels.rows(
+        vega.rows(
             [{"y": strip.at(limit)} for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)]
         )
         .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
         .encode(y=up),
         base.mark_line(strokeWidth=2.4),
         base.mark_circle(size=40, opacity=1).encode(
-            tooltip=panels.told("line:N", ("x:Q", "dₖ"), ("value:Q", "", ".3f"))
+            tooltip=vega.told("line:N", ("x:Q", "dₖ"), ("value:Q", "", ".3f"))
         ),
-        panels.rows(ends)
+        vega.rows(ends)
         .mark_text(align="left", baseline="middle", dx=8, fontSize=13)
         .encode(x=alt.value("width"), y=up, text="text:N", color=hue),
         _titles(
             [(strip.top, title, theme.TEXT) for strip, (title, _, _) in zip(strips, measures, strict=True)]
         ),
         right=10,
+        height=height,
     )
 
 
@@ -276,14 +274,14 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
     across = alt.X(
         "x:Q",
         title="layer",
-        scale=panels.span(-0.4, n_layers - 0.6),
-        axis=panels.quiet(values=list(range(n_layers)), format="d"),
+        scale=vega.span(-0.4, n_layers - 0.6),
+        axis=vega.quiet(values=list(range(n_layers)), format="d"),
     )
     up = alt.Y(
         "y:Q",
         title="normalised entropy",
-        scale=panels.span(-0.02, 1.04),
-        axis=panels.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
+        scale=vega.span(-0.02, 1.04),
+        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
     )
     hue = alt.Color(
         "line:N",
@@ -292,17 +290,17 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
             orient="top", title=None, symbolType="circle", symbolSize=100, symbolOpacity=1, labelLimit=320
         ),
     )
-    head, mean = (panels.rows(rows).encode(x=across, y=up, color=hue) for rows in (dots, means))
-    return panels.laid(
-        height,
+    head, mean = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (dots, means))
+    return vega.framed(
         head.mark_circle(size=50, opacity=0.45).encode(
-            tooltip=panels.told("line:N", "layer:Q", "head:Q", ("y:Q", "normalised entropy", ".1%"))
+            tooltip=vega.told("line:N", "layer:Q", "head:Q", ("y:Q", "normalised entropy", ".1%"))
         ),
         mean.mark_line(strokeWidth=2.6),
         mean.mark_circle(size=80, opacity=1).encode(
-            tooltip=panels.told("line:N", ("x:Q", "layer"), ("y:Q", "mean of the heads", ".1%"))
+            tooltip=vega.told("line:N", ("x:Q", "layer"), ("y:Q", "mean of the heads", ".1%"))
         ),
         right=10,
+        height=height,
     )
 
 
@@ -323,7 +321,7 @@ def fitted(figure: go.Figure, room: bool) -> go.Figure:
 
 def _titles(rows: Sequence[tuple[float, str, str]]) -> alt.Chart:
     """Titles at the left edge, each (height, text, colour)."""
-    drawn = panels.rows([{"y": y, "text": phrase(text), "colour": colour} for y, text, colour in rows])
+    drawn = vega.rows([{"y": y, "text": phrase(text), "colour": colour} for y, text, colour in rows])
     return drawn.mark_text(align="left", baseline="bottom", dy=-5, fontSize=14).encode(
         x=alt.value(0), y="y:Q", text="text:N", color=alt.Color("colour:N", scale=None)
     )

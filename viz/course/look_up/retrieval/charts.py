@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, shorten
 
@@ -61,13 +61,13 @@ def look_up_table(
         _rects(cells, along, down, stroke=theme.LINE),
         *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
     ]
-    return panels.laid(ROW * (len(rows) + 1) + 12, *layers)
+    return vega.framed(*layers, height=ROW * (len(rows) + 1) + 12)
 
 
 def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[alt.X, alt.Y]:
     return (
-        alt.X("left:Q", axis=None, scale=panels.span(*across)),
-        alt.Y("top:Q", axis=None, scale=panels.span(*downwards)),
+        alt.X("left:Q", axis=None, scale=vega.span(*across)),
+        alt.Y("top:Q", axis=None, scale=vega.span(*downwards)),
     )
 
 
@@ -92,7 +92,7 @@ def _word(
 
 def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
     box = {"x": along, "x2": "right:Q", "y": down, "y2": "bottom:Q"}
-    return panels.rows(cells).mark_rect(**mark).encode(**box, color=panels.own())
+    return vega.rows(cells).mark_rect(**mark).encode(**box, color=vega.own())
 
 
 def _written(
@@ -102,9 +102,9 @@ def _written(
     ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
     at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
     return [
-        panels.rows([word for word in words if (word["align"], word["weight"]) == way])
+        vega.rows([word for word in words if (word["align"], word["weight"]) == way])
         .mark_text(align=way[0], baseline="middle", fontSize=alt.ExprRef(size), fontWeight=way[1])
-        .encode(**at, text="text:N", color=panels.own("ink"))
+        .encode(**at, text="text:N", color=vega.own("ink:N"))
         for way in ways
     ]
 
@@ -138,8 +138,8 @@ def sharpening(
     across = alt.X(
         "place:Q",
         title="sharpness",
-        scale=panels.span(0, float(np.log10(1 + x.max()))),
-        axis=panels.quiet(
+        scale=vega.span(0, float(np.log10(1 + x.max()))),
+        axis=vega.quiet(
             values=[float(np.log10(1 + tick)) for tick in ticks],
             labelExpr="format(pow(10, datum.value) - 1, '.0f')",
             labelPadding=6,
@@ -148,10 +148,10 @@ def sharpening(
     up = alt.Y(
         "weight:Q",
         title="weight",
-        scale=panels.span(-0.03, 1.05),
+        scale=vega.span(-0.03, 1.05),
         axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6),
     )
-    key = panels.legend(
+    key = vega.legend(
         symbolType="stroke",
         symbolStrokeWidth=2.5,
         symbolSize=300,
@@ -162,18 +162,18 @@ def sharpening(
     of: dict[str, Any] = {"sort": numbered, "legend": key if legend else None}
     dashes = [([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]
     dash = alt.StrokeDash("name:N", scale=alt.Scale(domain=numbered, range=dashes), **of)
-    base = panels.rows(points).encode(
+    base = vega.rows(points).encode(
         x=across,
         y=up,
-        color=panels.hue("name:N", panels.hues(numbered), **of),
-        tooltip=panels.told(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
+        color=vega.hue("name:N", vega.hues(numbered), **of),
+        tooltip=vega.told(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
     )
-    here = panels.rows([{"place": float(np.log10(1 + marked))}]).mark_rule(color=theme.TEXT, strokeWidth=1.5)
-    return panels.laid(
-        height,
+    here = vega.rows([{"place": float(np.log10(1 + marked))}]).mark_rule(color=theme.TEXT, strokeWidth=1.5)
+    return vega.framed(
         base.mark_line(strokeWidth=2.5).encode(strokeDash=dash),
         base.mark_circle(size=90, opacity=0),
         here.encode(x=across),
+        height=height,
     )
 
 
@@ -218,4 +218,4 @@ def memory(
         words.append(_word(-0.75, asks, "k, the key that asks", theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
     layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
-    return panels.laid((34 if rows <= 6 else 26) * (rows + 4), *layers)
+    return vega.framed(*layers, height=(34 if rows <= 6 else 26) * (rows + 4))

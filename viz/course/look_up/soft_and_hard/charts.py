@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -44,27 +44,27 @@ def nearing(
     across = alt.X(
         "n:Q",
         title="n, draws",
-        scale=panels.span(0.9, 1.12 * max(int(n.max()), 10), type="log"),
-        axis=panels.quiet(values=counts, format=",d", labelOverlap=False),
+        scale=vega.span(0.9, 1.12 * max(int(n.max()), 10), type="log"),
+        axis=vega.quiet(values=counts, format=",d", labelOverlap=False),
     )
     up = alt.Y(
         "y:Q",
         title=f"distance, {phrase(unit)}",
-        scale=panels.span(min(low, max(power for power in powers if power <= high)), high, type="log"),
-        axis=panels.quiet(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
+        scale=vega.span(min(low, max(power for power in powers if power <= high)), high, type="log"),
+        axis=vega.quiet(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
     )
     above = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=420)
-    hue = panels.hue("line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above)
+    hue = vega.hue("line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above)
     dash = alt.StrokeDash("line:N", scale=alt.Scale(domain=list(lines), range=[[6, 4], [1, 0]]), legend=above)
-    tips = panels.told(("n:Q", "", ",d"), ("said:N", "distance"))
-    by_chance, drawn = (panels.rows(rows).encode(x=across, y=up, color=hue) for rows in (chance, found))
-    return panels.laid(
-        height,
-        panels.here(across, at),
+    tips = vega.told(("n:Q", "", ",d"), ("said:N", "distance"))
+    by_chance, drawn = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (chance, found))
+    return vega.framed(
+        vega.here(across, at),
         by_chance.mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn.mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn.mark_circle(size=26, opacity=1).encode(tooltip=tips),
         by_chance.mark_circle(size=80, opacity=0).encode(tooltip=tips),
+        height=height,
     )
 
 
@@ -107,16 +107,16 @@ def guesses(
     across = alt.X(
         "x:Q",
         title=["change of the reward", "by the patch's score"],
-        scale=panels.span(min(ends) - room, max(ends) + room),
+        scale=vega.span(min(ends) - room, max(ends) + room),
         axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7),
     )
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=panels.span(len(names) - 0.5, -0.5),
+        scale=vega.span(len(names) - 0.5, -0.5),
         axis=alt.Axis(
             values=list(range(len(names))),
-            labelExpr=panels.named(said),
+            labelExpr=vega.named(said),
             domain=False,
             ticks=False,
             labelPadding=8,
@@ -125,15 +125,14 @@ def guesses(
         ),
     )
     above = alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns)
-    hue = panels.hue("by:N", kinds, above)
+    hue = vega.hue("by:N", kinds, above)
     form = alt.Shape("by:N", scale=alt.Scale(domain=list(kinds), range=["circle"] * len(rows) + [TICK]))
-    return panels.laid(
-        height,
-        panels.rows([{"x": 0}]).mark_rule(color=theme.MUTED).encode(x=across),
-        panels.rows(bars)
+    return vega.framed(
+        vega.rows([{"x": 0}]).mark_rule(color=theme.MUTED).encode(x=across),
+        vega.rows(bars)
         .mark_rule(strokeWidth=2)
         .encode(x=panels.on(across, "low:Q"), x2="high:Q", y=up, color=hue),
-        panels.rows(dots)
+        vega.rows(dots)
         .mark_point(filled=True, opacity=1)
         .encode(
             x=across,
@@ -141,6 +140,7 @@ def guesses(
             color=hue,
             shape=form,
             size=alt.Size("size:Q", scale=None),
-            tooltip=panels.told(("of:N", "patch"), "by:N", ("said:N", "change")),
+            tooltip=vega.told(("of:N", "patch"), "by:N", ("said:N", "change")),
         ),
+        height=height,
     )

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -54,13 +54,13 @@ def bar_pairs(
     ]
     called = list(dict.fromkeys(columns))
     base = alt.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=panels.span(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
+        x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
         y=alt.Y(
             "place:O",
             title=None,
             scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
             axis=alt.Axis(
-                labelExpr=panels.named(rows),
+                labelExpr=vega.named(rows),
                 labelPadding=8,
                 labelLimit=160,
                 ticks=False,
@@ -68,9 +68,9 @@ def bar_pairs(
             ),
         ),
         yOffset=alt.YOffset("column:N", sort=called, scale=alt.Scale(paddingInner=0.08)),
-        tooltip=panels.told(("told:N", " ")),
+        tooltip=vega.told(("told:N", " ")),
     )
-    key = panels.legend(
+    key = vega.legend(
         orient="bottom",
         symbolType="square",
         symbolStrokeWidth=0,
@@ -78,14 +78,14 @@ def bar_pairs(
         labelLimit=460,
         offset=6,
     )
-    hue = panels.hue("column:N", panels.hues(called), key, sort=called)
+    hue = vega.hue("column:N", vega.hues(called), key, sort=called)
     said = base.mark_text(fontSize=13, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
     heading = alt.TitleParams(
         phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8
     )
     return alt.layer(base.mark_bar().encode(color=hue), said, data=alt.Data(values=bars)).properties(
         title=heading,
-        view=panels.BARE,
+        view=vega.BARE,
         height=height or 94 + 26 * len(rows) * len(called),
         padding={"left": 4, "right": 4, "top": 4, "bottom": 2},
     )

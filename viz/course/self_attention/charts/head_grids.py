@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, visible
 
@@ -94,19 +94,19 @@ def head_grid(
     names = {
         float((y[place] + y[place + 1]) / 2): visible(rows[i % len(rows)]) for i, place in enumerate(named)
     }
-    sides: dict[str, Any] = {"axis": None, "scale": panels.span(0, float(x[-1]), zero=False)}
-    axis = panels.quiet(
+    sides: dict[str, Any] = {"axis": None, "scale": vega.span(0, float(x[-1]), zero=False)}
+    axis = vega.quiet(
         values=list(names),
-        labelExpr=panels.named(names),
+        labelExpr=vega.named(names),
         labels=pixels >= LEAST,
         labelFontSize=13,
         labelLimit=120,
         labelOverlap=False,
     )
-    ups: dict[str, Any] = {"title": None, "scale": panels.span(float(y[-1]), 0), "axis": axis}
+    ups: dict[str, Any] = {"title": None, "scale": vega.span(float(y[-1]), 0), "axis": axis}
     across, down = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     base = alt.Chart().encode(x=across, y=down)
-    tips = [] if covered else panels.told(("text:N", visible(title)), ("told:N", "of"))
+    tips = [] if covered else vega.told(("text:N", visible(title)), ("told:N", "of"))
     boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(
         x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips
     )
@@ -117,7 +117,7 @@ def head_grid(
         .encode(x=alt.X("xm:Q", **sides), y=alt.Y("ym:Q", **ups), text="text:N", tooltip=tips)
     )
     over = (
-        panels.rows([] if covered else _names(cells, x, y, stacked))
+        vega.rows([] if covered else _names(cells, x, y, stacked))
         .mark_text(fontSize=13, baseline="bottom", dy=-2, color=theme.TEXT)
         .encode(x=across, y=down, text="text:N")
     )
@@ -128,10 +128,10 @@ def head_grid(
         *_heading(title, shape, "" if room else code, room),
     ]
     if covered:
-        mark = panels.rows([{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}])
+        mark = vega.rows([{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}])
         layers.append(mark.mark_text(text="?", fontSize=30, color=theme.TEXT).encode(x=across, y=down))
     return alt.layer(*layers, data=alt.Data(values=drawn)).properties(
-        view=panels.BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
+        view=vega.BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
     )
 
 
@@ -159,7 +159,7 @@ def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
     ]
     set_left: dict[str, Any] = {"align": "left", "baseline": "bottom", "x": 0}
     return [
-        panels.rows([{"text": phrase(text)}])
+        vega.rows([{"text": phrase(text)}])
         .mark_text(**set_left, y=high, fontSize=size, font=family, color=ink, fontWeight=weight)
         .encode(text="text:N")
         for text, size, family, ink, high, weight in lines
@@ -198,15 +198,15 @@ def per_head(
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
     ]
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
-    axis = marks and alt.Axis(values=list(marks), labelExpr=panels.named(marks), orient="top", **bare)
-    scale = panels.span(low - (room if low < 0 else 0), high + room)
+    axis = marks and alt.Axis(values=list(marks), labelExpr=vega.named(marks), orient="top", **bare)
+    scale = vega.span(low - (room if low < 0 else 0), high + room)
     across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
     base = alt.Chart().encode(
         x=alt.X("value:Q", **across),
-        y=panels.places([row["name"] for row in rows], labelLimit=200),
-        tooltip=panels.told(("name:N", "head"), ("said:N", title or "change")),
+        y=vega.places([row["name"] for row in rows], labelLimit=200),
+        tooltip=vega.told(("name:N", "head"), ("said:N", title or "change")),
     )
-    bars = base.mark_bar(height={"band": 0.66}).encode(color=panels.own())
+    bars = base.mark_bar(height={"band": 0.66}).encode(color=vega.own())
     nought = alt.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
     sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
     said = [
@@ -219,7 +219,7 @@ def per_head(
         phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
     )
     return alt.layer(bars, nought, *said, data=alt.Data(values=rows)).properties(
-        view=panels.BARE,
+        view=vega.BARE,
         height=38 * bool(title) + 26 * bool(marks) + 10 + 30 * len(values),
         padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
         **({"title": heading} if title else {}),

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, visible
 
@@ -75,7 +75,7 @@ def reordered(
         ends[1].append("mean" if covered else f"mean{SPACE}{share(means[2])}")
         pairs.append((places[0][-1], places[1][-1], means[3]))
     bottom = _middle(last + 0.6, row)
-    ys = panels.span(bottom + BELOW, 0)
+    ys = vega.span(bottom + BELOW, 0)
     strips = [
         _strip([] if covered and side else rows[side], places[side], ends[side], limit, ys, side, row)
         for side in range(2)
@@ -87,12 +87,12 @@ def reordered(
         *_keys(limit, [] if covered else [same for *_, same in pairs], bottom, ys),
     ]
     if covered:
-        mark = panels.rows([{"x": 1 - WIDE / 2, "y": (places[1][0] + places[1][-1]) / 2}])
+        mark = vega.rows([{"x": 1 - WIDE / 2, "y": (places[1][0] + places[1][-1]) / 2}])
         mark = mark.mark_text(text="?", fontSize=44, color=theme.MUTED)
         layers.append(mark.encode(x=_x("x"), y=_y(ys)))
     whole: Any = alt.layer(*layers).resolve_axis(y="independent").resolve_scale(color="independent")
     return whole.properties(
-        view=panels.BARE,
+        view=vega.BARE,
         height=round(bottom + BELOW) + AROUND["top"] + AROUND["bottom"],
         padding=AROUND,
     )
@@ -116,7 +116,7 @@ def _middle(place: float, row: int) -> float:
 
 
 def _x(field: str) -> alt.X:
-    return alt.X(f"{field}:Q", axis=None, scale=panels.span(0, 1))
+    return alt.X(f"{field}:Q", axis=None, scale=vega.span(0, 1))
 
 
 def _y(ys: alt.Scale) -> alt.Y:
@@ -133,9 +133,9 @@ def _strip(
     row: int,
 ) -> alt.Chart:
     """The rows of one side; their names stand outside."""
-    axis = panels.quiet(
+    axis = vega.quiet(
         values=list(places),
-        labelExpr=panels.named(dict(zip(places, names, strict=True))),
+        labelExpr=vega.named(dict(zip(places, names, strict=True))),
         orient="right" if side else "left",
         labelFontSize=14,
         labelColor=theme.TEXT,
@@ -150,7 +150,7 @@ def _strip(
     ]
     wide, half = WIDE / max([len(each) for each in rows] + [1]), row / 2 - BETWEEN / 2
     base = (
-        panels.rows(cells)
+        vega.rows(cells)
         .transform_calculate(
             x=f"{side * (1 - WIDE)} + datum.c * {wide}", top=f"datum.y - {half}", low=f"datum.y + {half}"
         )
@@ -165,7 +165,7 @@ def _strip(
         y=alt.Y("top:Q", title=None, scale=ys, axis=axis),
         y2="low:Q",
         color=colours,
-        tooltip=panels.told("word:N", ("c:Q", "number"), ("v:Q", "is", ".3f")),
+        tooltip=vega.told("word:N", ("c:Q", "number"), ("v:Q", "is", ".3f")),
     )
 
 
@@ -182,15 +182,15 @@ def _lines(pairs: Sequence[tuple[float, float, bool]], ys: alt.Scale) -> alt.Cha
         for line, (start, end, same) in enumerate(pairs)
         for x, b in zip(across, bend, strict=True)
     ]
-    line = panels.rows(points).mark_line(strokeWidth=2.2, interpolate="monotone")
-    hue = panels.hue("numbers:N", {SAME: KEPT, OTHER: CHANGED})
+    line = vega.rows(points).mark_line(strokeWidth=2.2, interpolate="monotone")
+    hue = vega.hue("numbers:N", {SAME: KEPT, OTHER: CHANGED})
     return line.encode(x=_x("x"), y=_y(ys), detail="line:N", color=hue)
 
 
 def _titles(titles: tuple[str, str]) -> list[alt.Chart]:
     ends: tuple[tuple[Any, Any], ...] = (("left", 0), ("right", "width"))
     return [
-        panels.rows([{"text": phrase(title)}])
+        vega.rows([{"text": phrase(title)}])
         .mark_text(align=align, baseline="top", x=x, y=2, fontSize=13, color=theme.MUTED)
         .encode(text="text:N")
         for title, (align, x) in zip(titles, ends, strict=True)
@@ -213,9 +213,9 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
             (WIDE, number(limit, 1), "right"),
         )
     ]
-    scale = panels.rows(steps).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=panels.own())
+    scale = vega.rows(steps).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=vega.own())
     said = [
-        panels.rows([end])
+        vega.rows([end])
         .mark_text(fontSize=13, align=end["align"], baseline="top", color=theme.MUTED)
         .encode(x=_x("x"), y=y, text="text:N")
         for end in ends
@@ -231,7 +231,7 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
         }
         for place, (same, text) in enumerate(present)
     ]
-    base = panels.rows(rows)
-    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=panels.own())
+    base = vega.rows(rows)
+    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=vega.own())
     words = base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT)
     return [scale, *said, ticks, words.encode(x=_x("x2"), y=y, text="text:N")]

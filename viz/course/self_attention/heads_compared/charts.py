@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.course.self_attention.charts.head_grids import TINT, colour
 from viz.labels import percent, visible
@@ -56,7 +56,7 @@ def looks(
     names = [visible(word) for word in words]
     names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
-    sides: dict[str, Any] = {"axis": None, "scale": panels.span(0, most * 1.01)}
+    sides: dict[str, Any] = {"axis": None, "scale": vega.span(0, most * 1.01)}
     weight = alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal"))
     of_words: dict[str, Any] = {
         "labelFontSize": 15,
@@ -64,17 +64,17 @@ def looks(
         "labelLimit": 150,
         "labelOverlap": False,
     }
-    y = panels.places(names, apart=(0.2, 0.1), labelFontWeight=weight, **of_words)
+    y = vega.places(names, apart=(0.2, 0.1), labelFontWeight=weight, **of_words)
     chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
-    key = panels.legend(
+    key = vega.legend(
         symbolType="square",
         symbolOpacity=TINT + 0.1,
         symbolStrokeWidth=0,
         columns=alt.ExprRef("max(1, floor(width / 58))"),
         offset=4,
     )
-    hue = panels.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
-    tips = panels.told("head:N", ("word:N", "looks at"), ("weight:Q", "", ".1%"))
+    hue = vega.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
+    tips = vega.told("head:N", ("word:N", "looks at"), ("weight:Q", "", ".1%"))
     base = alt.Chart().encode(y=y, tooltip=tips)
     bars = (
         base.mark_bar()
@@ -95,9 +95,9 @@ def looks(
     layers = [bars, told.encode(x=alt.X("middle:Q", **sides), text="text:N", opacity=faint)]
     if only is not None:
         at: dict[str, Any] = {"x": alt.ExprRef("width * 0.85"), "y": alt.ExprRef("height / 2")}
-        layers.append(panels.rows([{}]).mark_text(text="?", fontSize=40, color=theme.MUTED, **at))
+        layers.append(vega.rows([{}]).mark_text(text="?", fontSize=40, color=theme.MUTED, **at))
     return alt.layer(*layers, data=alt.Data(values=pieces)).properties(
-        view=panels.BARE,
+        view=vega.BARE,
         height=36 + pixels * len(words),
         padding={"left": 4, "right": 4, "top": 2, "bottom": 2},
     )
@@ -157,17 +157,17 @@ def maps(
     ]
     seen = list(range(n)) if named else [asking]
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
-    axis = panels.quiet(
+    axis = vega.quiet(
         values=list(marks),
-        labelExpr=panels.named(marks),
+        labelExpr=vega.named(marks),
         labelFontSize=12,
         labelPadding=5,
         labelOverlap=False,
     )
-    x = alt.X("x:Q", axis=None, scale=panels.span(0, step * (across - 1) + n))
-    y = alt.Y("y:Q", title=None, axis=axis, scale=panels.span(height - KEY, 0))
+    x = alt.X("x:Q", axis=None, scale=vega.span(0, step * (across - 1) + n))
+    y = alt.Y("y:Q", title=None, axis=axis, scale=vega.span(height - KEY, 0))
     box = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
-    ground = panels.rows(grounds).mark_rect(color=theme.SURFACE).encode(**box)
+    ground = vega.rows(grounds).mark_rect(color=theme.SURFACE).encode(**box)
     places = {
         "x": f"{json.dumps(left)}[datum.h] + datum.k",
         "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}",
@@ -176,26 +176,26 @@ def maps(
         "at": f"{json.dumps(said)}[datum.k]",
     }
     drawn = (
-        panels.rows(cells)
+        vega.rows(cells)
         .transform_calculate(**places)
         .transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
     )
-    key = panels.legend(
+    key = vega.legend(
         orient="bottom", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8
     )
     shares = alt.Color(
         "w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=key
     )
-    tips = panels.told("head:N", "word:N", ("at:N", "looks at"), ("w:Q", "weight", ".1%"))
+    tips = vega.told("head:N", "word:N", ("at:N", "looks at"), ("w:Q", "weight", ".1%"))
     boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
-    asked = panels.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
+    asked = vega.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
     heading = (
-        panels.rows(grounds)
+        vega.rows(grounds)
         .mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT)
         .transform_calculate(x="(datum.x + datum.x2) / 2")
         .encode(x=x, y=y, text="text:N")
     )
     asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
     return alt.layer(ground, boxes, asked, heading).properties(
-        view=panels.BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
+        view=vega.BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
     )

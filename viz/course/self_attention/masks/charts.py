@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import percent, phrase, shorten, visible
 
@@ -25,7 +25,7 @@ GROUP = 0.78
 @kept
 def rightness(
     shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340
-) -> panels.Layers:
+) -> vega.Layers:
     """One group of bars a place, one bar a model: the share of lists whose next digit it says right; dashed is chance.
 
     `last` is written under the last place; `places` says how many there are while nothing is shown.
@@ -55,30 +55,28 @@ def rightness(
     across = alt.X(
         "left:Q",
         title="position in the list",
-        scale=panels.span(-0.55, n - 0.45),
-        axis=panels.quiet(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
+        scale=vega.span(-0.55, n - 0.45),
+        axis=vega.quiet(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
     )
     up = alt.Y(
         "from:Q",
         title="accuracy, next digit",
-        scale=panels.span(0, 1.12),
+        scale=vega.span(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6),
     )
-    told = panels.told(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
-    drawn = panels.rows(bars).encode(x=across, y=up, tooltip=told)
-    hue = panels.hue(
-        "name:N", panels.hues(names), _legend(symbolType="square") if names else None, sort=names
-    )
+    told = vega.told(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
+    drawn = vega.rows(bars).encode(x=across, y=up, tooltip=told)
+    hue = vega.hue("name:N", vega.hues(names), _legend(symbolType="square") if names else None, sort=names)
     by_lot = {"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}
     layers: list[alt.Chart] = [
-        panels.rows([{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
+        vega.rows([{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
         .mark_rect(color=theme.MUTED, opacity=0.12)
         .encode(x=across, x2="right:Q", y=up, y2="share:Q"),
         drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),
         drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
             x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
         ),
-        panels.rows([by_lot])
+        vega.rows([by_lot])
         .mark_rule(color=theme.MUTED, strokeWidth=1.5)
         .encode(
             x=across,
@@ -93,19 +91,19 @@ def rightness(
     ]
     if not shares:
         layers.append(
-            panels.rows([{"text": "?"}])
+            vega.rows([{"text": "?"}])
             .mark_text(fontSize=30, color=theme.MUTED)
             .encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N")
         )
-    return panels.laid(height, *layers).resolve_scale(color="independent", strokeDash="independent")
+    return vega.framed(*layers, height=height).resolve_scale(color="independent", strokeDash="independent")
 
 
 def _legend(**mark: Any) -> alt.Legend:
-    return panels.legend(labelFontSize=13, labelLimit=320, offset=4, **mark)
+    return vega.legend(labelFontSize=13, labelLimit=320, offset=4, **mark)
 
 
 @kept
-def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> panels.Layers:
+def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> vega.Layers:
     """The prefix form as lines: y_i is as many cells as words were read, each with its weight, a plus between them.
 
     Only the first `shown` lines are drawn; what a line does not sum has no cell at all. Shapes: weights (query key).
@@ -147,10 +145,10 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     along = alt.X(
         "left:Q",
         title=None,
-        scale=panels.span(-0.55, n - 0.45),
-        axis=panels.quiet(
+        scale=vega.span(-0.55, n - 0.45),
+        axis=vega.quiet(
             **words_of,
-            labelExpr=panels.named([visible(shorten(word, 14)) for word in words]),
+            labelExpr=vega.named([visible(shorten(word, 14)) for word in words]),
             orient="top",
             labelLimit=110,
             labelAngle=0 if n <= 9 else -55,
@@ -158,33 +156,33 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
             labelPadding=6,
         ),
     )
-    lines = panels.named([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
+    lines = vega.named([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
     down = alt.Y(
         "top:Q",
         title=None,
-        scale=panels.span(n - 0.5, -0.5),
-        axis=panels.quiet(**words_of, labelExpr=lines, labelPadding=8),
+        scale=vega.span(n - 0.5, -0.5),
+        axis=vega.quiet(**words_of, labelExpr=lines, labelPadding=8),
     )
-    base = panels.rows(cells).encode(tooltip=panels.told("line:Q", "word:N", ("exact:N", "weight")))
+    base = vega.rows(cells).encode(tooltip=vega.told("line:Q", "word:N", ("exact:N", "weight")))
     rect = base.mark_rect(stroke=theme.MUTED).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=panels.own(),
+        color=vega.own(),
         strokeWidth=alt.StrokeWidth("edge:Q", scale=None),
     )
     layers = [rect]
     if written:
         at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
         said = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}"))
-        plus = panels.rows(pluses).mark_text(text="+", fontSize=14, color=theme.MUTED)
-        layers += [said.encode(**at, text="said:N", color=panels.own("ink")), plus.encode(**at)]
-    return panels.laid(height or 60 + 34 * n, *layers)
+        plus = vega.rows(pluses).mark_text(text="+", fontSize=14, color=theme.MUTED)
+        layers += [said.encode(**at, text="said:N", color=vega.own("ink:N")), plus.encode(**at)]
+    return vega.framed(*layers, height=height or 60 + 34 * n)
 
 
 @kept
-def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> panels.Layers:
+def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> vega.Layers:
     """The largest leak of a row (0 to 1) over the number that stands for -inf, one line a curve.
 
     `fills` are negative; the axis runs to the right towards -inf in equal factors. `marked` draws the number chosen.
@@ -215,18 +213,18 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
     across = alt.X(
         "size:Q",
         title="the number in place of −∞",
-        scale=panels.span(-float(fills.max()), -float(fills.min()), type="log"),
-        axis=panels.quiet(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
+        scale=vega.span(-float(fills.max()), -float(fills.min()), type="log"),
+        axis=vega.quiet(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
     )
     up = alt.Y(
         "leak:Q",
         title="largest leak of a row",
-        scale=panels.span(-0.01, 1.02),
+        scale=vega.span(-0.01, 1.02),
         axis=alt.Axis(
             format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
         ),
     )
-    key = panels.legend(
+    key = vega.legend(
         direction="vertical",
         symbolType="stroke",
         symbolStrokeWidth=2.5,
@@ -234,15 +232,15 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
         labelLimit=320,
         offset=4,
     )
-    base = panels.rows(rows).encode(
+    base = vega.rows(rows).encode(
         x=across,
         y=up,
-        color=panels.hue("name:N", panels.hues(names), key, sort=names),
-        tooltip=panels.told(("fill:N", "number"), "leaks:N", ("name:N", "added")),
+        color=vega.hue("name:N", vega.hues(names), key, sort=names),
+        tooltip=vega.told(("fill:N", "number"), "leaks:N", ("name:N", "added")),
     )
-    return panels.laid(
-        height,
+    return vega.framed(
         base.mark_line(strokeWidth=2.5),
         base.mark_circle(size=90, opacity=0),
-        panels.here(across, -float(marked)),
+        vega.here(across, -float(marked)),
+        height=height,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -79,13 +79,13 @@ def signed_matrix(
     # in the dark the colours in a figure's data are swapped: the ground is then another
     seen = f"datum.ground == '{theme.BACKGROUND}' ? datum.light : datum.dark"
     image = (
-        panels.rows([whole])
+        vega.rows([whole])
         .transform_calculate(url=seen)
         .mark_image(aspect=False, smooth=False, tooltip=None, aria=False)
         .encode(**places, url="url:N")
     )
 
-    strips = panels.rows(
+    strips = vega.rows(
         [
             edges | {"row": i, "top": i - 0.5, "bottom": i + 0.5, "numbers": _written(row)}
             for i, row in enumerate(values)
@@ -108,7 +108,7 @@ def signed_matrix(
     )
     beyond = float(np.abs(values).max(initial=0)) > limit * (1 + 1e-6)
     low, high = (f"{sign if beyond else ''}{end}{limit:.3g}" for sign, end in (("≤ ", "−"), ("≥ ", "")))
-    key = panels.legend(
+    key = vega.legend(
         title=unit,
         titleOrient="top",
         gradientLength=200,
@@ -124,7 +124,7 @@ def signed_matrix(
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
         legend=key,
     )
-    told = panels.told(("row:Q", rows), ("column:Q", columns), ("value:Q", unit, ".4f"))
+    told = vega.told(("row:Q", rows), ("column:Q", columns), ("value:Q", unit, ".4f"))
     layers = [
         image,
         strips.mark_rect(opacity=0, tooltip=None, aria=False)
@@ -134,18 +134,18 @@ def signed_matrix(
         cells.mark_rect().encode(**places, color=colour, tooltip=told),
     ]
     if marked is not None:
-        frame = panels.rows([edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}])
+        frame = vega.rows([edges | {"row": marked, "top": marked - 0.5, "bottom": marked + 0.5}])
         frame = frame.mark_rect(
             filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1
         )
         layers.append(frame.encode(**places))
-    return panels.laid(height, *layers)
+    return vega.framed(*layers, height=height)
 
 
 def _axis(n: int, offset: Any = 0) -> alt.Axis:
     """Whole numbers; all of them where there are few."""
     ticks: dict[str, Any] = {"values": list(range(n))} if n <= 12 else {"tickCount": 6, "tickMinStep": 1}
-    return panels.quiet(format="d", offset=offset, **ticks)
+    return vega.quiet(format="d", offset=offset, **ticks)
 
 
 def _scale(domain: Sequence[float], ends: list[Any] | None) -> alt.Scale:

@@ -14,9 +14,8 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import framed, kinds, marks, own, plane, question, span, tips
 from viz.labels import phrase
 
 HUES = {
@@ -68,7 +67,7 @@ def over_length(
     covered: bool = False,
     hues: Mapping[str, str] = HUES,
     height: int = 330,
-) -> panels.Layers:
+) -> vega.Layers:
     """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
 
     lines: name to (n, value). `covered`: the axes and the visitor's n alone.
@@ -92,13 +91,13 @@ def over_length(
     across = alt.X(
         "n:Q",
         title="n, words",
-        scale=span(first / 1.07, last * 1.07, type="log"),
+        scale=vega.span(first / 1.07, last * 1.07, type="log"),
         axis=alt.Axis(values=[10**power for power in range(7)], format=",", grid=False, **quiet),
     )
     up = alt.Y(
         "value:Q",
         title=y_title,
-        scale=span(low / 10**0.15, high * 10 ** (0.12 * wide), type="log"),
+        scale=vega.span(low / 10**0.15, high * 10 ** (0.12 * wide), type="log"),
         axis=alt.Axis(values=[10.0**power for power in powers], labelExpr=names, **quiet),
     )
     drawn = {} if covered else lines
@@ -111,10 +110,10 @@ def over_length(
         {"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper}
         for name, (_, values) in drawn.items()
     ]
-    hue = kinds("line:N", {phrase(name): hues.get(name, theme.MUTED) for name in lines})
-    base = marks(rows, x=across, y=up, color=hue)
-    told = tips({"line:N": "", "n:Q": "", "value:Q": unit or y_title}, n=",", value=",.4~g" if dots else ",")
-    named = marks(ends, x=across, y=up, text="line:N")
+    hue = vega.hue("line:N", {phrase(name): hues.get(name, theme.MUTED) for name in lines})
+    base = vega.rows(rows, x=across, y=up, color=hue)
+    told = vega.told("line:N", ("n:Q", "", ","), ("value:Q", unit or y_title, ",.4~g" if dots else ","))
+    named = vega.rows(ends, x=across, y=up, text="line:N")
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=3),
         base.mark_circle(size=64 if dots else 130, opacity=1 if dots else 0).encode(tooltip=told),
@@ -141,15 +140,15 @@ def over_length(
             ends_here.mark_text(**put).encode(color=hue),
         ]
     if covered:
-        layers.append(question())
-    return framed(*layers, height=height, top=24)
+        layers.append(vega.question())
+    return vega.framed(*layers, height=height, top=24)
 
 
 def _upright(
     n: float, text: str, across: alt.X, dash: list[int], colour: str, y: Any, **put: Any
 ) -> list[alt.Chart]:
     """A line across the lines at one n, named at its upper or lower end."""
-    base = marks([{"n": n, "text": text}], x=across)
+    base = vega.rows([{"n": n, "text": text}], x=across)
     return [
         base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour),
         base.mark_text(**put, fontSize=14, color=theme.TEXT).encode(y=alt.value(y), text="text:N"),
@@ -157,7 +156,7 @@ def _upright(
 
 
 @kept
-def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> panels.Layers:
+def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.Layers:
     """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
 
     >>> [row["text"] for row in table([("steps", {"self-attention": ("O(1)", 1.0), "recurrence": ("O(n)", 50.0)})]).to_dict()["layer"][0]["data"]["values"]]
@@ -185,29 +184,29 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> panels
                 }
             )
         y += 2.55
-    across = alt.X("x:Q", axis=None, scale=span(0, 1.5))
+    across = alt.X("x:Q", axis=None, scale=vega.span(0, 1.5))
     hues = {name: HUES[name] for name in ("self-attention", "recurrence")}
     up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
-    base = marks(bars)
+    base = vega.rows(bars)
     drawn = base.mark_rect().encode(
         x=across,
         x2="x2:Q",
         y=up,
         y2="y2:Q",
-        color=kinds("name:N", hues, "top", offset=4, symbolType="square"),
-        tooltip=tips({"row:N": "of", "name:N": "layer", "formula:N": "", "text:N": "in numbers"}),
+        color=vega.hue("name:N", hues, vega.legend(offset=4, symbolType="square")),
+        tooltip=vega.told(("row:N", "of"), ("name:N", "layer"), "formula:N", ("text:N", "in numbers")),
     )
     numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
         x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N"
     )
-    titles = marks(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
+    titles = vega.rows(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
         align="left", baseline="bottom", fontSize=14, color=theme.MUTED
     )
-    return framed(drawn, numbers, titles, height=330)
+    return vega.framed(drawn, numbers, titles, height=330)
 
 
 @kept
-def reach(n: int) -> panels.Layers:
+def reach(n: int) -> vega.Layers:
     """The way from the first of n words to the last: state after state above, one step below.
 
     >>> [row["x"] for row in reach(3).to_dict()["layer"][0]["data"]["values"]]
@@ -233,8 +232,8 @@ def reach(n: int) -> panels.Layers:
         {"y": -0.68, "text": f"recurrence: {n - 1:,} steps, one after the other", "hue": HUES["recurrence"]},
         {"y": 2.72, "text": "self-attention: 1 step between any two words", "hue": HUES["self-attention"]},
     ]
-    across, up = plane((-0.6, width - 0.4), (2.95, -1.05))
-    way, node, arch, said = (marks(rows, x=across, y=up) for rows in (arrows, words, bow, heads))
+    across, up = vega.plane((-0.6, width - 0.4), (2.95, -1.05))
+    way, node, arch, said = (vega.rows(rows, x=across, y=up) for rows in (arrows, words, bow, heads))
     done = alt.value(HUES["recurrence"])
     begin, stop, rim = (alt.ExprRef(each) for each in (f"{far} + 3", f"-{far} - 5", f"3.14 * pow({far}, 2)"))
     head = {"shape": "triangle-right", "size": alt.ExprRef(f"6.5 * {far}"), "xOffset": stop}
@@ -244,12 +243,14 @@ def reach(n: int) -> panels.Layers:
         way.mark_point(**dot, **head).encode(x=panels.on(across, "x2:Q"), color=done),
         arch.mark_line(strokeWidth=3, color=HUES["self-attention"]).encode(order="order:Q"),
         node.mark_point(**dot, fill=theme.BACKGROUND, strokeWidth=2.5, size=rim).encode(
-            stroke=own("hue:N", alt.Stroke)
+            stroke=vega.own("hue:N", alt.Stroke)
         ),
         node.mark_text(fontSize=12 if width > 9 else 13, color=theme.TEXT).encode(text="text:N"),
-        said.mark_text(align="left", fontSize=15).encode(x=alt.value(4), text="text:N", color=own("hue:N")),
+        said.mark_text(align="left", fontSize=15).encode(
+            x=alt.value(4), text="text:N", color=vega.own("hue:N")
+        ),
     ]
     if not whole:
-        gaps = marks([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
+        gaps = vega.rows([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
         layers.append(gaps.mark_text(text="…", fontSize=22, color=theme.MUTED))
-    return framed(*layers, height=260)
+    return vega.framed(*layers, height=260)

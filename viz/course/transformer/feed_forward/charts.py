@@ -12,9 +12,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import framed, marks, own, plane, tips
 from viz.charts.parts.plotted import HIDDEN, QUIET, key, said
 from viz.charts.parts.plotted import framed as framed_figure
 from viz.labels import phrase
@@ -34,7 +33,7 @@ class Tile:
 
 
 @kept
-def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
+def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
     """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
 
     >>> chart = through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).to_dict()
@@ -69,20 +68,20 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
             )
         if tile.marked is not None:
             rings.append(_cell(begin, tile.marked, tile.across, rows, (-0.4, 1.4)))
-    across, down = plane((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
+    across, down = vega.plane((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
 
     def drawn(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
-        return marks(rows, x=across, y=down, **more)
+        return vega.rows(rows, x=across, y=down, **more)
 
     box, word = {"x2": "x2:Q", "y2": "y2:Q"}, {"text": "text:N"}
     shades = alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb")
-    hue, told = alt.Fill("share:Q", scale=shades, legend=None), tips({"name:N": " ", "value:N": ""})
+    hue, told = alt.Fill("share:Q", scale=shades, legend=None), vega.told(("name:N", " "), "value:N")
     named = [
         drawn([name], **word).mark_text(align="left", baseline="bottom", fontSize=14, dy=dy, color=theme.TEXT)
         for name, dy in names
     ]
-    return framed(
-        drawn(frames, **box, color=own("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
+    return vega.framed(
+        drawn(frames, **box, color=vega.own("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
         drawn(cells, **box, fill=hue, tooltip=told).mark_rect(),
         drawn(covers, **word).mark_text(fontSize=44, color=theme.MUTED),
         drawn(arrows, **word).mark_text(fontSize=22, color=theme.MUTED),

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import keys, panels
+from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -31,7 +31,7 @@ def boxes(
     *,
     limit: float | None = None,
     height: int = 380,
-) -> panels.Layers:
+) -> vega.Layers:
     """Three boxes from left to right: encoder's input, hidden space, decoders' outputs below one another.
 
     entry: (name, (row, column) numbers, whether they are signed; unsigned ones are ink from 0 to 1).
@@ -154,7 +154,7 @@ def boxes(
         .encode(text="text:N", color=muted)
     )
     return alt.layer(tile, dot, zero, bar, frames, text).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+        width="container", height=height, padding=vega.AROUND, view=vega.BARE
     )
 
 
@@ -215,7 +215,7 @@ def lost(
     *,
     covered: bool = False,
     height: int = 340,
-) -> panels.Layers:
+) -> vega.Layers:
     """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
 
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
@@ -284,5 +284,5 @@ def lost(
         text="?", fontSize=40, color=theme.MUTED
     )
     return alt.layer(line, dot, ring, cover, under).properties(
-        width="container", height=height, padding=panels.AROUND, view=panels.BARE
+        width="container", height=height, padding=vega.AROUND, view=vega.BARE
     )

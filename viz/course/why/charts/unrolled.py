@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -56,7 +56,7 @@ def unrolled(
     pixels: float = 9.0,
     hands: Sequence[tuple[int, float, int, float]] = (),
     large: float = 1.0,
-) -> panels.Layers:
+) -> vega.Layers:
     """The lanes from top to bottom, all numbers on one scale from -limit to limit.
 
     `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane, place, lane, place) from the foot of one tile
@@ -198,8 +198,8 @@ def unrolled(
     return alt.layer(cell, framed, *arrows, halo, text).properties(
         width="container",
         height=int(top) + 4,
-        padding=panels.AROUND | {"left": 0, "right": 0, "top": 2, "bottom": 2},
-        view=panels.BARE,
+        padding=vega.AROUND | {"left": 0, "right": 0, "top": 2, "bottom": 2},
+        view=vega.BARE,
     )
 
 

@@ -11,8 +11,8 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import marks, own, plane, tips
 from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -163,25 +163,25 @@ class _Drawn:
         self.word(end + 0.6, middle, chance, theme.TEXT, align="left", weight=weight)
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:
-        x, y = plane((-0.2, WIDE + 0.2), (high, 0))
-        tip = tips({"told:N": " "})
+        x, y = vega.plane((-0.2, WIDE + 0.2), (high, 0))
+        tip = vega.told(("told:N", " "))
         rect = (
-            marks(self.boxes, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=tip)
+            vega.rows(self.boxes, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=tip)
             .mark_rect(cornerRadius=2, strokeWidth=1)
             .encode(
-                fill=own("fill:N", alt.Fill),
-                stroke=own("stroke:N", alt.Stroke),
-                fillOpacity=own("opacity:Q", alt.FillOpacity),
+                fill=vega.own("fill:N", alt.Fill),
+                stroke=vega.own("stroke:N", alt.Stroke),
+                fillOpacity=vega.own("opacity:Q", alt.FillOpacity),
             )
         )
-        rules = marks(self.rules, x=x, y=y, y2="y2:Q").mark_rule(color=theme.TEXT, strokeWidth=2)
+        rules = vega.rows(self.rules, x=x, y=y, y2="y2:Q").mark_rule(color=theme.TEXT, strokeWidth=2)
         words = [
-            marks(
+            vega.rows(
                 [word for word in self.words if (word["align"], word["weight"]) == kind],
                 x=x,
                 y=y,
                 text="text:N",
-                color=own("colour:N"),
+                color=vega.own("colour:N"),
                 tooltip=tip,
             ).mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1])
             for kind in sorted({(word["align"], word["weight"]) for word in self.words})

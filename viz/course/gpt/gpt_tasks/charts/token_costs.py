@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import kinds, marks, tips
 from viz.labels import distinct, shorten
 
 LETTERS = 11
@@ -33,16 +33,16 @@ def token_costs(
     ]
     across = alt.Axis(labelAngle=-50, labelLimit=90, labelOverlap=False)
     scale = alt.Scale(zero=True) if costs else alt.Scale(domain=[0, 10])
-    bar = marks(
+    bar = vega.rows(
         rows,
         x=alt.X("token:N", sort=names, title=None, axis=across),
         y=alt.Y("cost:Q", title="−ln P, nats", scale=scale, axis=alt.Axis(tickCount=4)),
-        tooltip=tips({"token:N": "", "model:N": "", "cost:Q": "−ln P"}, cost=".3f"),
+        tooltip=vega.told("token:N", "model:N", ("cost:Q", "−ln P", ".3f")),
     ).mark_bar()
     if not costs:
         middle = {"x": alt.value(alt.expr("width / 2")), "y": alt.value(height / 2)}
-        cover = marks([{"at": 0}], **middle).mark_text(text="?", fontSize=40, color=theme.MUTED)
+        cover = vega.rows([{"at": 0}], **middle).mark_text(text="?", fontSize=40, color=theme.MUTED)
         return alt.layer(bar, cover).properties(width="container", height=height)
-    hues = kinds("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), "top")
+    hues = vega.hue("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), vega.legend())
     beside = alt.XOffset("model:N", sort=list(costs))
     return alt.layer(bar.encode(xOffset=beside, color=hues)).properties(width="container", height=height)

@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import spread_labels
-from viz.charts.parts import panels
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -45,29 +45,29 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> al
     across = alt.X(
         "x:Q",
         title="after layer",
-        scale=panels.span(-0.3, 1.5 * last),
-        axis=panels.quiet(
+        scale=vega.span(-0.3, 1.5 * last),
+        axis=vega.quiet(
             values=list(range(last + 1)), labelExpr="datum.value ? datum.label : 'input'", format="d"
         ),
     )
     up = alt.Y(
         "y:Q",
         title="distance / length",
-        scale=panels.span(-0.05 * top, 1.16 * top),
+        scale=vega.span(-0.05 * top, 1.16 * top),
         axis=alt.Axis(tickCount=4, format="~g", domain=False, ticks=False, labelPadding=7),
     )
-    base = panels.rows(rows).encode(x=across, y=up, color=hue)
-    told = panels.told("line:N", ("x:Q", "after layer"), ("y:Q", "distance / length", ".3f"))
+    base = vega.rows(rows).encode(x=across, y=up, color=hue)
+    told = vega.told("line:N", ("x:Q", "after layer"), ("y:Q", "distance / length", ".3f"))
     named = (
-        panels.rows(ends)
+        vega.rows(ends)
         .mark_text(align="left", baseline="bottom", dx=11, dy=2, fontSize=13, lineBreak="\n")
         .encode(x=across, y=up, text="text:N", color=hue)
     )
-    return panels.laid(
-        height,
+    return vega.framed(
         base.mark_line(strokeWidth=2.4),
         base.mark_circle(size=50, opacity=1).encode(tooltip=told),
         named,
+        height=height,
     )
 
 
@@ -111,15 +111,15 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
                     }
                     for t in range(n)
                 ]
-    across = alt.X("x:Q", axis=None, scale=panels.span(-0.03, 1.03))
+    across = alt.X("x:Q", axis=None, scale=vega.span(-0.03, 1.03))
     up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
-    lines = panels.rows(grid).encode(x=across)
+    lines = vega.rows(grid).encode(x=across)
     numbers = lines.mark_text(baseline="top", dy=4, fontSize=13, color=theme.MUTED).encode(
         y=panels.on(up, "y2:Q"), text="text:N"
     )
-    way = panels.rows(ways).mark_rule(strokeWidth=2, color=theme.HATCH).encode(x=across, x2="x2:Q", y=up)
+    way = vega.rows(ways).mark_rule(strokeWidth=2, color=theme.HATCH).encode(x=across, x2="x2:Q", y=up)
     drawn = (
-        panels.rows(dots)
+        vega.rows(dots)
         .mark_circle(size=80, opacity=1)
         .encode(
             x=across,
@@ -127,7 +127,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
             color=alt.Color(
                 "row:N", legend=None, scale=alt.Scale(domain=["0", "1"], range=theme.CATEGORICAL[:2])
             ),
-            tooltip=panels.told("sentence:N", "word:Q", ("gets:N", "gets the number")),
+            tooltip=vega.told("sentence:N", "word:Q", ("gets:N", "gets the number")),
         )
     )
     layers: list[alt.Chart] = [
@@ -139,11 +139,11 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
     ]
     if covered:
         layers.append(
-            panels.rows([{"x": 0.5, "y": 0.31 * whole}])
+            vega.rows([{"x": 0.5, "y": 0.31 * whole}])
             .mark_text(text="?", fontSize=26, color=theme.MUTED)
             .encode(x=across, y=up)
         )
-    return panels.laid(height, *layers)
+    return vega.framed(*layers, height=height)
 
 
 @kept
@@ -187,16 +187,16 @@ def ticks(
         for parts in [phrase(name).split(" / ")]
         for line, part in enumerate(parts)
     ]
-    told = panels.told("code:N", "criterion:N", ("rests:N", "because"))
+    told = vega.told("code:N", "criterion:N", ("rests:N", "because"))
     ink = json.dumps([phrase(name) for name in names]) + "[datum.value]"
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=panels.span(n - 0.5, -1.5),
-        axis=panels.quiet(values=list(range(n)), labelExpr=ink, labelColor=theme.TEXT, labelLimit=180),
+        scale=vega.span(n - 0.5, -1.5),
+        axis=vega.quiet(values=list(range(n)), labelExpr=ink, labelColor=theme.TEXT, labelLimit=180),
     )
-    across = alt.X("x:Q", axis=None, scale=panels.span(-0.5, len(columns) - 0.5))
-    base = panels.rows(cells)
+    across = alt.X("x:Q", axis=None, scale=vega.span(-0.5, len(columns) - 0.5))
+    base = vega.rows(cells)
     boxes = base.mark_rect().encode(
         x=across,
         x2="x2:Q",
@@ -213,13 +213,13 @@ def ticks(
         color=alt.condition("datum.good", alt.value(theme.PRIMARY), alt.value(theme.CATEGORICAL[1])),
     )
     frame = (
-        panels.rows([{"x": -0.5, "x2": len(columns) - 0.5, "y": chosen - 0.5, "y2": chosen + 0.5}])
+        vega.rows([{"x": -0.5, "x2": len(columns) - 0.5, "y": chosen - 0.5, "y2": chosen + 0.5}])
         .mark_rect(filled=False, stroke=theme.TEXT, strokeWidth=2)
         .encode(x=across, x2="x2:Q", y=up, y2="y2:Q")
     )
     above = (
-        panels.rows(heads)
+        vega.rows(heads)
         .mark_text(fontSize=13, color=theme.TEXT, limit=alt.ExprRef(f"width / {len(columns)} + 14"))
         .encode(x=across, y=up, text="text:N")
     )
-    return panels.laid(height, boxes, marks, frame, above)
+    return vega.framed(boxes, marks, frame, above, height=height)

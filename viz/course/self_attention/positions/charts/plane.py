@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
@@ -72,11 +72,11 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
         for middle, name in zip(middles, names, strict=True)
     ]
     across, up = _true((-0.8, middles[-1] + 1.2), (-1.95, 1.1))
-    ring, rims, hand, said = (panels.rows(rows).encode(x=across, y=up) for rows in (rings, dots, hands, told))
+    ring, rims, hand, said = (vega.rows(rows).encode(x=across, y=up) for rows in (rings, dots, hands, told))
     layers = [
         ring.mark_line(strokeWidth=1.5, color=theme.HATCH).encode(detail="clock:N", order="order:Q"),
         rims.mark_circle(size=50, opacity=1, color=theme.SEQUENTIAL[4]).encode(
-            tooltip=panels.told("position:Q", ("turned:N", "hand at"))
+            tooltip=vega.told("position:Q", ("turned:N", "hand at"))
         ),
         hand.mark_rule(strokeWidth=4, strokeCap="round", color=theme.PRIMARY).encode(x2="x2:Q", y2="y2:Q"),
         hand.mark_circle(size=64, opacity=1, color=theme.PRIMARY),
@@ -84,7 +84,7 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
             text="text:N"
         ),
     ]
-    return panels.laid(height, *layers)
+    return vega.framed(*layers, height=height)
 
 
 def _outside(places: Array, i: int) -> tuple[float, float]:
@@ -141,26 +141,26 @@ def paths(tables: Mapping[str, Array], *, height: int = 330) -> alt.LayerChart:
             for away in [_outside(seen, i)]
         ]
     across, up = _true((-0.12, len(tables) * (wide + apart) - apart + 0.12), (-0.12, 1.24))
-    base = panels.rows(dots).encode(x=across, y=up)
+    base = vega.rows(dots).encode(x=across, y=up)
     hue = alt.Color(
         "shade:O", legend=None, scale=alt.Scale(domain=list(range(7)), range=theme.SEQUENTIAL[3:])
     )
     told = (
-        panels.rows(numbers)
+        vega.rows(numbers)
         .mark_text(fontSize=13, color=theme.TEXT, dx=alt.ExprRef("datum.dx"), dy=alt.ExprRef("datum.dy"))
         .encode(x=across, y=up, text="text:N")
     )
     titles = (
-        panels.rows(heads)
+        vega.rows(heads)
         .mark_text(align="left", baseline="bottom", dy=-26, fontSize=14, color=theme.TEXT)
         .encode(x=across, y=up, text="text:N")
     )
-    return panels.laid(
-        height,
+    return vega.framed(
         base.mark_line(strokeWidth=1.5, color=theme.LINE).encode(detail="table:N", order="position:Q"),
         base.mark_circle(size=alt.ExprRef("clamp(width / 14, 16, 64)"), opacity=1).encode(
             color=hue, tooltip=["position:Q"]
         ),
         told,
         titles,
+        height=height,
     )

@@ -13,9 +13,8 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import kinds, marks, named, own, span, tips
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
 from viz.labels import percent, phrase, shorten, visible
 
@@ -58,16 +57,20 @@ def losses(
         for t in range(n)
     ]
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
-    across = span(0, most * 1.25)
-    titles = {"reads:N": "", "says:N": "target"}
-    titles |= ({} if before is None else {"before:Q": ""}) | ({} if values is None else {"now:Q": "loss"})
+    across = vega.span(0, most * 1.25)
+    told = [
+        "reads:N",
+        ("says:N", "target"),
+        *([] if before is None else [("before:Q", "", ".4f")]),
+        *([] if values is None else [("now:Q", "loss", ".4f")]),
+    ]
     hues = {"before": theme.SEQUENTIAL[3], "now": theme.CATEGORICAL[1]}
-    hue = kinds("when:N", hues) if before is None else kinds("when:N", hues, "top", offset=4)
+    hue = vega.hue("when:N", hues) if before is None else vega.hue("when:N", hues, vega.legend(offset=4))
     axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)
-    base = marks(
+    base = vega.rows(
         cells,
-        y=named(names, size=15, limit=320, scale=BANDS),
-        tooltip=tips(titles, before=".4f", now=".4f"),
+        y=vega.places(names, scale=BANDS, labelFontSize=15, labelLimit=320),
+        tooltip=vega.told(*told),
     )
     layers = [
         base.transform_calculate(when=f"'{which}'")
@@ -83,7 +86,7 @@ def losses(
 
 
 def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
-    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
+    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
 
 
 @kept
@@ -96,7 +99,7 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     x = alt.X(
         "step:Q",
         title="optimiser steps",
-        scale=span(-0.25, most + 0.25),
+        scale=vega.span(-0.25, most + 0.25),
         axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False),
     )
     y = alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5, domain=False))
@@ -105,14 +108,14 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
         for step, row in enumerate(() if places is None else np.asarray(places))
         for t, value in enumerate(row)
     ]
-    mean = marks([{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)], x=x, y=y)
-    told = tips({"step:Q": "after step", "loss:Q": "mean loss"}, loss=".4f")
+    mean = vega.rows([{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)], x=x, y=y)
+    told = vega.told(("step:Q", "after step"), ("loss:Q", "mean loss", ".4f"))
     layers = [
         mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]),
         mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(tooltip=told),
     ]
     if thin:
-        each = marks(thin, x=x, y=y, detail="place:N")
+        each = vega.rows(thin, x=x, y=y, detail="place:N")
         layers.insert(0, each.mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3]))
     return _bare(layers, height)
 
@@ -134,13 +137,15 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
         }
         for place, (name, p, wanted) in enumerate(rows)
     ]
-    base = marks(
+    base = vega.rows(
         cells,
-        x=alt.X("p:Q", scale=span(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
-        y=named([shorten(cell["name"], 18) for cell in cells], size=15, limit=300, scale=BANDS),
-        tooltip=tips({"name:N": "token", "p:Q": "P"}, p=".4%"),
+        x=alt.X("p:Q", scale=vega.span(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
+        y=vega.places(
+            [shorten(cell["name"], 18) for cell in cells], scale=BANDS, labelFontSize=15, labelLimit=300
+        ),
+        tooltip=vega.told(("name:N", "token"), ("p:Q", "P", ".4%")),
     )
-    hue = kinds("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
+    hue = vega.hue("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
     bars = base.mark_bar(height={"band": 0.62}).encode(color=hue)
     return _bare([bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")], height)
 
@@ -171,25 +176,25 @@ def products(
     x = alt.X(
         "step:Q",
         title="tokens written",
-        scale=span(-0.03 * longest, longest, range=[0, aside]),
+        scale=vega.span(-0.03 * longest, longest, range=[0, aside]),
         axis=alt.Axis(grid=False, values=steps, format="d", labelOverlap=False),
     )
     ticks = [tick for tick in TICKS if tick >= low / 2]
     y = alt.Y(
         "P:Q",
         title="probability so far",
-        scale=span(low / 10**0.18, 10**0.12, type="log"),
+        scale=vega.span(low / 10**0.18, 10**0.12, type="log"),
         axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True),
     )
-    hue = kinds("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
+    hue = vega.hue("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
     points = [
         {"way": name, "step": step, "P": float(p), "token": token}
         for name, tokens, values in ways
         for step, (token, p) in enumerate(zip(["start", *map(visible, tokens)], [1.0, *values], strict=True))
         if told or step < 2
     ]
-    base = marks(points, x=x, y=y, color=hue)
-    told_of = tips({"way:N": "", "token:N": "", "P:Q": "so far"}, P=".4f")
+    base = vega.rows(points, x=x, y=y, color=hue)
+    told_of = vega.told("way:N", "token:N", ("P:Q", "so far", ".4f"))
     layers = [
         base.mark_line(strokeWidth=3),
         base.mark_point(filled=True, opacity=1, size=64).encode(tooltip=told_of),
@@ -200,7 +205,7 @@ def products(
             for which, values in enumerate(others)
             for step, p in enumerate([1.0, *values[:upto]])
         ]
-        each = marks(pale, x=x, y=y, detail="other:N")
+        each = vega.rows(pale, x=x, y=y, detail="other:N")
         layers.append(each.mark_line(strokeWidth=1.5, color=theme.MUTED, opacity=0.7))
     notes = _notes(ways, told, parts)
     for over in (True, False):
@@ -212,7 +217,7 @@ def products(
             else {"dy": -side, "baseline": "bottom" if over else "top"}
         )
         if found:
-            text = marks(found, x=x, y=y, text="text:N", color=own("colour:N"))
+            text = vega.rows(found, x=x, y=y, text="text:N", color=vega.own("colour:N"))
             layers.append(text.mark_text(fontSize=13 if longest > 4 else 16, **turned))
     for which, (name, _, values) in enumerate(ways if told else ()):
         over = values[-1] > ways[1 - which][2][-1]
@@ -222,7 +227,7 @@ def products(
             end = [{"step": len(values), "P": float(values[-1]), "way": name, "text": text}]
             weight, dy = "normal" if text == name else 600, 2 + 23 * row
             layers.append(
-                marks(end, x=x, y=y, text="text:N", color=hue).mark_text(
+                vega.rows(end, x=x, y=y, text="text:N", color=hue).mark_text(
                     **put, fontWeight=weight, dy=-dy if over else dy
                 )
             )

@@ -13,9 +13,8 @@ import numpy as np
 
 from viz import theme
 from viz.charts.curves import number
-from viz.charts.parts import panels
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.marks import marks, own, plane
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -46,7 +45,9 @@ def rows(
     """
     n = len(wanted)
     upright = n > WRAPPED
-    x, y = plane([-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95])
+    x, y = vega.plane(
+        [-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95]
+    )
     tiles = [
         _tile(_at(t, row, upright), token, fill, framed=t == chosen)
         for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE))
@@ -79,7 +80,7 @@ def rows(
     ]
     layers = [_tiles(tiles, x, y), *_arrows(moves, x, y), *words, *notes]
     height = 60 + 36 * n if upright else 240
-    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
+    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
 
 
 @kept
@@ -95,7 +96,9 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     n = len(wanted)
     few = n <= WRAPPED
     line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
-    x, y = plane([-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")])
+    x, y = vega.plane(
+        [-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")]
+    )
     tiles: Rows = [
         _tile((j, t), read[j] if t < upto else "", _shade(j == t, t < upto), half=(0.47, 0.4))
         for t in range(n)
@@ -128,7 +131,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
         layers += [_words(numbers, at, y, fontSize=14), _words(heads, at, y, **QUIET)]
     layers.append(_words([{"x": -0.47, "y": -0.5, "text": "read at this step"}], x, y, **QUIET, align="left"))
     height = 70 + (46 if few else 34) * n
-    return alt.layer(*layers).properties(width="container", height=height, view=panels.BARE)
+    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
 
 
 def token_name(token: str) -> str:
@@ -199,12 +202,12 @@ def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
 
 def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
     return (
-        marks(tiles, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=alt.Tooltip("token:N"))
+        vega.rows(tiles, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=alt.Tooltip("token:N"))
         .mark_rect(cornerRadius=3)
         .encode(
-            fill=own("fill:N", alt.Fill),
-            stroke=own("edge:N", alt.Stroke),
-            strokeWidth=own("line:Q", alt.StrokeWidth),
+            fill=vega.own("fill:N", alt.Fill),
+            stroke=vega.own("edge:N", alt.Stroke),
+            strokeWidth=vega.own("line:Q", alt.StrokeWidth),
         )
     )
 
@@ -213,14 +216,14 @@ def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Ch
     """Texts at their places; with a token each, it is the tooltip."""
     look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | drawn
     told = {"tooltip": alt.Tooltip("token:N")} if "token" in words[0] else {}
-    return marks(words, x=x, y=y, text="text:N", **told).mark_text(**look)
+    return vega.rows(words, x=x, y=y, text="text:N", **told).mark_text(**look)
 
 
 def _arrows(moves: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """A line each, and its head turned as the line is drawn: all lead the same way."""
     if not moves:
         return []
-    data, one = marks(moves), moves[0]
+    data, one = vega.rows(moves), moves[0]
     across, down = (
         abs(float(scale["scale"]["domain"][1]) - float(scale["scale"]["domain"][0])) for scale in (x, y)
     )

@@ -1,0 +1,134 @@
+"""What nearly every Vega-Lite chart says: rows, scales, quiet axes, names at the left, colours, tooltips, the frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from viz import theme
+
+Layers = alt.LayerChart | alt.FacetChart
+"""What `alt.layer` gives: altair's own types leave open whether it has facets."""
+AROUND = {"top": 4, "left": 4, "right": 6, "bottom": 4}
+BARE = alt.ViewBackground(strokeWidth=0)
+
+
+def rows(found: Iterable[Mapping[str, Any]], **channels: Any) -> alt.Chart:
+    """A chart of these rows, still without marks, and what their fields set.
+
+    >>> rows([{"x": 1}], x="x:Q").mark_rule().to_dict()["data"]["values"]
+    [{'x': 1}]
+    """
+    return alt.Chart(alt.Data(values=list(found))).encode(**channels)
+
+
+def quiet(**more: Any) -> alt.Axis:
+    """An axis of labels alone."""
+    return alt.Axis(**{"grid": False, "domain": False, "ticks": False, "labelPadding": 7} | more)
+
+
+def span(low: float, high: float, **more: Any) -> alt.Scale:
+    """A scale from here to there, not rounded."""
+    return alt.Scale(domain=[low, high], nice=False, **more)
+
+
+def plane(
+    across: Sequence[float], down: Sequence[float], x: str = "x:Q", y: str = "y:Q", **more: Any
+) -> tuple[alt.X, alt.Y]:
+    """Axes without ticks: from the left edge to the right one, from the upper to the lower; `more` is the scale's across."""
+    return alt.X(x, axis=None, scale=span(*across, **more)), alt.Y(y, axis=None, scale=span(*down))
+
+
+def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
+    """What is told of a mark that is touched: a field, or (field, its name or "", its format).
+
+    >>> [tip.to_dict()["title"] for tip in told("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
+    ['layer']
+    """
+    each = [(*((field,) if isinstance(field, str) else field), "", "") for field in fields]
+    return [
+        alt.Tooltip(field, title=name or alt.Undefined, format=form or alt.Undefined)
+        for field, name, form, *_ in each
+    ]
+
+
+def named(names: Sequence[Any] | Mapping[float, str]) -> str:
+    """An expression for the name, or its lines, of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
+
+    >>> named(["a", "b"]), named({0.5: "a"})
+    ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
+    """
+    if isinstance(names, Mapping):
+        return f"{json.dumps(list(names.values()))}[indexof({json.dumps(list(names))}, datum.value)]"
+    return f"{json.dumps(list(names))}[datum.value]"
+
+
+def places(
+    names: Sequence[Any],
+    *,
+    apart: tuple[float, float] | None = None,
+    scale: alt.Scale | None = None,
+    **more: Any,
+) -> alt.Y:
+    """Rows by their `place`, each named at the left; `apart` is the room between them and around, or `scale` says it; `more` the axis's.
+
+    >>> places(["one", "two"]).to_dict()["axis"]["labelExpr"]
+    '["one", "two"][datum.value]'
+    """
+    plain = {
+        "labelColor": theme.TEXT,
+        "labelPadding": 8,
+        "labelFontSize": 14,
+        "domain": False,
+        "ticks": False,
+    }
+    if apart:
+        scale = alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])
+    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **{**plain, **more}))
+    return found.scale(scale) if scale else found
+
+
+def own(field: str = "colour:N", channel: Any = alt.Color) -> Any:
+    """A channel whose field holds what is drawn: a colour, a width."""
+    return channel(field, scale=None)
+
+
+def hue(field: str, colours: Mapping[Any, str], legend: alt.Legend | None = None, **more: Any) -> alt.Color:
+    """Each name in its colour."""
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(field, scale=scale, legend=legend, **more)
+
+
+def hues(names: Sequence[str]) -> dict[str, str]:
+    """Names in the categorical colours, one after the other."""
+    return {name: theme.CATEGORICAL[i % len(theme.CATEGORICAL)] for i, name in enumerate(names)}
+
+
+def legend(**more: Any) -> alt.Legend:
+    """A legend without a title, above the view unless said."""
+    return alt.Legend(**{"title": None, "orient": "top", "direction": "horizontal"} | more)
+
+
+def here(axis: alt.X, place: float) -> alt.Chart:
+    """A dotted upright line at a place of the axis."""
+    field = str(axis.shorthand).split(":")[0]
+    return rows([{field: place}]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=axis)
+
+
+def question(size: int = 30, colour: str = theme.MUTED) -> alt.Chart:
+    """A question mark in the middle: what is drawn here comes after the guess."""
+    middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
+    return rows([{}], **middle).mark_text(text="?", fontSize=size, color=colour)
+
+
+def framed(
+    *layers: alt.Chart, height: float, data: Sequence[Any] | None = None, **around: float
+) -> alt.LayerChart:
+    """The layers over one another as one view, as wide as its place; `around` widens the usual margin, `data` are rows that all layers share."""
+    shared: dict[str, Any] = {} if data is None else {"data": alt.Data(values=list(data))}
+    return alt.LayerChart(layer=layers, **shared).properties(
+        width="container", height=height, padding=AROUND | around, view=BARE
+    )
