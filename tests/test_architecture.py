@@ -81,9 +81,9 @@ def _dotted(path: Path) -> str:
 
 
 @functools.cache
-def _core() -> dict[str, set[str]]:
-    """The modules of `core`, and which of the others each imports: at its head, in a function, or for types only."""
-    modules = {_dotted(path): path for path in PYTHON if _name(path).startswith("core/")}
+def _taken(home: str) -> dict[str, set[str]]:
+    """The modules of `core` or of `viz`, and which of the others each imports: at its head, in a function, or for types only."""
+    modules = {_dotted(path): path for path in PYTHON if _name(path).startswith(f"{home}/")}
 
     def module(name: str) -> str:
         return name if name in modules or not name else module(name.rpartition(".")[0])
@@ -101,13 +101,14 @@ def _core() -> dict[str, set[str]]:
             for alias in node.names
         ]
         taken += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-        found[name] = {module(one) for one in taken if one.split(".")[0] == "core"} - {name}
+        found[name] = {module(one) for one in taken if one.split(".")[0] == home} - {name}
     return found
 
 
-def test_core_has_no_circle() -> None:
+@pytest.mark.parametrize("home", ["core", "viz"])
+def test_there_is_no_circle(home: str) -> None:
     """Whoever reads a file need know only files that do not know this one."""
-    left = dict(_core())
+    left = dict(_taken(home))
     while low := {name for name, taken in left.items() if not taken & left.keys()}:
         left = {name: taken for name, taken in left.items() if name not in low}
     assert left == {}
@@ -115,12 +116,12 @@ def test_core_has_no_circle() -> None:
 
 def test_core_is_built_from_the_ground_up() -> None:
     floor = {name: place for place, name in enumerate(FLOORS)}
-    part = {name: name.split(".")[1] for name in _core() if name != "core"}
+    part = {name: name.split(".")[1] for name in _taken("core") if name != "core"}
     assert {*part.values()} == {*FLOORS}
     wrong = {
         f"{name} takes {taken}"
         for name in part
-        for taken in _core()[name]
+        for taken in _taken("core")[name]
         if taken == "core" or floor[part[taken]] > floor[part[name]]
     }
     assert not wrong
