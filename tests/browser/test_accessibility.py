@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,18 +35,12 @@ OUTLINE = """() => ({
 })"""
 
 
-SAMPLE = ("look", "scaling", "decode", "compare", "models")
-"""Pages that show between them every widget there is: an instrument, steps and a question, bars, charts, tables."""
-
-
-def walk(browser: Any, url: str, scheme: str, slugs: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
-    """Every page, or those with these slugs, drawn, `TABS` of them loading at a time."""
+def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
+    """Every page, drawn, `TABS` of them loading at a time."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     waiting: deque[tuple[str, Any]] = deque()
     free: list[Any] = []
-    found = [entry for entry in pages.discover() if not slugs or entry.slug in slugs]
-    assert len(found) >= len(slugs)
-    for entry in [*found, *[None] * TABS]:
+    for entry in [*pages.discover(), *[None] * TABS]:
         if entry is not None:
             page = free.pop() if free else context.new_page()
             page.goto(url + entry.address, wait_until="commit")
@@ -60,20 +54,10 @@ def walk(browser: Any, url: str, scheme: str, slugs: Collection[str] = ()) -> It
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("scheme", "slugs"),
-    [
-        pytest.param("light", SAMPLE, id="light-sample"),
-        pytest.param("dark", SAMPLE[:1], id="dark-sample"),
-        pytest.param("light", (), id="light", marks=pytest.mark.slow),
-        pytest.param("dark", (), id="dark", marks=pytest.mark.slow),
-    ],
-)
-def test_axe_finds_nothing_serious_on_any_page(
-    chromium: Any, app_url: str, scheme: str, slugs: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, scheme: str) -> None:
     found: dict[str, list[str]] = {}
-    for slug, page in walk(chromium, app_url, scheme, slugs):
+    for slug, page in walk(chromium, app_url, scheme):
         page.evaluate(AXE)
         wrong = [
             f"{rule['id']}: {node['html'][:160]}"

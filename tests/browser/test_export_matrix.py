@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from sampling import sampled
 from small_app import Visitor
 
 from viz import instruments
@@ -86,8 +85,6 @@ FOUND = (
     for value in vars(importlib.import_module(f"viz.instruments.{name}.{name}")).values()
 )
 DECLARED = {name: value for name, value in FOUND if isinstance(value, Instrument)}
-FIRST = ("heatmap", "tree", "words")
-"""Cells, nodes and words: between them they draw all that an instrument can draw."""
 PICTURES = ("diagram", "plane")
 """They lay pixels below their lines."""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -133,9 +130,7 @@ def check_archive(path: Path, told: dict[str, Any]) -> None:
     assert "exactness" not in own and all(array.dtype != object for array in own.values())
 
 
-@pytest.mark.parametrize(
-    "name", sampled(sorted(DECLARED, key=FIRST.__contains__, reverse=True), quick=len(FIRST))
-)
+@pytest.mark.parametrize("name", DECLARED)
 def test_what_an_instrument_offers_to_save_is_complete(
     name: str, visit: Visitor, alone: Any, tmp_path: Path
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from deep import deep
 
 import core
 from core.analysis.promised import FOLLOWS, outcome, translated
@@ -53,7 +52,7 @@ def test_the_model_that_opens_keeps_every_promise(name: str):
     assert len(found) >= 2 and {text for text, kept in found.items() if not kept} == BROKEN.get(name, set())
 
 
-@pytest.mark.parametrize("name", deep(ATTENDING, list(ATTENDING)[:1]))
+@pytest.mark.parametrize("name", ATTENDING)
 def test_recurrent_translators_with_attention_keep_nearly_all(name: str):
     found = judged(name, "translate")
     assert len(found) == 12 and sum(found.values()) >= 10, found

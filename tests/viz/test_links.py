@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from deep import deep
 from streamlit.testing.v1 import AppTest
 from tiny_models import MODELS, served
 
@@ -115,9 +114,7 @@ def agree(slug: str, now: dict[str, str], target: str, query: dict[str, str], te
         assert name == head_name(int(promised["layer"]), int(promised["head"])), (slug, target)
 
 
-@pytest.mark.parametrize(
-    "model", deep(["as it opens", *MODELS], MODELS.keys() - {"tiny-translator", "prompt-tiny"})
-)
+@pytest.mark.parametrize("model", ["as it opens", *MODELS])
 def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(model: str) -> None:
     asked = {"model": model, "text": READS.get(model, OWN)} if model in MODELS else {}
     opened: dict[tuple[str, ...], AppTest] = {}
