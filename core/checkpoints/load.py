@@ -34,6 +34,7 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     values = json_object(folder, "config.json")
     weights = find_weights(folder)
     if "family" in values:
+        weights = weights.scaled()
         return plan_own(values, weights), weights
     return plan_foreign(values, weights)
 

@@ -1,4 +1,4 @@
-"""The project's own model folders: float16 weights, config, tokenizer, the record of the training, a card."""
+"""The project's own model folders: weights in float16 or 8 bits, config, tokenizer, the record of the training, a card."""
 
 from __future__ import annotations
 
@@ -82,6 +82,6 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
         raise InputError(
             f"There is no model folder '{folder.name}'.", "Weights are read from one.", "Check the name."
         )
-    weights = find_weights(folder)
+    weights = find_weights(folder).scaled()
     plan = plan_own(json_object(folder, "config.json"), weights)
     return {take.name: weights.read(take.name) for take in plan.takes}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -17,6 +17,8 @@ from core.errors import InputError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_SHARDS = 500
+SCALE = ".scale"
+"""Behind the name of a matrix in 8 bits: what stands beside it, the size of a step in each row."""
 SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "model.ckpt", "model.bin")
 
@@ -27,6 +29,7 @@ class Weights:
 
     entries: Mapping[str, Entry]
     stored: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, Entry] = field(default_factory=dict)
 
     def renamed(self, name_of: Callable[[str], str]) -> Weights:
         """The same weights under other names. Raises InputError if two names become one."""
@@ -37,15 +40,31 @@ class Weights:
             raise InputError(wrong, "Each weight is stored once.", AGAIN)
         return Weights({ours: self.entries[name] for ours, name in stored.items()}, stored)
 
+    def scaled(self) -> Weights:
+        """The same with each matrix in 8 bits and its `NAME.scale` as one matrix of that name (core.checkpoints.eight_bit).
+
+        A matrix of whole numbers whose scale is not there, or of another length, stays what it is: no weight.
+        """
+        scales: dict[str, Entry] = {}
+        for name, entry in self.entries.items():
+            scale = self.entries.get(name + SCALE)
+            rows = entry.shape[:1] if len(entry.shape) == 2 else None
+            if entry.dtype == "I8" and scale is not None and scale.is_float and scale.shape == rows:
+                scales[name] = scale
+        beside = {name + SCALE for name in scales}
+        entries = {
+            name: replace(entry, dtype=scales[name].dtype) if name in scales else entry
+            for name, entry in self.entries.items()
+            if name not in beside
+        }
+        return replace(self, entries=entries, scales=scales)
+
     def read(self, name: str) -> Tensor:
         """One tensor as float32 of its own memory. Raises InputError if a number in it is NaN or infinite."""
         entry = self.entries[name]
-        try:
-            with safe_open(entry.file, framework="pt", device="cpu") as held:
-                value = held.get_tensor(self.stored.get(name, name)).to(torch.float32, copy=True)
-        except (SafetensorError, OSError, TypeError, ValueError, KeyError) as error:
-            wrong = f"'{shown(name)}' cannot be read from {entry.file.name} ({type(error).__name__})."
-            raise InputError(wrong, "All weights are needed.", AGAIN) from None
+        value = self._held(entry.file, self.stored.get(name, name))
+        if name in self.scales:
+            value *= self._held(self.scales[name].file, name + SCALE)[:, None]
         broken = int(value.numel() - value.isfinite().sum())
         if broken:
             raise InputError(
@@ -54,6 +73,14 @@ class Weights:
                 "Use a checkpoint from before the training broke, or export it in float32.",
             )
         return value
+
+    def _held(self, file: Path, name: str) -> Tensor:
+        try:
+            with safe_open(file, framework="pt", device="cpu") as held:
+                return held.get_tensor(name).to(torch.float32, copy=True)
+        except (SafetensorError, OSError, TypeError, ValueError, KeyError) as error:
+            wrong = f"'{shown(name)}' cannot be read from {file.name} ({type(error).__name__})."
+            raise InputError(wrong, "All weights are needed.", AGAIN) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)

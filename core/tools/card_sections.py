@@ -63,7 +63,7 @@ def computed(folder: Path) -> dict[str, str]:
 
 def architecture(folder: Path) -> str:
     """The sizes of config.json and the exact number of parameters that are stored."""
-    config, weights = json_object(folder, "config.json"), find_weights(folder)
+    config, weights = json_object(folder, "config.json"), find_weights(folder).scaled()
     idle = _idle(config)
     rows = [
         (words, _value(config[name]))
@@ -73,8 +73,9 @@ def architecture(folder: Path) -> str:
     if "n_heads" in config and "n_heads" not in idle:
         rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
+    form = "matrices of 8 bits with a scale a row" if weights.scales else "float16"
     rows.append(
-        ("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB")
+        ("Parameters", f"{n:,}, stored as {form} in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB")
     )
     return table(("", ""), rows)
 
