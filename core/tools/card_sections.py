@@ -74,9 +74,7 @@ def architecture(folder: Path) -> str:
         rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
     form = "matrices of 8 bits with a scale a row" if weights.scales else "float16"
-    rows.append(
-        ("Parameters", f"{n:,}, stored as {form} in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB")
-    )
+    rows.append(("Parameters", f"{n:,}, stored as {form} in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
     return table(("", ""), rows)
 
 

@@ -1,9 +1,13 @@
-"""Train a shipped model: `python -m core.tools.train NAME --data DIR [--minutes M | --steps N] [--resume] [--from NAME | --then]`."""
+"""Train a shipped model: `python -m core.tools.train NAME --data DIR [--minutes M | --steps N] [--resume] [--from NAME | --then]`.
+
+Behind `python -m torch.distributed.run --nproc-per-node N` in place of `python`, N processes share the work.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shlex
 import sys
@@ -16,6 +20,7 @@ from core.checkpoints import store
 from core.checkpoints.record import Training, read_training
 from core.errors import InputError
 from core.training.loop.engine import Outcome, Plan, history, train
+from core.training.loop.ranks import Ranks, ranks
 from core.training.recipe import Recipe, recipes
 
 
@@ -34,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
     length.add_argument("--minutes", type=float, help="wall-clock minutes instead of steps")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --work")
+    ask.add_argument(
+        "--accumulate", type=int, default=1, help="batches whose mean gradient makes a step, in each process"
+    )
+    ask.add_argument("--save-every", type=float, default=120.0, help="seconds between checkpoints")
     start = ask.add_mutually_exclusive_group()
     start.add_argument(
         "--then",
@@ -52,7 +61,13 @@ def main(argv: list[str] | None = None) -> int:
     opts = ask.parse_args(argv)
     if opts.threads:
         torch.set_num_threads(opts.threads)
-    recipe, device = recipes()[opts.name], torch.device(opts.device)
+    device = torch.device(opts.device)
+    if device.type == "cuda" and device.index is None:
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(device)
+    if opts.accumulate < 1:
+        ask.error("--accumulate is how many batches make a step: at least 1")
+    recipe = recipes()[opts.name]
     if opts.then:
         if recipe.then is None:
             ask.error(f"the recipe of {opts.name} has one stage; --then is for those with a second")
@@ -60,30 +75,41 @@ def main(argv: list[str] | None = None) -> int:
     work = opts.work / opts.name
     work.mkdir(parents=True, exist_ok=True)
     try:
+        with ranks(device) as group:
+            return _trained(recipe, opts, work, device, group, argv if argv is not None else sys.argv[1:])
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _trained(
+    recipe: Recipe, opts: argparse.Namespace, work: Path, device: torch.device, group: Ranks, argv: list[str]
+) -> int:
+    with group.in_turn():
         task = recipe.prepare(opts.data, work, opts.seed, device)
-        weights = store.load_weights(opts.out / opts.start) if opts.start else None
-        before = read_training(opts.out / opts.name) if opts.start == opts.name else None
-        done = before.steps if before else 0
-        plan = Plan(
-            work=work,
-            seed=opts.seed,
-            steps=opts.steps,
-            minutes=opts.minutes,
-            resume=opts.resume,
-            weights=weights,
-            done=done,
-        )
-        outcome = train(recipe, task, plan, device)
-        if outcome.stopped:
+    weights = store.load_weights(opts.out / opts.start) if opts.start else None
+    before = read_training(opts.out / opts.name) if opts.start == opts.name else None
+    plan = Plan(
+        work=work,
+        seed=opts.seed,
+        steps=opts.steps,
+        minutes=opts.minutes,
+        resume=opts.resume,
+        weights=weights,
+        done=before.steps if before else 0,
+        accumulate=opts.accumulate,
+        save_every=opts.save_every,
+    )
+    outcome = train(recipe, task, plan, device, group)
+    if outcome.stopped:
+        if group.first:
             print(
                 f"stopped after {outcome.steps} steps; the checkpoint is in {work}: --resume goes on",
                 file=sys.stderr,
             )
-            return 130
-        save(outcome, recipe, work, opts.out, opts.seed, argv if argv is not None else sys.argv[1:], before)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return 130
+    if group.first:
+        save(outcome, recipe, work, opts.out, opts.seed, argv, before, group.size)
     return 0
 
 
@@ -95,6 +121,7 @@ def save(
     seed: int,
     argv: list[str],
     before: Training | None = None,
+    processes: int = 1,
 ) -> None:
     """Write the model folder: float16 weights, config, tokenizer, and the record of how they came about, from its first step."""
     machine = (
@@ -102,8 +129,9 @@ def save(
         if next(outcome.network.parameters()).is_cuda
         else f"{(n := torch.get_num_threads())} CPU thread{'s' * (n > 1)}"
     )
+    several = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
     record = {
-        "command": shlex.join(["python", "-m", "core.tools.train", *_shown(argv)]),
+        "command": shlex.join(["python", *several, "-m", "core.tools.train", *_shown(argv)]),
         "seed": seed,
         "steps": outcome.steps,
         "tokens": outcome.tokens,

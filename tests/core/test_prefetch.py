@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import count, islice
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ class Counted:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_batches_come_in_order_from_any_step(workers):
-    found = list(islice(fed(Counted(), 5, torch.device("cpu"), workers), 40))  # pyright: ignore
+    found = list(islice(fed(Counted(), count(5), torch.device("cpu"), workers), 40))  # pyright: ignore
     assert [n for _, n in found] == list(range(5, 45))
     assert all(
         batch.ids.tolist() == [[n, n]] and more[0].tolist() == [[n + 1, n + 1]] for (batch, more), n in found

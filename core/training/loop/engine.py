@@ -20,6 +20,7 @@ from tqdm import tqdm
 from core.models import families
 from core.training.loop.optim import optimisers, schedule
 from core.training.loop.prefetch import fed
+from core.training.loop.ranks import ALONE, Ranks
 from core.training.recipe import Follower, Recipe, Task, drawn
 
 NUMBERS = ("step", "counted", "tokens", "seconds", "smooth")
@@ -30,7 +31,10 @@ AT_ONCE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long, from where, and where to. `done`: so many steps were taken before, by the run that `weights` come from."""
+    """How long, from where, and where to. `done`: so many steps were taken before, by the run that `weights` come from.
+
+    A step goes down the mean loss of `accumulate` batches (of so many in each process, where there are several).
+    """
 
     work: Path
     seed: int = 0
@@ -39,6 +43,7 @@ class Plan:
     resume: bool = False
     weights: Mapping[str, torch.Tensor] | None = None
     done: int = 0
+    accumulate: int = 1
     save_every: float = 120.0
     check_every: int = 500
     quiet: bool = False
@@ -56,13 +61,13 @@ class Outcome:
     stopped: bool = False
 
 
-def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outcome:
+def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: Ranks = ALONE) -> Outcome:
     """Run a recipe. Ctrl-C ends it after the step in hand; the last checkpoint and the weights are kept.
 
     The length is `plan.steps` (default what is left of the recipe's), or `plan.minutes` of wall clock: the cosine ends
     where the time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as
     it would have, and one that goes on from weights takes up the batches where those were left; its moments and its
-    schedule are fresh.
+    schedule are fresh. Of several processes (`ranks`) each reads the same checkpoint, and the first alone writes.
     """
     torch.backends.cuda.enable_cudnn_sdp(
         False
@@ -83,7 +88,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     checkpoint = plan.work / "checkpoint.pt"
     if plan.resume and checkpoint.is_file():
         state = _load(checkpoint, network, optims)
-    else:
+    elif ranks.first:
         shutil.rmtree(
             plan.work / "history", ignore_errors=True
         )  # weights of another run are none of this one's
@@ -92,43 +97,53 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
         total=total if plan.minutes is None else None,
         initial=state.step - plan.done,
         unit="step",
-        disable=plan.quiet,
+        disable=plan.quiet or not ranks.first,
         mininterval=2.0,
     )
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
-    batches = fed(task, state.step, device)
+    learner = ranks.learner(task, network)
+    numbers = ranks.batches(state.step, plan.accumulate)
+    batches = fed(task, ranks.batches(state.step, plan.accumulate), device)
     stopped = False
     try:
         with _whole_steps() as stop_wanted:
-            while not (stopped := stop_wanted()):
-                state.seconds = time.perf_counter() - begun
+            while True:
+                state.seconds, stop = ranks.agreed(time.perf_counter() - begun, stop_wanted())
+                if stopped := bool(stop):
+                    break
                 taken = state.step - plan.done
                 progress = taken / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
-                _keep(plan.work, network, state.step, recipe.keep_at)
+                if ranks.first:
+                    _keep(plan.work, network, state.step, recipe.keep_at)
                 if progress >= 1:
                     break
-                batch, n_tokens = next(batches)
-                torch.manual_seed(plan.seed * 1_000_003 + state.step)
                 factor = schedule(progress, taken, recipe.warm_up)
-                state.count(_step(network, task, batch, optims, factor, recipe.clip, device), n_tokens)
-                rate = state.tokens / max(state.seconds, 1e-9)
+                share = (
+                    (plan.seed * 1_000_003 + next(numbers), *next(batches)) for _ in range(plan.accumulate)
+                )
+                learnt = _step(learner, [*share], optims, factor, recipe.clip, device, ranks)
+                state.count(ranks.summed(learnt))
                 if not state.waiting:
                     left = state.seconds * (1 - progress) / max(progress, 1e-9)
                     bar.set_postfix(
-                        loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min"
+                        loss=f"{state.smooth:.3f}", tokens_s=f"{state.rate:.0f}", left=f"{left / 60:.1f}min"
                     )
                 bar.update()
+                if not ranks.first:
+                    continue
                 if state.step % plan.check_every == 0:
-                    state.write(plan.work, {"tokens_s": rate, **_checked(network, task)})
+                    state.read()
+                    state.write(plan.work, {"tokens_s": state.rate, **_checked(network, task)})
                 if time.perf_counter() - saved > plan.save_every:
                     _save(checkpoint, network, optims, state)
                     saved = time.perf_counter()
     except KeyboardInterrupt:
         stopped = True
     bar.close()
-    _save(checkpoint, network, optims, state)
     network.eval()
-    state.write(plan.work, dict(_checked(network, task)))
+    if ranks.first:
+        _save(checkpoint, network, optims, state)
+        state.write(plan.work, dict(_checked(network, task)))
     return Outcome(network, state.step, state.seconds, state.tokens, state.log, stopped)
 
 
@@ -156,26 +171,33 @@ def _whole_steps() -> Iterator[Callable[[], bool]]:
 
 
 def _step(
-    network: nn.Module,
-    task: Task,
-    batch: Any,
+    learner: nn.Module,
+    share: Sequence[tuple[int, Any, int]],
     optims: list[torch.optim.Optimizer],
     factor: float,
     clip: float,
     device: torch.device,
+    ranks: Ranks,
 ) -> torch.Tensor:
-    network.train()
-    with autocast(device):
-        loss = task.loss(network, batch)
+    """Go down the mean loss of this process's (seed, batch, number of tokens); gives its part of it, and the tokens."""
+    learner.train()
     for optim in optims:
         optim.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_(network.parameters(), clip)
+    n, lost = len(share), []
+    for at, (seed, batch, _) in enumerate(share):
+        torch.manual_seed(seed)
+        with ranks.apart(learner) if at < n - 1 else nullcontext():
+            with autocast(device):
+                loss = learner(batch) / n
+            loss.backward()
+        lost.append(loss.detach())
+    nn.utils.clip_grad_norm_(learner.parameters(), clip)
     for optim in optims:
         for group in optim.param_groups:
             group["lr"] = group["base_lr"] * factor
         optim.step()
-    return loss.detach()
+    loss = torch.stack(lost).sum().double() / ranks.size
+    return torch.stack((loss, loss.new_tensor(sum(tokens for _, _, tokens in share))))
 
 
 def autocast(device: torch.device) -> Any:
@@ -201,18 +223,23 @@ class _State:
         self.log: list[dict[str, float]] = []
         self.waiting: list[torch.Tensor] = []
 
-    def count(self, loss: torch.Tensor, n_tokens: int) -> None:
+    @property
+    def rate(self) -> float:
+        return self.tokens / max(self.seconds, 1e-9)
+
+    def count(self, learnt: torch.Tensor) -> None:
+        """One more step; `learnt` is its loss and its number of tokens."""
         self.step += 1
-        self.tokens += n_tokens
-        self.waiting.append(loss)
-        if not loss.is_cuda or len(self.waiting) == AT_ONCE:
+        self.waiting.append(learnt)
+        if not learnt.is_cuda or len(self.waiting) == AT_ONCE:
             self.read()
 
     def read(self) -> None:
         """Take in the losses that are still with the device: to ask for each at once would hold up the step behind it."""
-        losses, self.waiting = torch.stack(self.waiting).tolist() if self.waiting else [], []
-        for loss in losses:
+        learnt, self.waiting = torch.stack(self.waiting).tolist() if self.waiting else [], []
+        for loss, n_tokens in learnt:
             self.counted += 1
+            self.tokens += int(n_tokens)
             keep = min(0.98, 1 - 1 / self.counted)
             self.smooth = keep * self.smooth + (1 - keep) * loss
 

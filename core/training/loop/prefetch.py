@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from itertools import count
 from typing import Any
 
 import torch
@@ -18,9 +17,9 @@ WORKERS, AHEAD = 3, 8
 
 
 def fed(
-    task: Task, first: int, device: torch.device, workers: int | None = None
+    task: Task, numbers: Iterable[int], device: torch.device, workers: int | None = None
 ) -> Iterator[tuple[Any, int]]:
-    """The batches of a task from step `first` on, each on `device` and with its number of tokens, without an end.
+    """The batches of a task that have these numbers, each on `device` and with how many tokens it holds.
 
     On a CPU they are made when they are asked for (`workers` 0): a process beside would take the cores that train.
     """
@@ -28,7 +27,7 @@ def fed(
     more: dict[str, Any] = {"prefetch_factor": AHEAD, "multiprocessing_context": "fork"} if n_workers else {}
     loader = DataLoader(
         _Batches(task),
-        sampler=count(first),
+        sampler=numbers,
         batch_size=None,
         collate_fn=_as_it_is,
         num_workers=n_workers,
