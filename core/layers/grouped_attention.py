@@ -27,6 +27,7 @@ class GroupedQueryAttention(nn.Module):
     In the trace `q_plain` and `k_plain` are what is turned; `k` and `v` are what each query head reads, so those of one
     group are equal. The store holds the turned keys of the groups alone.
 
+    >>> import torch
     >>> attend = GroupedQueryAttention(d_model=6, n_heads=4, n_kv_heads=2, d_head=2)
     >>> x = torch.ones(1, 3, 6)
     >>> attend(x, torch.ones(3, 3, dtype=torch.bool), lambda each: each).shape
