@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core import edits, masks
     from core.checkpoints import open_model
+    from core.checkpoints.wrapped import wrap
     from core.decoding import Beam, Greedy, Sample, Step, decode
     from core.errors import InputError
     from core.model import Model
@@ -40,9 +41,11 @@ __all__ = [
     "masks",
     "open_model",
     "record",
+    "wrap",
 ]
 _PLACES = {
     "open_model": "checkpoints",
+    "wrap": "checkpoints.wrapped",
     "InputError": "errors",
     "Model": "model",
     **dict.fromkeys(("Beam", "Greedy", "Sample", "Step", "decode"), "decoding"),

@@ -8,6 +8,11 @@ In a notebook, without the app, the instruments display themselves:
     run = core.open_model("translator-en-es").run("She has a white car.")
     viz.head_view(run, layer=2)
 
+Attention of any other program, such as a Hugging Face model with output_attentions=True, is drawn too:
+
+    viz.head_view(out.attentions, tokens, layer=2)
+    viz.heatmap(out.cross_attentions, written_tokens, read_tokens, layer=0, head=3)
+
 `kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
 Where a head may be a word, "mean", "largest" and "rollout" join the heads of each layer (`core.analysis.attention.aggregate`).
 Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline.

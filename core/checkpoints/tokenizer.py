@@ -38,7 +38,7 @@ AGAIN = "Download or export the tokenizer again."
 def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     """A tokenizer whose file was verified by its sum: loaded here and now."""
     tokenizer = Tokenizer(tokenizers.Tokenizer.from_file(str(need(folder, FILE))), **plan.ids)
-    _check_rows(len(tokenizer), len(tokenizer) - 1, plan.config.n_vocab)
+    check_rows(len(tokenizer), len(tokenizer) - 1, plan.config.n_vocab)
     return _framing(tokenizer, plan)
 
 
@@ -50,8 +50,12 @@ def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     """
     name, given = _given(folder)
     facts = try_in_child(given, name)
-    _check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
-    backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
+    check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
+    return marked(tokenizers.Tokenizer.from_str(facts["tokenizer"]), plan)
+
+
+def marked(backend: tokenizers.Tokenizer, plan: Plan) -> Tokenizer:
+    """Our tokenizer of a backend, with the marks that the plan names. Raises InputError for none to frame with."""
     marks = {
         mark: word
         for mark, word in plan.marks.items()
@@ -138,7 +142,8 @@ def _refused(name: str, problem: str) -> InputError:
     return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, AGAIN)
 
 
-def _check_rows(n_ids: int, largest: int, n_rows: int) -> None:
+def check_rows(n_ids: int, largest: int, n_rows: int) -> None:
+    """Raises InputError where a token has no row in the model's table."""
     if largest >= n_rows:
         raise InputError(
             f"The tokenizer has {n_ids:,} entries up to id {largest:,}, the model {n_rows:,} rows.",

@@ -38,7 +38,9 @@ class Weights:
             twice = next(name for name in self.entries if stored[name_of(name)] != name)
             wrong = f"'{shown(name_of(twice))}' is stored twice, also as '{shown(twice)}' or '{shown(stored[name_of(twice)])}'."
             raise InputError(wrong, "Each weight is stored once.", AGAIN)
-        return Weights({ours: self.entries[name] for ours, name in stored.items()}, stored)
+        return replace(
+            self, entries={ours: self.entries[name] for ours, name in stored.items()}, stored=stored
+        )
 
     def scaled(self) -> Weights:
         """The same with each matrix in 8 bits and its `NAME.scale` as one matrix of that name (core.checkpoints.eight_bit).

@@ -31,8 +31,17 @@ def gelu_tanh(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
+def silu(x: Tensor) -> Tensor:
+    """x sigmoid(x) (Hendrycks and Gimpel 2016; also called swish, Ramachandran et al. 2017); Llama's.
+
+    >>> round(silu(torch.tensor(-1.0)).item(), 6)
+    -0.268941
+    """
+    return F.silu(x)
+
+
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
-    {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh}
+    {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
 )
 
 
@@ -54,4 +63,28 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
         pre = tap("pre", self.to_hidden(x), "batch pos d_ff")
         act = tap("act", self.activation(pre), "batch pos d_ff")
+        return tap("out", self.to_out(act), "batch pos d_model")
+
+
+class GatedFeedForward(nn.Module):
+    """Two maps side by side, one through an activation as the gate of the other, then one back (Shazeer 2020: SwiGLU with silu).
+
+    R = W_2 (act(W_g x) * W_1 x), no biases; x (batch pos d_model) -> (batch pos d_ff) -> (batch pos d_model). In the trace
+    `pre` is W_g x, `up` is W_1 x, and `act` their product, what W_2 reads.
+
+    >>> GatedFeedForward(2, 3)(torch.zeros(1, 5, 2)).shape
+    torch.Size([1, 5, 2])
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "silu") -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.to_gate = Linear(d_model, d_ff, bias=False)
+        self.to_hidden = Linear(d_model, d_ff, bias=False)
+        self.to_out = Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
+        pre = tap("pre", self.to_gate(x), "batch pos d_ff")
+        up = tap("up", self.to_hidden(x), "batch pos d_ff")
+        act = tap("act", self.activation(pre) * up, "batch pos d_ff")
         return tap("out", self.to_out(act), "batch pos d_model")

@@ -1,4 +1,4 @@
-"""Layer normalisation."""
+"""Layer normalisation, and root-mean-square normalisation."""
 
 from __future__ import annotations
 
@@ -28,3 +28,21 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """Mean square 1 over the features of each position, then a gain; no mean is taken away and nothing added.
+
+    y = g x / sqrt((1/H) sum x^2 + eps) (Zhang and Sennrich 2019). x and y are (..., d_model).
+
+    >>> RMSNorm(2)(torch.tensor([3.0, 4.0]))
+    tensor([0.8485, 1.1314], grad_fn=<MulBackward0>)
+    """
+
+    def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)

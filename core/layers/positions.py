@@ -180,7 +180,11 @@ def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: 
     if positions.shape != x.shape[-2:-1]:
         raise ValueError(f"positions has shape {tuple(positions.shape)}, x has {x.shape[-2]} positions")
     w = frequencies(d_head, base)[::2].to(x.device)
-    angle = positions.to(torch.float64)[:, None] * w
+    return turned(x, positions.to(torch.float64)[:, None] * w, interleaved=interleaved)
+
+
+def turned(x: Tensor, angle: Tensor, *, interleaved: bool = False) -> Tensor:
+    """Each pair of features turned by its angle: x (.. pos d_head), angle (pos d_head/2) -> the shape and dtype of x; see `rotary`."""
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     if interleaved:
         a, b = x[..., 0::2], x[..., 1::2]

@@ -69,7 +69,7 @@ def _form(model: Model) -> tuple[Format, dict[str, Any]]:
         values = form.values(model.config) if form.family == model.family else None
         if values is not None:
             head = {"model_type": form.model_type, "architectures": [form.classes(model.config)]}
-            return form, {**head, **values, "tie_word_embeddings": True}
+            return form, {**head, "tie_word_embeddings": True, **values}
     known = ", ".join(sorted({form.family for form in formats().values()}))
     if any(form.family == model.family for form in formats().values()):
         wrong = (

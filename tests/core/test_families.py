@@ -23,6 +23,11 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "luong-local-p": {"cell": "gru", "score": "dot"},
     },
     "window": {2: {}},
+    "n_kv_heads": {
+        1: {"tied": True, "sliding_window": 3},
+        3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
+        6: {"qkv_bias": True},
+    },
     None: {"post": {}},
 }
 
@@ -228,8 +233,9 @@ def test_switching_off_every_head_silences_the_layer(case):
     for kind in family.kinds:
         off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(network.cfg.n_heads)]
         _, trace = traced(network, batch, edits=off)
-        bias = kind.module(network, 0).to_out.bias
-        torch.testing.assert_close(trace[kind.path(0, "out")], bias.expand_as(trace[kind.path(0, "out")]))
+        out, bias = trace[kind.path(0, "out")], kind.module(network, 0).to_out.bias
+        wanted = torch.zeros_like(out) if bias is None else bias.expand_as(out)
+        torch.testing.assert_close(out, wanted)
 
 
 @only(lambda family, cfg: family.kinds_of(cfg))

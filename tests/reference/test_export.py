@@ -177,16 +177,22 @@ def test_a_tokenizer_that_does_not_frame_is_made_to(tmp_path):
     assert AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"] == list(model.run(TEXT).ids)
 
 
+SHAPES = {
+    "gpt2": {"order": "pre"},
+    "openai-gpt": {"order": "post"},
+    "mistral": {"sliding_window": 3, "tied": True},
+    "qwen2": {"qkv_bias": True},
+    "qwen3": {"qk_norm": True},
+}
+"""What a tiny config of a kind has that others of its family have not."""
+
+
 @pytest.mark.parametrize("name", formats())
 def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     """What is taken from a folder and what is written to it are one list, read in two directions."""
     form = formats()[name]
     spec = families()[form.family]
-    config = (
-        spec.config.tiny()
-        if name == "bert"
-        else replace(spec.config.tiny(), order="pre" if name == "gpt2" else "post")
-    )
+    config = replace(spec.config.tiny(), **SHAPES.get(name, {}))
     takes = form.takes(config)
     into = [ours for take in takes for ours in take.into]
     assert sorted(into) == sorted(blank(spec, config).state_dict())
@@ -207,7 +213,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
         (
             "transformer",
             {},
-            r"model is a transformer, which has no Hugging Face format\. Families that are written: bert, gpt\.",
+            r"model is a transformer, which has no Hugging Face format\. Families that are written: bert, gpt, llama\.",
         ),
         ("gpt", {"order": "post"}, "No Hugging Face format holds a gpt of this shape"),
         (

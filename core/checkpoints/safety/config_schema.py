@@ -44,6 +44,10 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
+    def says(self, name: str) -> bool:
+        """Whether the name is there at all, be it with null."""
+        return name in self._values
+
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 
@@ -124,9 +128,12 @@ def named(known: Mapping[str, Value], value: Value) -> str:
     return next(word for word, meant in known.items() if meant == value)
 
 
-def built(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """A family's config from checked values. Raises InputError where the family's own rules refuse them."""
-    if values["n_ctx"] * values["d_model"] > MAX_POSITIONS:
+def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) -> Any:
+    """A family's config from checked values; `tables`: it has one of a vector for each position.
+
+    Raises InputError where the family's own rules refuse them.
+    """
+    if tables and values["n_ctx"] * values["d_model"] > MAX_POSITIONS:
         raise InputError(
             f"config.json: {values['n_ctx']:,} positions of width {values['d_model']:,}.",
             f"Positions times width may be at most {MAX_POSITIONS:,}.",

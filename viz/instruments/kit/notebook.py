@@ -1,13 +1,19 @@
-"""The instruments on a run, each a `Picture`: what `viz.heatmap(run)` and its sisters make in a notebook."""
+"""The instruments on a run, each a `Picture`: what `viz.heatmap(run)` and its sisters make in a notebook.
+
+Those that need patterns alone draw attention of any other program, too: `viz.head_view(out.attentions, tokens)`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from core.analysis.arithmetic.cell import lines_of
 from core.analysis.arithmetic.source import source_of, tensor_card
 from core.analysis.attention.aggregate import aggregated
 from core.analysis.attention.lenses import lenses
+from core.errors import InputError
+from core.run.given import Given
 from viz.instruments.arithmetic.arithmetic import ARITHMETIC, Arithmetic
 from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
@@ -22,7 +28,7 @@ from viz.instruments.words.words import READING, WORDS, WRITING, Words
 from viz.labels import head_name, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from core.run import Attention, Run
 
@@ -63,6 +69,31 @@ def _drawn(
     )
 
 
+def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
+    """The same picture of `attentions, tokens, keys=None` in the place of `run`, with `name=` and `row=` as in `core.run.given.Given`."""
+
+    @wraps(draw)
+    def drawn(
+        run: Any,
+        *arguments: Any,
+        keys: Sequence[str] | None = None,
+        name: str = "attention",
+        row: int = 0,
+        **options: Any,
+    ) -> Picture:
+        if hasattr(run, "attention"):
+            return draw(run, *arguments, **options)
+        if not arguments and "tokens" not in options:
+            wrong, rule = "There are no tokens.", "Patterns alone do not say what their rows and columns are."
+            raise InputError(wrong, rule, f"Call viz.{draw.__name__}(attentions, tokens).")
+        tokens = options.pop("tokens", None) or arguments[0]
+        keys = arguments[1] if len(arguments) > 1 else keys
+        return draw(Given(run, tokens, keys, name=name, row=row), **options)
+
+    return drawn
+
+
+@_of_any
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
     """The text in large type: touch a word and see what one head looks at, with the sentence that says so."""
     attention = seen(run, kind, "word")
@@ -84,6 +115,7 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
     return _drawn(WORDS, spec, run, attention, what, 420, layer, head)
 
 
+@_of_any
 def head_view(
     run: Run,
     layer: int = 0,
@@ -117,6 +149,7 @@ def head_view(
     )
 
 
+@_of_any
 def heatmap(
     run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
 ) -> Picture:
@@ -145,6 +178,7 @@ def heatmap(
     return _drawn(HEATMAP, spec, run, attention, what, 620, layer, head)
 
 
+@_of_any
 def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     """Every layer and head of the run as a thumbnail."""
     attention = seen(run, kind, by)
@@ -160,6 +194,7 @@ def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     return _drawn(GRID, spec, run, attention, what, 120 + 140 * attention.weights.shape[0])
 
 
+@_of_any
 def strip(
     run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
 ) -> Picture:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
+from core.run.given import Given
 from viz.instruments.kit.component import Instrument, page
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
@@ -119,7 +120,8 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
     """A script that makes `viz.<picture>(run, ...)` again; an argument that is None is left out.
 
     As a file it writes the picture as a page beside it; in a notebook its last line shows it, too.
-    A run does not remember its edits: add them to `model.run` if there were any.
+    A run does not remember its edits: add them to `model.run` if there were any. Of patterns that another program computed
+    there is no script: nothing here can compute them again.
 
     Example:
         >>> import core
@@ -134,6 +136,8 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
         picture.save('heatmap.html')
         picture
     """
+    if isinstance(run, Given):
+        return ""
     given = [repr(run.source.text if run.source else run.side.text)]
     if run.source is not None:
         given.append(f"target={run.target_text!r}")

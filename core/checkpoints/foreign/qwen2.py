@@ -1,0 +1,51 @@
+"""Qwen2 and Qwen2.5 folders in Hugging Face format (Yang et al. 2024): Llama's arithmetic with biases on queries, keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.checkpoints.foreign import llama
+from core.checkpoints.safety.config_schema import Fields
+from core.models.llama import LlamaConfig
+
+
+def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
+    """The shape; a window only where the config asks for one."""
+    return llama.shaped({**llama.common(fields), "sliding_window": sliding(fields), "qkv_bias": True})
+
+
+def sliding(fields: Fields) -> int:
+    """The window, 0 where none is asked for; in old configs the layers from `max_window_layers` on have it."""
+    if not fields.flag("use_sliding_window", False):
+        return 0
+    if "layer_types" not in fields:
+        fields.only(
+            "max_window_layers", 0, "All layers look alike here, so the window is for all or for none."
+        )
+    return llama.window(fields)
+
+
+def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
+    """What a config.json of this kind says of the shape, None for one without those biases."""
+    if not cfg.qkv_bias or cfg.qk_norm:
+        return None
+    slides = cfg.sliding_window > 0
+    kinds = [llama.SLIDING if slides else llama.WHOLE] * cfg.n_layers
+    window = {
+        "use_sliding_window": slides,
+        "sliding_window": cfg.sliding_window or None,
+        "layer_types": kinds,
+    }
+    return {**llama.said(cfg), **window}
+
+
+FORMAT = replace(
+    llama.FORMAT,
+    model_type="qwen2",
+    architecture="Qwen2",
+    config=config,
+    values=values,
+    classes=lambda _: "Qwen2ForCausalLM",
+)

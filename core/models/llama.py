@@ -1,0 +1,187 @@
+"""Llama and its kin: causal blocks with rotary positions, grouped queries, root-mean-square norms and a gated feed-forward.
+
+Touvron et al. 2023; Mistral (Jiang et al. 2023) adds a sliding window, Qwen2 biases on queries, keys and values, Qwen3 a norm
+on each head's queries and keys.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core import masks
+from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.config_checks import check_shape
+from core.layers.dropout import dropout
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import GatedFeedForward
+from core.layers.grouped_attention import GroupedQueryAttention, Turn
+from core.layers.linear import Linear
+from core.layers.norm import RMSNorm
+from core.layers.positions import frequencies, turned
+from core.models import Batch, Family, Kind
+from core.trace import OFF, Tap
+
+RESID = "batch pos d_model"
+NUMBERS = ("rope_base", "rope_factor", "rope_low", "rope_high")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlamaConfig:
+    """The shape; the defaults are Llama 2 with 7 billion weights.
+
+    `sliding_window` is how many tokens a query sees, itself included (0: all before it). `rope_original` is the context
+    before the rotary frequencies were stretched by `rope_factor` (Llama 3.1; 0: they were not): wavelengths above
+    rope_original / rope_low grow by the factor, those below rope_original / rope_high stay, between them both are blended.
+
+    >>> LlamaConfig(n_kv_heads=5)
+    Traceback (most recent call last):
+    ValueError: n_kv_heads=5 does not divide n_heads=32
+    """
+
+    n_layers: int = 32
+    n_heads: int = 32
+    n_kv_heads: int = 32
+    d_model: int = 4096
+    d_head: int = 128
+    d_ff: int = 11008
+    n_vocab: int = 32000
+    n_ctx: int = 4096
+    activation: str = "silu"
+    eps: float = 1e-5
+    dropout: float = 0.0
+    sliding_window: int = 0
+    qkv_bias: bool = False
+    qk_norm: bool = False
+    tied: bool = False
+    rope_base: float = 10000.0
+    rope_factor: float = 1.0
+    rope_low: float = 1.0
+    rope_high: float = 4.0
+    rope_original: int = 0
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+        for name, least in (("n_kv_heads", 1), ("d_head", 2), ("sliding_window", 0), ("rope_original", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+        if self.n_heads % self.n_kv_heads:
+            raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
+        if self.d_head % 2:
+            raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name}={value!r} must be a positive number")
+        if self.rope_original and not self.rope_low < self.rope_high:
+            raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
+        for name in ("qkv_bias", "qk_norm", "tied"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+
+    @classmethod
+    def tiny(cls) -> LlamaConfig:
+        return cls(n_layers=2, n_heads=6, n_kv_heads=3, d_model=30, d_head=8, d_ff=13, n_vocab=29, n_ctx=17)
+
+
+def rope_frequencies(cfg: LlamaConfig) -> Tensor:
+    """The angle a position turns each pair of features by, (d_head / 2) in float64: base^(-2j / d_head), stretched as the config says.
+
+    >>> rope_frequencies(LlamaConfig.tiny())
+    tensor([1.0000, 0.1000, 0.0100, 0.0010], dtype=torch.float64)
+    """
+    w = frequencies(cfg.d_head, cfg.rope_base)[::2]
+    if not cfg.rope_original:
+        return w
+    turns = cfg.rope_original * w / (2 * math.pi)  # full turns within the original context
+    blend = ((turns - cfg.rope_low) / (cfg.rope_high - cfg.rope_low)).clamp(0, 1)
+    return w * (blend + (1 - blend) / cfg.rope_factor)
+
+
+class LlamaBlock(nn.Module):
+    """x + sublayer(norm(x)), twice."""
+
+    def __init__(self, cfg: LlamaConfig) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.self_attn = GroupedQueryAttention(
+            cfg.d_model,
+            cfg.n_heads,
+            cfg.n_kv_heads,
+            cfg.d_head,
+            bias=cfg.qkv_bias,
+            qk_norm=cfg.qk_norm,
+            eps=cfg.eps,
+        )
+        self.ffn = GatedFeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+        self.drop = dropout(cfg.dropout)
+
+    def forward(
+        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
+    ) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, allowed, turn, tap / "self_attn", store)), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+
+
+class Llama(nn.Module):
+    """Token embeddings, causal blocks with rotary positions, a last norm, output scores of their own or from the token table.
+
+    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
+    scores the token after position i. With a cache the batch holds only the new positions.
+
+    >>> net = Llama(LlamaConfig.tiny())
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
+    torch.Size([1, 3, 29])
+    """
+
+    def __init__(self, cfg: LlamaConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed: Any = nn.ModuleDict({"token": TokenEmbedding(cfg.n_vocab, cfg.d_model)})
+        self.drop = dropout(cfg.dropout)
+        self.layers = nn.ModuleList(LlamaBlock(cfg) for _ in range(cfg.n_layers))
+        self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
+        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
+
+    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+        past = cache.n_read if cache else 0
+        n, device = batch.ids.shape[1], batch.ids.device
+        allowed = masks.causal(n, past=past)
+        if self.cfg.sliding_window:
+            allowed = allowed.triu(past - self.cfg.sliding_window + 1)
+        allowed = allowed.to(device)
+        if not cache:
+            allowed = allowed & masks.not_padding(batch.real)
+        places = torch.arange(past, past + n, dtype=torch.float64, device=device)
+        angle = places[:, None] * rope_frequencies(self.cfg).to(device)
+        token = tap("embed.token", self.embed["token"](batch.ids), RESID)
+        x = tap("embed.out", self.drop(token), RESID)
+        for i, block in enumerate(self.layers):
+            store = cache.self_attn[i] if cache else NO_STORE
+            x = block(x, allowed, lambda each: turned(each, angle), tap / f"layer.{i}", store)
+        return tap("final_norm.out", self.final_norm(x), RESID)
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
+        return tap("logits", found, "batch pos vocab")
+
+
+FAMILY = Family(
+    name="llama",
+    config=LlamaConfig,
+    network=Llama,
+    kinds=(Kind(name="causal", stack="layer"),),
+    stacks={"decoder": "layer"},
+)

@@ -1,0 +1,165 @@
+"""Attention that another program computed, where the instruments expect a run: patterns and the tokens on their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.models import Kind
+from core.run import Attention, Side
+
+Array = np.ndarray
+SUMS = 1e-2
+"""How far from 1 the sum of a row may be: patterns may come in bfloat16."""
+LETTERS = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t"}
+"""What stands for a space and the like in the tokens of byte-level BPE and SentencePiece."""
+RULE = "It is what a Hugging Face model returns with output_attentions=True, or an array (layer, head, query, key)."
+
+
+class Given:
+    """What the instruments ask of a run, for patterns alone: `attention`, and whose they are.
+
+    `attentions` is a tuple of a tensor (batch, head, query, key) a layer, of which `row` is taken, or an array (layer, head,
+    query, key). `tokens` label the queries, and the keys too unless `keys` does: then one text looks at another (cross-attention).
+    Patterns that never look ahead count as causal.
+
+    Raises InputError: no such array, numbers that are no weights, labels that are too many or too few.
+
+    >>> given = Given(np.full((1, 2, 2, 2), 0.5), ["a", "\u0120car"])
+    >>> given.kinds, given.attention().weights.shape, given.attention().keys
+    (('self',), (1, 2, 2, 2), ('a', ' car'))
+    """
+
+    source: Side | None
+    trace: Mapping[str, Array] = {}
+
+    def __init__(
+        self,
+        attentions: Any,
+        tokens: Sequence[str],
+        keys: Sequence[str] | None = None,
+        *,
+        name: str = "attention",
+        row: int = 0,
+    ) -> None:
+        weights = _weights(attentions, row)
+        queries = _labels(tokens, weights.shape[2], "queries")
+        read = queries if keys is None else _labels(keys, weights.shape[3], "keys")
+        if keys is None and weights.shape[2] != weights.shape[3]:
+            wrong = f"There are {weights.shape[2]} queries and {weights.shape[3]} keys."
+            raise InputError(
+                wrong,
+                "One list of tokens labels both axes.",
+                "Give keys=, the tokens of the text that is read.",
+            )
+        ahead = np.triu(np.ones(weights.shape[2:], dtype=bool), 1)
+        causal = keys is None and not weights[..., ahead].any() and weights.shape[2] > 1
+        kind = "cross" if keys is not None else "causal" if causal else "self"
+        allowed = ~ahead if causal else np.ones_like(ahead)
+        self._attention = Attention(
+            kind,
+            weights,
+            queries,
+            read,
+            np.broadcast_to(allowed, weights.shape),
+            tuple(f"attentions[{layer}]" for layer in range(len(weights))),
+        )
+        sides = Kind(name=kind, stack="layer", keys="target" if keys is None else "source")
+        self.model = SimpleNamespace(name=name, spec=SimpleNamespace(kind=lambda _: sides, framed=False))
+        self.side = _side(queries)
+        self.source = None if keys is None else _side(read)
+        self.target_text = None if keys is None else self.side.text
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (self._attention.kind,)
+
+    def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
+        """The patterns by token, whatever is asked for: which tokens make a word only their tokenizer knows."""
+        if kind not in (None, *self.kinds):
+            wrong = f"There is no attention '{kind}' in {self.model.name}."
+            raise InputError(wrong, f"It has {self.kinds[0]}.", "Choose that.")
+        return self._attention
+
+
+def _weights(attentions: Any, row: int) -> Array:
+    """(layer, head, query, key) in float32."""
+    if _of_layers(attentions) and attentions and _of_layers(attentions[0]):
+        wrong = "These attentions are a tuple for each token that was generated."
+        raise InputError(
+            wrong, "A picture shows one pass over a text.", "Run the model on the whole text once."
+        )
+    if _of_layers(attentions):
+        if any(layer is None for layer in attentions) or not attentions:
+            wrong = "There are no attentions in what the model returned."
+            how = 'Load it with attn_implementation="eager" and call it with output_attentions=True.'
+            raise InputError(wrong, "Fused attention does not keep its patterns.", how)
+        layers = [_array(layer) for layer in attentions]
+        if len({layer.shape for layer in layers}) > 1 or layers[0].ndim != 4:
+            shapes = ", ".join(sorted({str(layer.shape) for layer in layers}))
+            raise InputError(f"The layers have the shapes {shapes}.", RULE, "Give all layers of one model.")
+        if not -len(layers[0]) <= row < len(layers[0]):
+            raise InputError(
+                f"There is no row {row}.", f"The batch has {len(layers[0])}.", "Choose another row."
+            )
+        weights = np.stack([layer[row] for layer in layers])
+    else:
+        weights = _array(attentions)
+    if weights.ndim != 4 or not weights.size:
+        raise InputError(f"These attentions have the shape {weights.shape}.", RULE, "Give one of them.")
+    sums = weights.sum(-1)
+    if (
+        not np.isfinite(weights).all()
+        or weights.min() < 0
+        or not (np.minimum(np.abs(sums - 1), sums) <= SUMS).all()
+    ):
+        wrong = "These numbers are no attention weights."
+        rule = "Each is finite and not negative, and each row sums to 1, or to 0 where nothing may be seen."
+        raise InputError(wrong, rule, "Give the patterns behind the softmax.")
+    return weights
+
+
+def _of_layers(value: Any) -> bool:
+    """A tuple of what layers gave; a list of lists of numbers is an array."""
+    return isinstance(value, tuple) or (
+        isinstance(value, list) and not (value and isinstance(value[0], list))
+    )
+
+
+def _array(value: Any) -> Array:
+    value = value.detach().float().cpu().numpy() if hasattr(value, "detach") else value
+    try:
+        return np.asarray(value, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise InputError("These attentions are no array of numbers.", RULE, "Give one of them.") from None
+
+
+def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        wrong = f"The {axis} are labelled by {tokens!r}."[:120]
+        how = "Give tokenizer.convert_ids_to_tokens(ids)."
+        raise InputError(wrong, "The labels are a list of tokens, one string each.", how)
+    if len(tokens) != n:
+        wrong = f"There are {len(tokens)} tokens for {n} {axis}."
+        raise InputError(
+            wrong,
+            "Each row and each column has one.",
+            "Give the tokens of exactly this text, special ones too.",
+        )
+    return tuple(_said(token) for token in tokens)
+
+
+def _said(token: str) -> str:
+    for mark, letter in LETTERS.items():
+        token = token.replace(mark, letter)
+    return token
+
+
+def _side(tokens: tuple[str, ...]) -> Side:
+    text = "".join(tokens) if any(" " in token for token in tokens) else " ".join(tokens)
+    places = range(len(tokens))
+    return Side(text.strip(), tokens, tuple(places), tuple(None for _ in places), n_real=len(tokens))

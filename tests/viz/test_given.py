@@ -1,0 +1,142 @@
+"""Attention that a model of the transformers library returns, or any array, in our instruments: one call, no model of ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Config, GPT2Model
+
+import viz
+from core.analysis.attention.aggregate import rollout
+from core.errors import InputError
+from core.run.given import Given
+
+TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
+SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
+BY_HEAD = (viz.words, viz.heatmap, viz.strip)
+
+
+@pytest.fixture(scope="module")
+def bert():
+    torch.manual_seed(0)
+    model = BertModel(BertConfig(**SIZES, vocab_size=50, attn_implementation="eager")).eval()
+    with torch.no_grad():
+        return model(torch.tensor([[1, 5, 6, 7, 2], [1, 8, 9, 3, 2]]), output_attentions=True).attentions
+
+
+@pytest.fixture(scope="module")
+def bart():
+    torch.manual_seed(0)
+    sides = {
+        f"{side}_{part}": n
+        for side in ("encoder", "decoder")
+        for part, n in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 40))
+    }
+    model = BartModel(BartConfig(d_model=32, vocab_size=60, attn_implementation="eager", **sides)).eval()
+    given = {"input_ids": torch.tensor([[0, 5, 6, 2]]), "decoder_input_ids": torch.tensor([[2, 0, 9]])}
+    with torch.no_grad():
+        return model(**given, output_attentions=True)
+
+
+def numbers(matrix):
+    """How a packet carries exact numbers."""
+    return np.ascontiguousarray(matrix, dtype="<f4").tobytes()
+
+
+def test_what_the_instruments_are_given_is_what_the_model_returned(bert):
+    for row in (0, 1):
+        given = Given(bert, TOKENS, row=row)
+        wanted = np.stack([layer[row].numpy() for layer in bert])
+        assert given.kinds == ("self",) and np.array_equal(given.attention().weights, wanted)
+        assert given.attention(by="word").keys == tuple(TOKENS)
+    array = np.stack([layer[0].numpy() for layer in bert])
+    for form in (array, array.tolist(), torch.from_numpy(array), tuple(layer.bfloat16() for layer in bert)):
+        assert np.abs(Given(form, TOKENS).attention().weights - array).max() < 4e-3
+
+
+@pytest.mark.parametrize("draw", [*BY_HEAD, viz.head_view, viz.grid])
+def test_a_picture_shows_them_and_says_whose_they_are(draw, bert):
+    head = {"layer": 1, "head": 2} if draw in BY_HEAD else {}
+    picture = draw(bert, TOKENS, name="tiny bert", **head)
+    page = picture.html()
+    assert "tiny bert" in picture.name and picture.packet.header["origin"]["text"] == " ".join(TOKENS)
+    assert not picture.packet.header.get("python"), "no script can compute another program's numbers"
+    assert len(page) > 50_000 and "http://" not in page.replace("http://www.w3.org", "")
+    if draw is not viz.grid:
+        wanted = bert[1][0, 2] if draw in BY_HEAD else bert[0][0, 0]
+        assert numbers(wanted) in picture.packet.exactly(10**6).to_bytes(), "to the last digit"
+
+
+def test_heads_are_joined_as_those_of_a_run(bert):
+    weights = np.stack([layer[0].numpy() for layer in bert])
+    for how, wanted in (
+        ("mean", weights[2].mean(0)),
+        ("largest", weights[2].max(0)),
+        ("rollout", rollout(weights)[2]),
+    ):
+        packet = viz.heatmap(bert, TOKENS, layer=2, head=how).packet
+        assert numbers(wanted) in packet.exactly(10**6).to_bytes(), how
+
+
+def test_one_text_looks_at_another(bart):
+    written, read = ["</s>", "<s>", "\u0120un"], ["<s>", "\u0120a", "\u0120car", "</s>"]
+    given = Given(bart.cross_attentions, written, read)
+    assert given.kinds == ("cross",) and given.attention().keys == ("<s>", " a", " car", "</s>")
+    for draw in (*BY_HEAD, viz.head_view, viz.grid):
+        assert "cross attention" in draw(bart.cross_attentions, written, read).name
+    assert Given(bart.decoder_attentions, written).kinds == ("causal",)
+    assert Given(bart.encoder_attentions, read).kinds == ("self",)
+    with pytest.raises(InputError, match=r"3 queries and 4 keys.*Give keys="):
+        viz.heatmap(bart.cross_attentions, written)
+
+
+def test_a_causal_pattern_is_seen_to_be_one():
+    torch.manual_seed(0)
+    model = GPT2Model(
+        GPT2Config(n_layer=2, n_head=2, n_embd=8, vocab_size=20, attn_implementation="eager")
+    ).eval()
+    out = model(torch.tensor([[1, 2, 3]]), output_attentions=True)
+    attention = Given(out.attentions, ["a", "b", "c"]).attention()
+    assert (
+        attention.kind == "causal"
+        and attention.allowed[0, 0].tolist() == np.tril(np.ones((3, 3), bool)).tolist()
+    )
+
+
+GOOD = np.full((2, 2, 3, 3), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("attentions", "tokens", "said"),
+    [
+        (GOOD, ["a", "b"], "2 tokens for 3 queries"),
+        (GOOD, "abc", "a list of tokens"),
+        (GOOD, [1, 2, 3], "a list of tokens"),
+        (GOOD[0], ["a", "b", "c"], "have the shape"),
+        (GOOD * 2, ["a", "b", "c"], "no attention weights"),
+        (GOOD - 1, ["a", "b", "c"], "no attention weights"),
+        (GOOD * np.nan, ["a", "b", "c"], "no attention weights"),
+        (np.zeros((0, 2, 3, 3)), ["a", "b", "c"], "have the shape"),
+        ((), ["a"], "no attentions in what the model returned"),
+        ((None, None), ["a"], "attn_implementation"),
+        (((torch.ones(1, 1, 1, 1),),), ["a"], "for each token that was generated"),
+        ((torch.ones(1, 1, 1, 1), torch.ones(1, 2, 1, 1)), ["a"], "The layers have the shapes"),
+        ("patterns", ["a"], "no array of numbers"),
+        (object(), ["a"], "no array of numbers"),
+    ],
+)
+def test_what_is_no_attention_is_refused_in_words(attentions, tokens, said):
+    with pytest.raises(InputError, match=said):
+        viz.grid(attentions, tokens)
+
+
+def test_a_layer_or_head_that_is_not_there_and_missing_tokens_are_named(bert):
+    with pytest.raises(InputError, match=r"no head 4 .*It has 4"):
+        viz.heatmap(bert, TOKENS, head=4)
+    with pytest.raises(InputError, match=r"no row 2"):
+        viz.heatmap(bert, TOKENS, row=2)
+    with pytest.raises(InputError, match=r"Call viz\.head_view\(attentions, tokens\)"):
+        viz.head_view(bert)
+    with pytest.raises(InputError, match="There is no attention 'cross'"):
+        viz.heatmap(bert, TOKENS, kind="cross")
