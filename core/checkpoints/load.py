@@ -9,6 +9,7 @@ import torch
 
 from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
 from core.checkpoints.foreign import plan_foreign
+from core.checkpoints.gguf_file import gguf_card, gguf_in, gguf_tokenizer, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
@@ -31,6 +32,9 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
         raise InputError(
             f"There is no folder '{shown(folder.name)}'.", "A model is a folder.", "Check the path."
         )
+    packed = gguf_in(folder)
+    if packed is not None:
+        return plan_gguf(packed)
     values = json_object(folder, "config.json")
     weights = find_weights(folder)
     if "family" in values:
@@ -40,7 +44,7 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
-    """The model of a folder in our own or in Hugging Face format, float32, frozen.
+    """The model of a folder in our own or in Hugging Face format, or of one with a GGUF file; float32, frozen.
 
     A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
     Raises InputError naming the file, the field and what is wrong with it.
@@ -48,9 +52,13 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
-    tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
-    network = build(plan, weights)
-    model = Model(name, plan.spec, plan.config, network, tokenizer, _card(folder))
+    packed = gguf_in(folder)
+    if packed is not None:
+        tokenizer, card = gguf_tokenizer(packed, plan), gguf_card(packed)
+    else:
+        tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
+        card = _card(folder)
+    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card)
     if not shipped:
         _try(model)
     return model

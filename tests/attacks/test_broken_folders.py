@@ -7,6 +7,7 @@ from crafting import CONFIG, good_folder
 from typed_texts import drawn
 
 from core.checkpoints import find, listing, open_model, steps_of
+from core.checkpoints.foreign import formats
 from core.errors import InputError
 from core.serving import engine
 from core.serving.engine import Engine
@@ -85,8 +86,8 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     ("change", "why"),
     [
         (
-            {"config": CONFIG | {"model_type": "llama"}},
-            "model_type is 'llama'. Kinds read here: bert, gpt2, openai-gpt",
+            {"config": CONFIG | {"model_type": "mamba"}},
+            f"model_type is 'mamba'. Kinds read here: {', '.join(sorted(formats()))}",
         ),
         ({"tokenizer": False}, "tokenizer.json"),
     ],

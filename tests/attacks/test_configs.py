@@ -54,7 +54,7 @@ FIELDS = {
     "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config"),
     "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
     "untied without a head": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
-    "another kind": ({"model_type": "llama"}, "model_type is 'llama'"),
+    "another kind": ({"model_type": "mamba"}, "model_type is 'mamba'"),
     "kind that is a number": ({"model_type": 5}, "model_type is '5'"),
     "kind that is a list": ({"model_type": ["gpt2"]}, "model_type"),
     "no kind": ({"model_type": None}, "model_type is missing"),

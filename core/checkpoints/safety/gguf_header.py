@@ -1,0 +1,133 @@
+"""What a GGUF file says about itself, judged by our own limits before a library touches it.
+
+The format: github.com/ggml-org/ggml, docs/gguf.md: magic, version, two counts, key-value pairs, a list of tensors, then their bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints.files import MB, shown
+from core.errors import InputError
+
+MAX_PAIRS, MAX_TENSORS, MAX_ITEMS, MAX_LETTERS, MAX_HEADER = 2_000, 20_000, 2**21, 2**16, 64 * MB
+NUMBERS: Mapping[int, str] = {
+    **{0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"},
+}
+"""How each type of number is packed."""
+STRING, ARRAY = 8, 9
+RULE = "A GGUF file of version 2 or 3 is a list of facts, a list of tensors, and exactly their bytes."
+AGAIN = "Download the file again."
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One tensor: its number format, its shape (rows first), where its bytes begin."""
+
+    kind: int
+    shape: tuple[int, ...]
+    begin: int
+
+
+@dataclass(frozen=True)
+class GGUFHeader:
+    """All facts by name, all tensors by name, and where the bytes of the tensors begin."""
+
+    facts: Mapping[str, Any]
+    tensors: Mapping[str, Stored]
+    begin: int
+
+
+def read_gguf_header(path: Path) -> GGUFHeader:
+    """What is in front of the numbers of a GGUF file.
+
+    At most 2,000 facts, 20,000 tensors, lists of 2 million, strings of 65,536 bytes, 64 MB in all; nothing twice, nothing
+    beyond the file's end. Raises InputError otherwise.
+    """
+    if path.stat().st_size < 24:
+        raise bad(path, "it is shorter than a header")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return _Reader(path, data).header()
+        except (struct.error, UnicodeDecodeError, IndexError):
+            raise bad(path, "its header ends in the midst of a fact, or is no text") from None
+
+
+class _Reader:
+    def __init__(self, path: Path, data: mmap.mmap) -> None:
+        self.path, self.data, self.at = path, data, 0
+        self.end = min(len(data), MAX_HEADER)
+
+    def header(self) -> GGUFHeader:
+        magic, version, n_tensors, n_facts = self.take("<4sIQQ")
+        if magic != b"GGUF":
+            raise bad(self.path, "it does not begin with GGUF")
+        if version not in (2, 3):
+            raise bad(self.path, f"it is of version {version}")
+        if n_tensors > MAX_TENSORS or n_facts > MAX_PAIRS:
+            raise bad(self.path, f"it lists {n_tensors:,} tensors and {n_facts:,} facts")
+        facts: dict[str, Any] = {}
+        for _ in range(n_facts):
+            self._once(name := self.string(), facts)
+            facts[name] = self.value(self.take("<I")[0])
+        tensors: dict[str, Stored] = {}
+        for _ in range(n_tensors):
+            self._once(name := self.string(), tensors)
+            (rank,) = self.take("<I")
+            if not 1 <= rank <= 4:
+                raise bad(self.path, f"'{shown(name)}' has {rank} axes")
+            shape = self.take(f"<{rank}Q")
+            if math.prod(shape) > 2**40 or 0 in shape:
+                raise bad(self.path, f"'{shown(name)}' has the shape {shape}")
+            kind, begin = self.take("<IQ")
+            tensors[name] = Stored(kind, tuple(reversed(shape)), begin)
+        step = facts.get("general.alignment", 32)
+        if type(step) is not int or not (8 <= step <= 2**16 and step & (step - 1) == 0):
+            raise bad(self.path, "its alignment is no power of two")
+        return GGUFHeader(facts, tensors, -(-self.at // step) * step)
+
+    def value(self, kind: int) -> Any:
+        """A number, a string, or a list of them."""
+        if kind == STRING:
+            return self.string()
+        if kind in NUMBERS:
+            return self.take("<" + NUMBERS[kind])[0]
+        if kind != ARRAY:
+            raise bad(self.path, f"a fact is of the kind {kind}")
+        inner, n = self.take("<IQ")
+        if n > MAX_ITEMS:
+            raise bad(self.path, f"a list has {n:,} items")
+        if inner == STRING:
+            return [self.string() for _ in range(n)]
+        if inner not in NUMBERS:
+            raise bad(self.path, f"a list is of the kind {inner}")
+        return list(self.take(f"<{n}{NUMBERS[inner]}"))
+
+    def string(self) -> str:
+        (n,) = self.take("<Q")
+        if n > MAX_LETTERS:
+            raise bad(self.path, f"a string has {n:,} bytes")
+        return self._bytes(n).decode("utf-8")
+
+    def take(self, form: str) -> tuple[Any, ...]:
+        return struct.unpack(form, self._bytes(struct.calcsize(form)))
+
+    def _bytes(self, n: int) -> bytes:
+        if self.at + n > self.end:
+            raise bad(self.path, "its header is cut off, or has more than 64 MB")
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def _once(self, name: str, known: Mapping[str, Any]) -> None:
+        if name in known:
+            raise bad(self.path, f"'{shown(name)}' stands twice")
+
+
+def bad(path: Path, problem: str) -> InputError:
+    return InputError(f"{path.name} is damaged: {problem}.", RULE, AGAIN)
