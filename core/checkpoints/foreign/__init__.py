@@ -63,7 +63,7 @@ def formats() -> Mapping[str, Format]:
     """Every format by model type, found by looking into this folder.
 
     >>> sorted(formats())
-    ['bert', 'gpt2', 'openai-gpt']
+    ['bert', 'big_bird', 'gpt2', 'openai-gpt']
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
     return {module.FORMAT.model_type: module.FORMAT for module in found}
