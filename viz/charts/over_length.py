@@ -56,6 +56,7 @@ def over_length(
     covered: bool = False,
     hues: Mapping[str, str],
     x_title: str = "n, words",
+    ticks: Sequence[int] = tuple(10**power for power in range(7)),
     height: int = 330,
 ) -> vega.Layers:
     """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
@@ -82,7 +83,7 @@ def over_length(
         "n:Q",
         title=x_title,
         scale=vega.span(first / 1.07, last * 1.07, type="log"),
-        axis=alt.Axis(values=[10**power for power in range(7)], format=",", grid=False, **quiet),
+        axis=alt.Axis(values=list(ticks), format=",", grid=False, **quiet),
     )
     up = alt.Y(
         "value:Q",

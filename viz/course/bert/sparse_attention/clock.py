@@ -61,6 +61,7 @@ def measured(params: Params, data: Mask) -> Folds:
                     crossing=None,
                     y_title=title,
                     x_title="n, tokens",
+                    ticks=lengths,
                     dots=True,
                     unit=unit,
                     hues=HUES,

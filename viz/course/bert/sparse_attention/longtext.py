@@ -24,18 +24,19 @@ def reads(params: Params, _: Mask) -> Folds:
     found = read.reading(params.own, params.layer, params.head)
     origin.tell(model=found.model, text=params.own, kind="self", layer=params.layer, head=params.head)
     if not found.trained:
-        st.info(
+        st.caption(
             f"{read.MODEL} is not here. This is {read.BASE} under the mask that {read.MODEL} learns with: its own "
             "weights, its places used again, not one step of training with blocks."
         )
     if found.given + 2 > found.n:
         st.caption(f"The text has {found.given:,} tokens. The first {found.n - 2:,} are read.")
     where = f"L{params.layer}.H{params.head}"
-    near = found.held["window"]
+    near, n_blocks = found.held["window"], len(found.names)
+    many = f"{n_blocks} block{'s' if n_blocks != 1 else ''}"
     known = quiz.predict_share(
         SLUG + "near",
-        f"{where} of {found.model} reads {found.n:,} tokens. How much of its attention stays within the window, "
-        f"{len(found.names)} blocks of {found.block} tokens?",
+        f"{where} of {found.model} reads {found.n:,} tokens in {many} of {found.block}. How much of its attention stays "
+        "within the window?",
         round(near, 3),
         ", ".join(f"{name} {percent(found.held[name], 1)}" for name in PARTS) + " of all its attention.",
     )
@@ -45,20 +46,19 @@ def reads(params: Params, _: Mask) -> Folds:
             found.names,
             found.names,
             allowed=found.allowed,
-            axis=("block of queries", "block of keys"),
             title=f"{where}: attention by blocks",
             shut="never read",
-            height=lesson.fit(420, 300),
+            height=lesson.fit(420, 230),
             key=SLUG + "blocks",
         )
     share = float(found.allowed.mean())
     guessed = read.guesses(params.own)
     page_parts.numbers(
-        f"{found.n:,} tokens in {len(found.names)} blocks, {percent(share, 1)} of the pairs of blocks are read. Of "
+        f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of "
         f"{guessed.n} hidden tokens it says {guessed.blocks} rightly with the blocks and {guessed.full} with all pairs; "
         f"{guessed.same} are the same."
         if known
-        else f"{found.n:,} tokens in {len(found.names)} blocks of {found.block}."
+        else f"{found.n:,} tokens in {many} of {found.block}."
     )
     columns = {"share of the attention": [percent(found.held[name], 2) for name in PARTS]}
     config = read.model().config

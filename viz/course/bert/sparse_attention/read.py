@@ -71,7 +71,7 @@ def _before() -> Model:
     with torch.device("meta"):
         network = family.network(RECIPE.config)
     network.load_state_dict(stretched(base.network.state_dict()), assign=True)
-    return Model(f"{BASE}, not trained on", family, RECIPE.config, network, base.tokenizer)
+    return Model(f"{BASE} in blocks", family, RECIPE.config, network, base.tokenizer)
 
 
 def fitting(reader: Model, text: str) -> tuple[str, int]:

@@ -36,7 +36,7 @@ def parts(params: Params, data: Mask) -> Folds:
         f"{shape.n:,} tokens in {n_blocks} blocks of {shape.block}: of all pairs of blocks, how many does one head "
         f"read with w = {shape.window}, g = {shape.n_global}, r = {shape.n_random}?",
         round(float(kept.mean()), 3),
-        f"{total:,} of {kept.size:,} pairs of blocks: {percent(float(kept.mean()), 1)}. An ordinary row reads "
+        f"{total:,} of {kept.size:,} pairs of blocks: {percent(float(kept.mean()), 2)}. An ordinary row reads "
         f"{int(np.median(kept.sum(1)))} of {n_blocks} blocks, a global one all {n_blocks}.",
     )
     drawn = {name: data.parts[name] for name in SHOWN[params.shown]}
@@ -49,7 +49,7 @@ def parts(params: Params, data: Mask) -> Folds:
         + (f" Blocks: {said}." if known else ""),
     )
     page_parts.numbers(
-        f"Pairs of blocks: {said}; together {total:,} of {kept.size:,}, {percent(float(kept.mean()), 1)}."
+        f"Pairs of blocks: {said}; together {total:,} of {kept.size:,}, {percent(float(kept.mean()), 2)}."
         if known
         else f"{n_blocks} × {n_blocks} blocks; one square is {shape.block} × {shape.block} pairs of tokens."
     )
@@ -78,7 +78,7 @@ def share(params: Params, data: Mask) -> Folds:
     known = quiz.predict(
         SLUG + "double",
         f"The text grows from {before:,} to {last:,} tokens. About how many times as many scores does this mask keep?",
-        tuple(options),
+        options,
         answer,
         f"{grows:.2f} times: each row still reads about {params.window} + {params.n_global} + {params.n_random} blocks. "
         f"All pairs: {bytes_full[-1] / bytes_full[-2]:.0f} times as many.",
@@ -91,6 +91,7 @@ def share(params: Params, data: Mask) -> Folds:
             crossing=None,
             y_title="bytes of scores",
             x_title="n, tokens",
+            ticks=lengths,
             unit="bytes",
             covered=not known,
             dots=True,
@@ -108,7 +109,7 @@ def share(params: Params, data: Mask) -> Folds:
     )
     page_parts.numbers(
         f"{maths.HEADS} heads, float32, n = {last:,}: {bytes_full[-1] / MIB:,.0f} MiB for all pairs, "
-        f"{bytes_kept[-1] / MIB:,.0f} MiB kept ({percent(kept[-1], 1)}). n = 512: {maths.score_bytes(512) / MIB:.0f} MiB "
+        f"{bytes_kept[-1] / MIB:,.0f} MiB kept ({percent(kept[-1], 2)}). n = 512: {maths.score_bytes(512) / MIB:.0f} MiB "
         "for all pairs."
         if known
         else f"{maths.HEADS} heads, a score in float32 has {maths.NUMBER} bytes."
@@ -116,7 +117,7 @@ def share(params: Params, data: Mask) -> Folds:
     columns = {
         "scores a head, all pairs": [f"{n * n:,}" for n in lengths],
         "MiB, all pairs": [f"{value / MIB:,.2f}" for value in bytes_full],
-        "share kept": [percent(part, 1) for part in kept],
+        "share kept": [percent(part, 2) for part in kept],
         "MiB, kept": [f"{value / MIB:,.2f}" for value in bytes_kept],
     }
     return Folds(
