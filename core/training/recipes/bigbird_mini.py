@@ -147,7 +147,7 @@ RECIPE = Recipe(
         next_sentence=False,
         block=16,
     ),
-    steps=400,
+    steps=600,
     prepare=prepare,
     inherit=inherit,
     ids=IDS,
