@@ -39,6 +39,11 @@ class Layout:
         near = (self.parts["window"] + self.parts["global"]).clamp(max=1)
         return near + self.parts["random"]
 
+    def open(self, part: str) -> Tensor:
+        """(head block block), True where a part lets a block read another; one for all heads where they are alike."""
+        times = self.parts[part]
+        return (times[:1] > 0).expand_as(times) if times.stride(0) == 0 else times > 0
+
     @property
     def n_blocks(self) -> int:
         return self.times.shape[-1]
@@ -154,7 +159,7 @@ class BlockMask:
         window, all_over, random = (
             tap(
                 f"allowed.{name}",
-                self._cells(lambda each, name=name: each.parts[name] > 0),
+                self._cells(lambda each, name=name: each.open(name)),
                 "batch head query key",
             )
             for name in PARTS
@@ -182,13 +187,14 @@ class BlockMask:
 
     def _cells(self, of: Callable[[Layout], Tensor]) -> Tensor:
         """A value for each pair of blocks as one for each pair of tokens; zero beyond the end of a text."""
-        n, device = self.real.shape[1], self.real.device
         whole = max(each.n_blocks for each in self.layouts)
-        blocks = {
-            each: F.pad(of(each), (0, whole - each.n_blocks) * 2) for each in dict.fromkeys(self.layouts)
-        }
-        place = (torch.arange(n) // self.block).clamp(max=whole - 1)
-        cells = {each: value[:, place[:, None], place].to(device) for each, value in blocks.items()}
+        place = (torch.arange(self.real.shape[1]) // self.block).clamp(max=whole - 1)
+        cells: dict[Layout, Tensor] = {}
+        for each in dict.fromkeys(self.layouts):
+            value = of(each)
+            one = value[:1] if value.stride(0) == 0 else value  # all heads alike: laid out once
+            wide = F.pad(one, (0, whole - each.n_blocks) * 2)[:, place[:, None], place]
+            cells[each] = wide.to(self.real.device).expand(len(value), -1, -1)
         if len(cells) == 1:
             return cells[self.layouts[0]].expand(len(self.layouts), -1, -1, -1)
         return torch.stack([cells[each] for each in self.layouts])
