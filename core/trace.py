@@ -47,6 +47,10 @@ class Tap:
     def __truediv__(self, part: str) -> Tap:
         return self
 
+    def wants(self, *names: str) -> bool:
+        """Whether any of these values would be kept or changed: what nobody wants need not be formed."""
+        return False
+
 
 OFF = Tap()
 MISFIT = "An edit keeps shape and dtype, and its numbers are of the size of what stands there."
@@ -191,6 +195,10 @@ class Recorder(Tap):
         if plan.kept:
             book.record(path, value, plan)
         return value
+
+    def wants(self, *names: str) -> bool:
+        patterns = (*self._book.keep, *self._book.where)
+        return any(matches(self._prefix + name, pattern) for name in names for pattern in patterns)
 
     def planned(self, name: str, axes: str) -> Plan:
         """What is to happen at a path that is reached row by row (core/layers/trace_loops.py); it counts as met."""

@@ -78,6 +78,8 @@ TABLES = {
     "exact_match_by_task": "answers right by task",
     "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
     "copied_by_offset": "signs of the second copy foretold by length of the string",
+    "ms_by_length": "milliseconds of a pass by length of the text",
+    "mb_by_length": "megabytes that it holds at once by length of the text",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -26,12 +27,38 @@ def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(allowed, filled.softmax(dim=-1), 0.0)
 
 
+class Sight(Protocol):
+    """What may stand in the place of a mask: it knows who may attend whom, and mixes the values itself."""
+
+    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor:
+        """q, k, v (batch head pos d_head) -> what each head hands on (batch head query d_head)."""
+        ...
+
+
+def explicit(
+    q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, tap: Tap = OFF, repeated: Tensor | None = None
+) -> Tensor:
+    """softmax(q k^T / sqrt(d_head)) v, every step named. `repeated` (head query key) is the log of how often a key counts.
+
+    q, k, v (batch head pos d_head), allowed broadcastable to (batch head query key) -> (batch head query d_head).
+
+    >>> one = torch.ones(1, 1, 2, 4)
+    >>> explicit(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape
+    torch.Size([1, 1, 2, 4])
+    """
+    scores = tap("scores", q @ k.mT / math.sqrt(q.shape[-1]), "batch head query key")
+    allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
+    counted = scores if repeated is None else scores + repeated.to(scores)
+    pattern = tap("pattern", masked_softmax(counted, allowed), "batch head query key")
+    return pattern.to(v.dtype) @ v
+
+
 class MultiHeadAttention(nn.Module):
     """softmax(Q K^T / sqrt(d_head)) V in each head, heads merged by W_O (Vaswani et al. 2017, section 3.2.2).
 
     Queries come from `x` (batch query d_model), keys and values from `source` (batch key d_model): the same
     tensor in self-attention, the encoder's output in cross-attention. `allowed` is boolean, True = may attend,
-    broadcastable to (batch head query key). Returns (batch query d_model).
+    broadcastable to (batch head query key), or a `Sight` in its place. Returns (batch query d_model).
     In the words of Ghojogh and Ghodsi 2020: rows are words, W_Q there is `to_q.weight.T` here.
 
     >>> attend = MultiHeadAttention(d_model=6, n_heads=3)
@@ -52,19 +79,18 @@ class MultiHeadAttention(nn.Module):
         self._packed: tuple[State, PackedWeight] | None = None
 
     def forward(
-        self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE
+        self, x: Tensor, source: Tensor, allowed: Tensor | Sight, tap: Tap = OFF, store: Store = NO_STORE
     ) -> Tensor:
         q, project = self._sides(x, source)
-        if self.training and tap is OFF and store is NO_STORE and q.requires_grad:
+        plain = isinstance(allowed, Tensor)
+        if plain and self.training and tap is OFF and store is NO_STORE and q.requires_grad:
             return self.to_out(self._merge(attend(q, *project(source), allowed)))
         q = tap("q", q, "batch head query d_head")
         k, v = store(project, source)
         k = tap("k", k, "batch head key d_head")
         v = tap("v", v, "batch head key d_head")
-        scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
-        allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
-        heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
+        mixed = explicit(q, k, v, allowed, tap) if plain else allowed.mixed(q, k, v, tap)
+        heads = tap("heads", mixed, "batch head query d_head")
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")
 
     def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:

@@ -7,7 +7,7 @@ linear map each: of the first token, of each token, of each token to a score for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.errors import InputError
+from core.layers.attention import Sight
 from core.layers.config_checks import check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
@@ -145,10 +146,13 @@ class BERT(nn.Module):
         position = tap("embed.position", self.embed["position"](places), "pos d_model")
         total = tap("embed.sum", token + segment + position, RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
-        allowed = masks.not_padding(batch.real)
-        for i, block in enumerate(self.layers):
+        for i, (block, allowed) in enumerate(zip(self.layers, self.sights(batch.real), strict=True)):
             x = block(x, allowed, tap / f"layer.{i}")
         return x
+
+    def sights(self, real: Tensor) -> Sequence[Tensor | Sight]:
+        """For each layer, who may attend whom: here everybody every token that is no padding (`real`, batch pos)."""
+        return [masks.not_padding(real)] * self.cfg.n_layers
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.masked_lm is None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.attention import MultiHeadAttention
+from core.layers.attention import MultiHeadAttention, Sight
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_shape
 from core.layers.dropout import dropout
@@ -70,7 +70,7 @@ class PostNormEncoderBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor | Sight, tap: Tap = OFF) -> Tensor:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn")), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)

@@ -120,7 +120,7 @@ def _check_marks(model: Any) -> None:
 
 SCORING = Scoring(
     kind="masked language model",
-    families=frozenset({"bert"}),
+    families=frozenset({"bert", "bigbird"}),
     suffix=".txt",
     content="running text, a line '=== ID' before each",
     measure=measure,

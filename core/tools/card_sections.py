@@ -29,11 +29,24 @@ SIZES = {
     "attention": "Attention",
     "score": "Score",
     "window": "Words to each side of the position",
+    "layout": "Mask",
+    "block": "Tokens in a block",
+    "n_global": "Global blocks",
+    "n_random": "Random blocks a row",
     "input_feeding": "Fed with its last output",
     "activation": "Activation",
     "order": "Norm",
     "dropout": "Dropout in training",
 }
+OWN = {"bigbird": {"window": "Blocks in the window"}}
+"""Where a family means something else by a size."""
+NUMBERS = {
+    "bleu_by_length": "{:.1f}",
+    "induction_score_by_offset": "{:.3f}",
+    "ms_by_length": "{:,.0f}",
+    "mb_by_length": "{:,.1f}",
+}
+"""How the numbers of a table are said that are no shares."""
 SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
 
@@ -67,7 +80,7 @@ def architecture(folder: Path) -> str:
     idle = _idle(config)
     rows = [
         (words, _value(config[name]))
-        for name, words in SIZES.items()
+        for name, words in (SIZES | OWN.get(str(config["family"]), {})).items()
         if config.get(name) is not None and name not in idle
     ]
     if "n_heads" in config and "n_heads" not in idle:
@@ -131,7 +144,14 @@ def scored(scores: Sequence[Score], name: str) -> str:
         ]
         if cells:
             parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
-        parts += [f"On {split}, {said}" for said in told(scores, split, name)]
+        own = [
+            of for of in dict.fromkeys(s.of for s in scores if s.split == split) if of.startswith(f"{name} ")
+        ]
+        for of in (name, *own):  # the model itself, then its weights read otherwise
+            whose = of.removeprefix(name).strip()
+            parts += [
+                f"On {split}, {f'{whose}, ' if whose else ''}{said}" for said in told(scores, split, of)
+            ]
     return "\n\n".join(parts)
 
 
@@ -144,9 +164,7 @@ def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
     found: list[str] = []
     for table, words in TABLES.items():
         rows = by_part(scores, table, split, of)
-        number = (
-            "{:.1f}" if table == "bleu_by_length" else "{:.3f}" if table.startswith("induction") else "{:.1%}"
-        )
+        number = NUMBERS.get(table, "{:.1%}")
         if rows:
             found.append(
                 f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}."

@@ -12,6 +12,8 @@ Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
     induction-tiny    induction_score best_head copied, by offset
+A model with a mask in blocks (bigbird-mini) is measured with `--full` as if all pairs were allowed, with `--tokens N` on
+passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes of a pass, by length.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +30,11 @@ import torch
 
 from core.checkpoints import history, open_model, scores, store
 from core.errors import InputError
-from core.scoring import Metrics, files, scoring_of
+from core.scoring import Metrics, cost, files, scoring_of
 from core.training.recipe import recipes
 
 DIGITS = 5
+FEWEST = 8
 
 
 def evaluate(model: Any, data: Path | str | None = None, limit: int | None = None) -> Metrics:
@@ -48,6 +52,27 @@ def evaluate(model: Any, data: Path | str | None = None, limit: int | None = Non
         "seconds": round(time.perf_counter() - begun, 2),
         **_rounded(metrics),
     }
+
+
+def as_asked(model: Any, *, tokens: int | None = None, full: bool = False, blocks: bool = False) -> Any:
+    """The model as it is to be measured: on passages of so many tokens, with all pairs allowed.
+
+    Raises InputError for more tokens than it reads, and where `blocks` are meant and it has none.
+    """
+    if blocks and not hasattr(model.config, "layout"):
+        raise InputError(
+            f"{model.name} has no mask in blocks.",
+            "All its pairs are allowed as it is.",
+            "Leave --full and --cost out.",
+        )
+    if tokens is not None and not FEWEST <= tokens <= getattr(model.config, "n_ctx", 0):
+        raise InputError(
+            f"--tokens is {tokens}.",
+            f"{model.name} reads from {FEWEST} to {model.config.n_ctx:,} at once.",
+            "Give a number between.",
+        )
+    model = cost.read_in_full(model) if full else model
+    return model if tokens is None else replace(model, config=replace(model.config, n_ctx=tokens))
 
 
 def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
@@ -99,6 +124,13 @@ def main(argv: list[str] | None = None) -> int:
         type=int,
         help="only the first so many lines or sources; of drawn items, of each task or length",
     )
+    ask.add_argument("--tokens", type=int, help="passages of so many tokens in place of the whole context")
+    ask.add_argument(
+        "--full", action="store_true", help="all pairs allowed, of a model with a mask in blocks"
+    )
+    ask.add_argument(
+        "--cost", action="store_true", help="time and memory by length, of a model with a mask in blocks"
+    )
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     ask.add_argument(
         "--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model"
@@ -109,7 +141,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
         model.network.to(torch.device(opts.device))
-        found = evaluate(model, opts.data, opts.limit)
+        model = as_asked(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
+        found = _rounded(cost.by_length(model)) if opts.cost else evaluate(model, opts.data, opts.limit)
         if opts.record:
             scores.record(
                 store.shipped_folder() / history.base(model.name), opts.record, found, of=model.name

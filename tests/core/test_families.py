@@ -14,6 +14,7 @@ from core.trace import OFF, Recorder
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 VARIANTS = {  # the field that makes the largest difference, by what a family's config has; None: there is no choice
+    "layout": {"sparse": {}, "full": {}},
     "order": {"pre": {}, "post": {}},
     "attention": {
         "none": {"cell": "rnn", "bidirectional": False},
@@ -301,6 +302,18 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
 def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(families()["bert"].config.tiny(), **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"layout": "half"}, {"layout": True}, {"block": 0}, {"block": 18}, {"block": True}, {"window": 2}),
+        *({"n_global": -1}, {"n_random": 1.0}, {"seed": -1}, {"full_up_to": True}, {"draw": "lot"}),
+    ],
+)
+def test_a_bigbird_that_cannot_be_built_names_its_numbers(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(families()["bigbird"].config.tiny(), **wrong)
 
 
 @pytest.fixture

@@ -140,6 +140,10 @@ NUMBERS: dict[str, dict[int, str]] = {
         3: "Frozen: … from {} to {}, recorded before. Full fine-tuning",
         5: "it says … {}”. Full fine-tuning",
     },
+    "sparse_attention": {
+        3: "Longest way between two blocks: window {}, window + random {},",
+        4: "n = 4,096: {} ms for all pairs, {} ms for the blocks;",
+    },
     "bank": {3: "hold {} of all differences"},
     "next_token": {2: "blocks of {}."},
     "gpt_tasks": {1: "The vector of {} numbers", 2: "reads position {},"},
@@ -204,6 +208,7 @@ EXACT = {
         "cross_attention.shape",
         "cross_attention.less",
         "complexity.more",
+        "sparse_attention.path.window",
         "cls_and_pairs.arrives",
         "frozen_or_full.count",
         "gpt_tasks.rows",

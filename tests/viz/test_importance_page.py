@@ -29,7 +29,7 @@ from viz.workspace.importance import work
 from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
-MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "prompt-tiny")
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-bigbird", "prompt-tiny")
 
 
 @pytest.fixture(scope="module")

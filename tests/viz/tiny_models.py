@@ -33,6 +33,10 @@ MODELS = {
     "tiny-translator": ("transformer", {}),
     **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
     "tiny-bert": ("bert", {}),
+    "tiny-bigbird": (
+        "bigbird",
+        {"block": 4, "window": 3, "n_global": 2, "n_random": 1, "pooler": False, "next_sentence": False},
+    ),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
 }

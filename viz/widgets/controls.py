@@ -222,7 +222,7 @@ def text(
     )
     if len(given) > LONGEST:
         st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
-    if not state.fits(now):
+    if now != default and not state.fits(now):
         st.caption(
             f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
             "whoever opens the link sees the opening text instead."

@@ -62,8 +62,8 @@ class Format:
 def formats() -> Mapping[str, Format]:
     """Every format by model type, found by looking into this folder.
 
-    >>> sorted(formats())
-    ['bert', 'gpt2', 'llama', 'mistral', 'openai-gpt', 'qwen2', 'qwen3']
+    >>> formats()["gpt2"].family
+    'gpt'
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
     return {module.FORMAT.model_type: module.FORMAT for module in found}

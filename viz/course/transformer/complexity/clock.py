@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.charts.over_length import over_length
 from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
@@ -39,7 +40,7 @@ def measured(params: Params, data: Data) -> Folds:
         f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows
     )
     crossing = maths.crossing(width, whole=True)
-    picture = charts.over_length(
+    picture = over_length(
         lines,
         at=None,
         crossing=crossing,
@@ -48,6 +49,7 @@ def measured(params: Params, data: Data) -> Folds:
         said="counted: n = 2p",
         unit="ms",
         height=310,
+        hues=charts.HUES,
     )
     page_parts.show_large(
         picture,

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -27,6 +25,7 @@ from core.checkpoints.writing import write_json
 from core.data.home import assets
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
+from viz.course.shared.maths.machine import machine
 
 HEADS = 8
 NUMBER = 4
@@ -196,24 +195,6 @@ def _layers(p: int) -> tuple[Any, Any]:
         return MultiHeadAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(
             p, p, batch_first=True
         ).eval().requires_grad_(False)
-
-
-def machine() -> str:
-    """What this computer is, in words."""
-    cores, threads = os.cpu_count() or 1, torch.get_num_threads()
-    name = next(
-        (line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")),
-        platform.machine(),
-    )
-    version = torch.__version__.partition("+")[0]
-    return f"{name}, {cores} cores, {threads} thread{'s' * (threads > 1)} used, PyTorch {version}"
-
-
-def _cpuinfo() -> list[str]:
-    try:
-        return Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return []
 
 
 def recorded(folder: Path = RUN) -> Recorded:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.charts.over_length import over_length, short
 from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
@@ -33,7 +34,7 @@ def count(params: Params, data: Data) -> Folds:
     )
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
     meet = f"; the lines meet at n = {data.crossing:,}" if told else ", still covered"
-    picture = charts.over_length(
+    picture = over_length(
         lines,
         at=n,
         crossing=data.crossing,
@@ -41,6 +42,7 @@ def count(params: Params, data: Data) -> Folds:
         covered=not told,
         said="n = 2p" if params.whole else "n = p",
         height=300,
+        hues=charts.HUES,
     )
     page_parts.show_large(
         picture,
@@ -185,7 +187,7 @@ def memory(params: Params, data: Data) -> Folds:
     }
     lines = {name: (data.lengths, values) for name, values in kept.items()}
     hues = dict(zip(lines, charts.HUES.values(), strict=False))
-    picture = charts.over_length(
+    picture = over_length(
         lines, at=n, crossing=p / maths.HEADS, y_title="bytes", said="n = p / 8", unit="bytes", hues=hues
     )
     page_parts.show_large(
@@ -197,8 +199,8 @@ def memory(params: Params, data: Data) -> Folds:
     )
     twice = maths.score_bytes(2 * n)
     page_parts.numbers(
-        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {charts.short(scores)}B; the n "
-        f"states of p = {p:,} are {charts.short(states)}B. A text twice as long: {charts.short(twice)}B of "
+        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {short(scores)}B; the n "
+        f"states of p = {p:,} are {short(states)}B. A text twice as long: {short(twice)}B of "
         f"scores, {twice // scores} times as much."
     )
     lengths = (*LENGTHS, n)

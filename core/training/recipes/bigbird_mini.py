@@ -1,0 +1,158 @@
+"""bigbird-mini: bert-mini goes on with a mask in blocks, on whole pages of the same books."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.checkpoints.store import load_weights, shipped_folder
+from core.data.corpora import BOOKS, PROSE, PROSE_VALID, find, lines
+from core.data.passages import Array, Books, framed, hide, padded
+from core.models import Batch
+from core.models.bigbird import BigBirdConfig
+from core.text import Tokenizer
+from core.training.loop.loss import cross_entropy
+from core.training.loop.prefetch import on
+from core.training.recipe import Recipe
+from core.training.recipes.bert_mini import IDS, N_SPECIAL, Rows
+
+BASE = "bert-mini"
+PARTS = ((1024, 2, "sparse"), (512, 2, "sparse"), (512, 1, "full"), (128, 4, "sparse"))
+"""A batch: so many tokens in a window, so many windows, and the mask; small, for two cores.
+
+Some windows are read in full: with places used again and no step of learning, the full mask on 512 tokens guessed 25 % of
+hidden words, the blocks 49 %. A network that had never learnt to read in full would tell nothing of what blocks cost.
+"""
+SHORT, MOST = 8, 3
+"""Besides, texts of 1 to 3 sentences: what people type."""
+CHECKED = 4
+GONE = ("pooler.", "to_next_sentence.")
+"""Begin the names of what bert-mini has and this one has not: it guesses hidden words only."""
+
+
+class Pages:
+    """Windows of three lengths and short texts, drawn anew at each step."""
+
+    def __init__(
+        self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device
+    ) -> None:
+        self.tokenizer, self.seed, self.device = tokenizer, seed, device
+        self.train, self.valid = train, valid
+        self._starts = {
+            (id(books), size): books.windows(size - 2) for books in (train, valid) for size, *_ in PARTS
+        }
+
+    def batch(self, step: int) -> tuple[list[Rows], int]:
+        rng = np.random.default_rng((self.seed, step))
+        groups = [self._windows(self.train, rng, size, n) for size, n, _ in PARTS]
+        short = [
+            self.train.sentences(int(rng.integers(len(self.train.book))), int(rng.integers(1, MOST + 1)))
+            for _ in range(SHORT)
+        ]
+        groups.append(self._rows(short, rng))
+        return groups, sum(int(rows.batch.real.sum()) for rows in groups)
+
+    def loss(self, network: Any, batch: list[Rows]) -> Tensor:
+        """The mean over hidden words."""
+        by_mask = {"sparse": network, "full": copy.copy(network)}  # the same layers and weights
+        by_mask["full"].cfg = replace(network.cfg, layout="full")
+        read = zip(batch, [*(mask for *_, mask in PARTS), "sparse"], strict=True)
+        guessed = torch.cat([by_mask[mask](rows.batch)[rows.chosen] for rows, mask in read])
+        wanted = torch.cat([rows.wanted for rows in batch])
+        head, table = network.masked_lm, network.embed["token"].weight
+        return cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
+
+    def check(self, network: Any) -> Mapping[str, float]:
+        """On the longest windows."""
+        right = n = lost = 0.0
+        rng = np.random.default_rng(0)
+        for _ in range(CHECKED):
+            rows = on(self._windows(self.valid, rng, *PARTS[0][:2]), self.device)
+            scores = network.logits(network(rows.batch)[rows.chosen]).float()
+            lost += float(F.cross_entropy(scores, rows.wanted, reduction="sum"))
+            right += int((scores.argmax(-1) == rows.wanted).sum())
+            n += len(scores)
+        return {"valid_nats": lost / n, "top1": right / n}
+
+    def _windows(self, books: Books, rng: np.random.Generator, size: int, n: int) -> Rows:
+        shift = rng.integers(-size // 2, size // 2, size=n)
+        starts = rng.choice(self._starts[id(books), size], n) + shift
+        first = np.clip(starts, 0, len(books.stream) - size + 2)
+        return self._rows([books.stream[a : a + size - 2] for a in first], rng)
+
+    def _rows(self, texts: Sequence[Array], rng: np.random.Generator) -> Rows:
+        ids, segments, real = padded([framed(self.tokenizer, text) for text in texts], IDS["pad"])
+        drawable = np.arange(N_SPECIAL, RECIPE.config.n_vocab)
+        read, chosen = hide(ids, ids < N_SPECIAL, rng, mask=IDS["mask"], drawable=drawable)
+        to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]
+        return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4])
+
+
+def stretched(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """bert-mini's weights for this network: its positions one behind the other until all have a vector (as Beltagy et al. 2020, section 5).
+
+    What it knows of the places near by is then right everywhere but at the seams.
+
+    >>> stretched({"embed.position.weight": torch.arange(256.0)[:, None], "pooler.bias": torch.ones(1)})["embed.position.weight"][[0, 257, 1023], 0]
+    tensor([  0.,   1., 255.])
+    """
+    kept = {name: value for name, value in weights.items() if not name.startswith(GONE)}
+    places = kept["embed.position.weight"]
+    again = -(-RECIPE.config.n_ctx // len(places))
+    return kept | {"embed.position.weight": places.repeat(again, 1)[: RECIPE.config.n_ctx].clone()}
+
+
+def inherit(network: nn.Module) -> None:
+    """Begin with what bert-mini has learnt."""
+    network.load_state_dict(stretched(load_weights(shipped_folder() / BASE)))
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pages:
+    """The books, in bert-mini's tokens."""
+    saved = work / "tokenizer.json"
+    if not saved.is_file():
+        shutil.copyfile(shipped_folder() / BASE / "tokenizer.json", saved)
+    tokenizer = Tokenizer.from_file(saved, **IDS)
+    books: list[Books] = []
+    for name, files in (("train", PROSE), ("valid", (PROSE_VALID,))):
+        held = work / f"{name}.npz"
+        if not held.is_file():
+            rows = (line for file in files for line in lines(find(data, file)))
+            np.savez(held, **asdict(Books.read(rows, tokenizer)))
+        books.append(Books(**np.load(held)))
+    return Pages(books[0], books[1], tokenizer, seed, device)
+
+
+RECIPE = Recipe(
+    name="bigbird-mini",
+    family="bigbird",
+    config=BigBirdConfig(
+        n_layers=6,
+        n_heads=8,
+        d_model=256,
+        d_ff=1024,
+        n_vocab=8000,
+        n_ctx=1024,
+        activation="gelu",
+        pooler=False,
+        next_sentence=False,
+        block=16,
+    ),
+    steps=600,
+    prepare=prepare,
+    inherit=inherit,
+    ids=IDS,
+    reads=BOOKS,
+    lr=2e-4,
+    matrix_lr=2e-3,
+    warm_up=20,
+)

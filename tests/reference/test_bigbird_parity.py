@@ -1,0 +1,193 @@
+"""BigBird folders written by the transformers library give its numbers: read in full, and in blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from parity import SAME, redraw, variant
+from transformers import BigBirdConfig, BigBirdForMaskedLM, BigBirdForPreTraining, BigBirdModel
+
+from core.checkpoints import open_model
+from core.checkpoints.foreign import formats
+from core.layers.block_sparse import layout
+from core.models import Batch, families
+from core.text.learn import wordpiece
+from core.tools import export
+
+WORDS = "the animal didn't cross the street because it was too tired and she has a white car once upon a time"
+TEXT = " ".join((f"{WORDS} " * 6).split()[:110])
+BLOCK, RANDOM = 3, 2
+LONGEST_IN_FULL = (5 + 2 * RANDOM) * BLOCK
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return wordpiece([WORDS] * 3, 97)
+
+
+def theirs(kind, n_vocab, **changes):
+    given = {
+        "num_hidden_layers": 3,
+        "num_attention_heads": 3,
+        "hidden_size": 33,
+        "intermediate_size": 41,
+        "max_position_embeddings": 131,
+        "vocab_size": n_vocab,
+        "block_size": BLOCK,
+        "num_random_blocks": RANDOM,
+        "layer_norm_eps": 3e-4,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
+    return redraw(kind(BigBirdConfig(**given | changes)))
+
+
+def saved(model, backend, folder):
+    model.save_pretrained(folder)
+    backend.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def asked(model, run, **options):
+    with torch.no_grad():
+        return model(torch.tensor([run.ids]), output_attentions=True, **options)
+
+
+def close(ours, other):
+    assert np.abs(np.asarray(ours) - other.detach().numpy()).max() <= SAME
+
+
+@pytest.mark.parametrize("attention", ["original_full", "block_sparse"])
+@pytest.mark.parametrize("n_words", [12, 50, 110])
+def test_a_folder_gives_the_numbers_of_the_library(backend, tmp_path, attention, n_words):
+    model = theirs(BigBirdForPreTraining, backend.get_vocab_size(), attention_type=attention)
+    opened = open_model(saved(model, backend, tmp_path / "model"))
+    assert (opened.family, opened.config.activation, opened.config.block) == ("bigbird", "gelu_tanh", BLOCK)
+    run = opened.run(" ".join(TEXT.split()[:n_words]))
+    assert (len(run.ids) > LONGEST_IN_FULL) == (n_words > 12)
+    out = asked(model, run)
+    close(run.logits, out.prediction_logits[0])
+    close(run.next_sentence, out.seq_relationship_logits[0])
+    sparse = attention == "block_sparse" and n_words > 12
+    assert run.attention().allowed.all() != sparse
+    if attention == "original_full":
+        close(run.attention().weights, torch.cat(out.attentions))
+
+
+@pytest.mark.parametrize("n", [98, 99, 128])
+def test_blocks_alone_give_the_numbers_of_the_library(backend, tmp_path, n):
+    """Nobody asks for a pattern: keys are gathered; with padding at the end, and without."""
+    model = theirs(BigBirdModel, backend.get_vocab_size())
+    opened = open_model(saved(model, backend, tmp_path / "model"))
+    ids = torch.randint(5, opened.config.n_vocab, (2, n), generator=torch.Generator().manual_seed(n))
+    real = torch.ones_like(ids, dtype=torch.bool)
+    assert opened.network.layout_of(n, 0).saves
+    with torch.no_grad():
+        ours = opened.network(Batch(ids=ids, real=real))
+        close(ours, model(ids).last_hidden_state)
+        close(opened.network.pooled(ours), model(ids).pooler_output)
+
+
+def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backend, monkeypatch):
+    """Its own draw is put aside: in each layer it is handed the blocks that ours drew, head by head."""
+    model = theirs(BigBirdModel, backend.get_vocab_size())
+    family, n = families()["bigbird"], 99
+    config = open_values(model, draw="each", seed=4)
+    network = family.network(config).eval()
+    state = dict(model.state_dict())
+    for take in formats()["big_bird"].takes(config):
+        network.load_state_dict(dict(take.into_parts(state[take.name])), strict=False)
+
+    drawn = [network.layout_of(n, layer) for layer in range(config.n_layers)]
+    for layer, block in enumerate(model.encoder.layer):
+        blocks = [
+            np.stack([np.flatnonzero(row) for row in head[1:-1]])
+            for head in drawn[layer].parts["random"].numpy()
+        ]
+        assert all(each.shape == (n // BLOCK - 2, RANDOM) for each in blocks)
+        monkeypatch.setattr(
+            block.attention.self, "_bigbird_block_rand_mask_with_head", lambda blocks=blocks, **_: blocks
+        )
+    ids = torch.randint(5, config.n_vocab, (2, n), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        ours = network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
+        close(ours, model(ids).last_hidden_state)
+
+
+def open_values(model, **changes):
+    """Our config of a model of the library, with another mask."""
+    given = model.config
+    return families()["bigbird"].config(
+        n_layers=given.num_hidden_layers,
+        n_heads=given.num_attention_heads,
+        d_model=given.hidden_size,
+        d_ff=given.intermediate_size,
+        n_vocab=given.vocab_size,
+        n_ctx=given.max_position_embeddings,
+        eps=given.layer_norm_eps,
+        block=BLOCK,
+        n_random=RANDOM,
+        masked_lm=False,
+        next_sentence=False,
+        **changes,
+    )
+
+
+def test_the_blocks_that_are_read_are_those_of_the_library():
+    """Its rules, row by row: all for the first and the last block; the second reads 0, 1, 2 and the last, and so on."""
+    n_blocks = 20
+    found = layout(n_blocks, draw="first").parts
+    there = (found["window"] + found["global"])[0] > 0
+    last = n_blocks - 1
+    wanted = {
+        0: range(n_blocks),
+        1: (0, 1, 2, last),
+        5: (0, 4, 5, 6, last),
+        last - 1: (0, last - 2, last - 1, last),
+    }
+    for row, blocks in wanted.items():
+        assert torch.nonzero(there[row])[:, 0].tolist() == list(blocks)
+    assert (
+        found["random"][0, 1:-1].sum(-1).tolist() == [3] * (n_blocks - 2) and not found["random"][0, 0].any()
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"use_bias": False}, "use_bias"),
+        ({"rescale_embeddings": True}, "rescale_embeddings"),
+        ({"attention_type": "dense"}, "attention_type"),
+        ({"block_size": 0}, "block_size"),
+        ({"block_size": 4096}, "block_size"),
+        ({"num_random_blocks": -1}, "num_random_blocks"),
+        ({"is_decoder": True}, "is_decoder"),
+    ],
+)
+def test_what_is_not_implemented_is_refused_by_name(backend, tmp_path, config, said):
+    written = saved(theirs(BigBirdForMaskedLM, backend.get_vocab_size()), backend, tmp_path / "model")
+    with pytest.raises(ValueError, match=said):
+        open_model(variant(written, tmp_path, config=config))
+
+
+def test_a_folder_is_written_and_opened_again(backend, tmp_path):
+    model = theirs(BigBirdForMaskedLM, backend.get_vocab_size())
+    opened = open_model(saved(model, backend, tmp_path / "model"))
+    again = open_model(export.export_model(opened, tmp_path / "out"))
+    assert again.config == opened.config
+    np.testing.assert_array_equal(again.run(TEXT).logits, opened.run(TEXT).logits)
+    back, loaded = BigBirdForMaskedLM.from_pretrained(tmp_path / "out", output_loading_info=True)
+    assert not loaded["missing_keys"] and not loaded["unexpected_keys"]
+    run = opened.run(TEXT)
+    close(run.logits, asked(back.eval(), run).logits[0])
+
+
+def test_base_has_the_parameters_of_the_library():
+    with torch.device("meta"):
+        ours = families()["bigbird"].network(
+            families()["bigbird"].config(masked_lm=False, next_sentence=False)
+        )
+        other = BigBirdModel(BigBirdConfig())
+    counts = [sum(weight.numel() for weight in each.parameters()) for each in (ours, other)]
+    assert counts == [127_468_800, 127_468_800]

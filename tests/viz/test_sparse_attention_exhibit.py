@@ -1,0 +1,196 @@
+"""The exhibit on sparse attention: the mask part by part, the share kept, ways, the clock, and a long text in blocks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from exhibit_pages import chart, drawn, said
+from streamlit.testing.v1 import AppTest
+
+from core import masks
+from core.layers.attention import explicit
+from core.layers.block_sparse import PARTS, sparse
+from core.scoring.cost import Cost
+from viz.course.bert.sparse_attention import clock, maths, read
+from viz.course.bert.sparse_attention.maths import Mask, Shape
+from viz.course.bert.sparse_attention.params import LONG, Params
+
+SLUG = "sparse_attention."
+STORY = "One two three four five six seven eight nine ten. "
+
+
+def page(step: int, guess: dict[str, object] | None = None, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{name}": value for name, value in (guess or {}).items()}
+    return drawn(
+        "sparse_attention",
+        {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()},
+        answered,
+        guarded=True,
+    )
+
+
+def committed(test: AppTest, name: str) -> AppTest:
+    return test.button(key=f"predict:{SLUG}{name}:commit").click().run()
+
+
+def cells(test: AppTest) -> list[dict]:
+    return [row for rows in chart(test) for row in rows if "part" in row]
+
+
+def test_the_mask_of_the_course_is_counted_and_drawn_in_three_colours():
+    """C095: local, global, random together; 622 of 4,096 blocks, 15.2 %."""
+    before = page(1)
+    assert "622" not in said(before) and "15.2" not in said(before)
+    after = committed(page(1, {"share": 15}), "share")
+    assert "622 of 4,096, 15.2 %" in said(after)
+    found = cells(after)
+    assert len(found) == 622 and {row["part"] for row in found} == set(PARTS)
+    mask = Mask.of(Shape(4096))
+    counts = mask.counts()
+    assert (counts["window"], counts["global"], counts["random"]) == (190, 252, 186)
+    assert sum(row["part"] == "random" for row in found) == counts["random"]
+    assert sum(row["part"] == "global" for row in found) == counts["global"]
+    shared = int((mask.parts["window"] & mask.parts["global"]).sum())
+    assert sum(row["part"] == "window" for row in found) == counts["window"] - shared
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_drawn_by_itself(part):
+    """C095: separately."""
+    found = cells(page(1, shown=part))
+    assert {row["part"] for row in found} == {part}
+    assert len(found) == Mask.of(Shape(4096)).counts()[part]
+
+
+def test_the_sliders_change_the_mask_and_the_seed_its_random_blocks_alone():
+    mask = Mask.of(Shape(1024, 32, 5, 1, 2, 3))
+    assert (mask.parts["window"] == masks.window(32, 2).numpy()).all()
+    assert (mask.parts["global"] == masks.global_tokens(32, [0]).numpy()).all()
+    other = Mask.of(Shape(1024, 32, 5, 1, 2, 4))
+    assert (other.parts["random"] != mask.parts["random"]).any()
+    assert (other.kept(PARTS[:2]) == mask.kept(PARTS[:2])).all()
+    test = page(1, n="1024", block="32", window="5", n_global="1", n_random="2", seed="3")
+    assert len(cells(test)) == int(mask.kept().sum())
+
+
+def test_the_share_kept_falls_with_the_length_and_full_is_768_mib_against_12():
+    before = page(2)
+    assert chart(before)[0] == [] and "768" not in said(before)
+    after = page(2, {"double": "2 times as many"})
+    assert "Right" in said(after) and "768 MiB for all pairs" in said(after) and "12 MiB" in said(after)
+    assert "15.2 %" in said(after)
+    kept = [row["value"] for row in chart(after)[0] if row["line"] == "kept"]
+    wanted = [maths.score_bytes(n, maths.share(Shape(n))) for n in maths.LENGTHS]
+    assert kept == pytest.approx(wanted) and wanted[-1] == 12 * 622 * 64 * 64 * 4
+    shares = maths.shares(Shape())
+    assert all(later < earlier for earlier, later in pairwise(shares))
+
+
+def test_full_mask_equals_full_attention():
+    """C095: with a window as wide as the text every pair is kept, and the blocks give the numbers of full attention."""
+    shape = Shape(512, 16, 9, 6, 6)
+    whole = Shape(128, 16, 9, 6, 6)
+    assert maths.share(whole) == 1 and maths.share(shape) < 1
+    q, k, v = torch.randn(3, 1, 1, 128, 8, generator=torch.Generator().manual_seed(2))
+    real = torch.ones(1, 128, dtype=torch.bool)
+    ours = sparse(q, k, v, whole.layout(), 16, real)
+    torch.testing.assert_close(ours, explicit(q, k, v, masks.full(128)), atol=1e-5, rtol=1e-5)
+
+
+def test_a_way_is_as_long_as_a_search_by_powers_says():
+    mask = Mask.of(Shape(1024, 32, 3, 1, 1, 5))
+    for parts in (PARTS, PARTS[:1], ("random",), ("global",)):
+        kept = mask.kept(parts) | np.eye(32, dtype=bool)
+        found, reached, layers = maths.distances(mask.kept(parts)), np.eye(32, dtype=bool), 0
+        while layers <= found.max():
+            assert ((found >= 0) & (found <= layers) == reached).all()
+            reached, layers = (kept.astype(int) @ reached) > 0, layers + 1
+        for source, target in ((0, 31), (7, 20), (31, 3), (4, 4)):
+            way = maths.way(mask, source, target, parts)
+            steps = found[target, source]
+            assert (way.steps if way.steps is not None else -1) == steps
+            assert all(mask.kept(parts)[after, at] for at, after in pairwise(way.path))
+            assert len(way.parts) == max(0, steps)
+    assert maths.far(mask, PARTS).most == 2 and maths.far(mask, PARTS[:1]).most == 31
+
+
+def test_the_path_waits_for_the_guess_and_names_its_blocks():
+    before = page(3)
+    assert not cells(before) and "Longest way" not in said(before)
+    steps = str(Params().target - Params().source)
+    after = page(3, {"path.window": steps})
+    assert "Right" in said(after) and len(cells(after)) == int(steps)
+    every = page(3, {"path.all": "2"}, allowed="all")
+    assert "Right" in said(every) and "all three 2" in said(every)
+    never = page(3, {"path.random": "never"}, allowed="random", n_random="0")
+    assert "No chain of these blocks" in said(never)
+    same = page(3, {"path.window": "0"}, first="50", second="50")
+    assert "Right" in said(same)
+
+
+def test_the_recorded_run_comes_first_and_a_press_measures_this_mask(monkeypatch):
+    """Time and memory of full against block-sparse attention at 256 to 4,096."""
+    where, rows, _ = clock.recorded()
+    test = page(4)
+    assert where in said(test) and [row.n for row in rows] == list(maths.LENGTHS)
+    assert rows[-1].full.nbytes > 5 * rows[-1].blocks.nbytes
+    assert rows[-1].full.seconds > 2 * rows[-1].blocks.seconds
+    asked: list[tuple] = []
+    fake = maths.Timing(8, Cost(2e-3, 800), Cost(1e-3, 400))
+    monkeypatch.setattr(
+        maths,
+        "measure",
+        lambda n, *shape: asked.append((n, *shape)) or maths.Timing(n, fake.full, fake.blocks),
+    )
+    test = test.button(key=SLUG + "measure").click().run()
+    assert not test.exception and "this server, just now" in said(test)
+    assert asked == [(n, 64, 3, 2, 3, 0) for n in maths.LENGTHS]
+    test = test.button(key=SLUG + "recorded").click().run()
+    assert where in said(test)
+
+
+def test_both_ways_are_measured_on_this_machine():
+    found = maths.measure(512, 16, 3, 2, 3, 0, budget=0.0)
+    assert found.full.seconds > 0 and found.blocks.seconds > 0
+    assert found.full.nbytes >= 4 * 512 * 512 * 2
+
+
+def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
+    before = page(5)
+    assert "rightly" not in said(before) and not before.exception and not before.error
+    found = read.reading(LONG, 3, 0)
+    assert found.n > 512 and found.blocks.shape == (-(-found.n // found.block),) * 2
+    np.testing.assert_allclose(found.blocks.sum(1), 1, atol=1e-4)
+    assert found.blocks[~found.allowed].max() == 0 and 0.1 < found.allowed.mean() < 0.5
+    assert sum(found.held.values()) == pytest.approx(1, abs=1e-4)
+    after = committed(page(5, {"near": 50}), "near")
+    guessed = read.guesses(LONG)
+    assert f"Of {guessed.n} hidden tokens it says {guessed.blocks} rightly" in said(after)
+    assert 0 < guessed.blocks <= guessed.n and 0 < guessed.same <= guessed.n
+    assert ("is not here" in said(after)) != found.trained
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Moon", "tokens in 1 block of 16"),
+        (f"{LONG} {LONG}", "are read."),
+        (STORY * 90, "62 blocks of 16"),
+        ("<b>[MASK]</b> $x^2$ \\[1] & co", "tokens in"),
+        ("Сонце сідає за гори, і птахи летять додому. " * 20, "tokens in"),
+    ],
+    ids=["one word", "longer than is read", "900 words", "signs", "another script"],
+)
+def test_any_text_is_read_calmly(text, wanted):
+    test = page(5, own=text)
+    assert not test.exception and not test.error and wanted in said(test), said(test)
+
+
+def test_an_empty_text_is_answered():
+    test = page(5, own=" ")
+    assert not test.exception and "There is no word" in " ".join(
+        [said(test), *(str(e.value) for e in test.error)]
+    )

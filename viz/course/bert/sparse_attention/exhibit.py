@@ -1,0 +1,38 @@
+"""Sparse attention: BigBird's mask part by part, what it keeps, how far apart it leaves words, what it costs, what it reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz.charts import thumbs
+from viz.course.bert.sparse_attention import clock, longtext, steps
+from viz.course.bert.sparse_attention.maths import Mask, Shape
+from viz.course.bert.sparse_attention.params import Params
+from viz.course.lesson import Lesson, Step
+
+
+def compute(params: Params) -> Mask:
+    """The mask of one head over the blocks of the text."""
+    return Mask.of(params.shape)
+
+
+def thumbnail() -> str:
+    """A small mask: window, global and random blocks."""
+    kept = Mask.of(Shape(n=16, block=1, n_random=1)).kept()
+    return thumbs.cells(np.where(kept, 0.8, 0.0), kept)
+
+
+MASK = ("block", "window", "n_global", "n_random", "seed")
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (
+        Step(steps.parts, ("shown", "n", *MASK)),
+        Step(steps.share, MASK),
+        Step(steps.path, ("allowed", "first", "second"), change=("n", *MASK)),
+        Step(clock.measured, change=MASK),
+        Step(longtext.reads, ("layer", "head"), texts=("own",), alone=False),
+    ),
+    of=("n", *MASK),
+)

@@ -1,0 +1,71 @@
+"""The step that reads: one head of bigbird-mini over a long text, in blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.layers.block_sparse import PARTS
+from viz.course.bert.sparse_attention import read
+from viz.course.bert.sparse_attention.maths import Mask
+from viz.course.bert.sparse_attention.params import SLUG, Params
+from viz.course.lesson import Folds
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import percent
+from viz.widgets import lesson, page_parts, quiz
+
+EQUATION = "bert.sparse"
+
+
+def reads(params: Params, _: Mask) -> Folds:
+    """Where one head looks, block by block; what hidden words are worth with either mask."""
+    found = read.reading(params.own, params.layer, params.head)
+    origin.tell(model=found.model, text=params.own, kind="self", layer=params.layer, head=params.head)
+    if not found.trained:
+        st.caption(
+            f"{read.MODEL} is not here. This is {read.BASE} under the mask that {read.MODEL} learns with: its own "
+            "weights, its places used again, not one step of training with blocks."
+        )
+    if found.given + 2 > found.n:
+        st.caption(f"The text has {found.given:,} tokens. The first {found.n - 2:,} are read.")
+    where = f"L{params.layer}.H{params.head}"
+    near, n_blocks = found.held["window"], len(found.names)
+    many = f"{n_blocks} block{'s' if n_blocks != 1 else ''}"
+    known = quiz.predict_share(
+        SLUG + "near",
+        f"{where} of {found.model} reads {found.n:,} tokens in {many} of {found.block}. How much of its attention stays "
+        "within the window?",
+        round(near, 3),
+        ", ".join(f"{name} {percent(found.held[name], 1)}" for name in PARTS) + " of all its attention.",
+    )
+    if known:
+        heatmap(
+            found.blocks,
+            found.names,
+            found.names,
+            allowed=found.allowed,
+            title=f"{where}: attention by blocks",
+            shut="never read",
+            height=lesson.fit(420, 230),
+            key=SLUG + "blocks",
+        )
+    share = float(found.allowed.mean())
+    guessed = read.guesses(params.own)
+    page_parts.numbers(
+        f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of "
+        f"{guessed.n} hidden tokens it says {guessed.blocks} rightly with the blocks and {guessed.full} with all pairs; "
+        f"{guessed.same} are the same."
+        if known
+        else f"{found.n:,} tokens in {many} of {found.block}."
+    )
+    columns = {"share of the attention": [percent(found.held[name], 2) for name in PARTS]}
+    config = read.model().config
+    values = {"n": f"{found.n:,}", "b": f"{found.block}", "w": f"{config.window}", "g": f"{config.n_global}"}
+    return Folds(
+        lambda: pd.DataFrame(columns, index=list(PARTS)),
+        lambda: {"blocks": found.blocks, "allowed": found.allowed, "held": np.array([*found.held.values()])},
+        known=known,
+        equations={EQUATION: values | {"r": f"{config.n_random}"}},
+    )

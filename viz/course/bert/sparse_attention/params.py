@@ -1,0 +1,64 @@
+"""What can be set on the exhibit on sparse attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.course.bert.sparse_attention.maths import LENGTHS, SHOWN, Shape
+from viz.course.texts import data
+from viz.widgets.knobs import Control, Knobs, draw, knob, pills, sentence, slider, stops
+
+SLUG = "sparse_attention."
+LONG: str = " ".join(data(__file__)["long"].split())
+SHORT = "The fox looked at the moon and went home."
+BLOCKS = (16, 32, 64, 128)
+WINDOWS = (1, 3, 5, 7, 9)
+NAMES = {"all": "all three", "window": "window", "global": "global", "random": "random"}
+N_LAYERS, N_HEADS = 6, 8
+"""Of bigbird-mini."""
+
+
+def place(label: str, why: str) -> Control:
+    """A position in the text, in percent of its length: it stays where it is when n changes."""
+    return slider(f"{label}, % of the text", 0, 100, width=240, help=why)
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the text's length, the mask in blocks, what of it is drawn, two places, a text and a head."""
+
+    n: int = knob(4096, stops("n, tokens in the text", LENGTHS, "{:,}".format, width=260))
+    block: int = knob(64, stops("Tokens in a block", BLOCKS, width=220))
+    window: int = knob(3, stops("w, blocks in the window", WINDOWS, width=220))
+    n_global: int = knob(2, slider("g, global blocks", 0, 6, width=200))
+    n_random: int = knob(3, slider("r, random blocks a row", 0, 6, width=200))
+    seed: int = knob(0, draw(99))
+    shown: str = knob("all", pills("Drawn", tuple(SHOWN), NAMES.__getitem__, quiet=True))
+    allowed: str = knob("window", pills("Allowed", tuple(SHOWN), NAMES.__getitem__))
+    first: int = knob(20, place("From", "Where the word stands that is to be heard of."))
+    second: int = knob(80, place("To", "Where the word stands that is to hear of it."))
+    own: str = knob(LONG, sentence("Text", (SHORT,), placeholder="Paste a long text"))
+    layer: int = knob(3, pills("Layer", tuple(range(N_LAYERS)), width=1))
+    head: int = knob(0, pills("Head", tuple(range(N_HEADS)), width=1))
+
+    @property
+    def shape(self) -> Shape:
+        """The mask over blocks."""
+        return Shape(self.n, self.block, self.window, self.n_global, self.n_random, self.seed)
+
+    @property
+    def source(self) -> int:
+        """The block of the word that is to be heard of."""
+        return self._at(self.first)
+
+    @property
+    def target(self) -> int:
+        """The block of the word that is to hear of it.
+
+        >>> Params(second=0).target, Params(second=100).target
+        (0, 63)
+        """
+        return self._at(self.second)
+
+    def _at(self, percent: int) -> int:
+        return min(self.shape.n_blocks - 1, percent * self.shape.n_blocks // 100)

@@ -1,0 +1,138 @@
+"""A long text through bigbird-mini: where a head looks, in blocks, and what hidden words are worth with either mask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.layers.block_sparse import PARTS
+from core.model import Model
+from core.models import Batch, families
+from core.scoring.cost import read_in_full
+from core.serving.engine import default
+from core.training.recipes.bigbird_mini import BASE, RECIPE, stretched
+from viz.course.bert.sparse_attention.maths import by_block, held
+from viz.labels import shorten
+from viz.widgets import engine_client
+
+MODEL = RECIPE.name
+EVERY = 7
+"""Of so many tokens one is hidden."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """One head over the text: `blocks` (query key) its weights by blocks, `allowed` the blocks that it reads.
+
+    names: each block by its first words. held: the share of the attention on each part. given: the text's own tokens
+    where not all of them were read.
+    """
+
+    model: str
+    n: int
+    given: int
+    block: int
+    blocks: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    names: tuple[str, ...]
+    held: Mapping[str, float]
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is bigbird-mini, which has learnt with this mask."""
+        return self.model == MODEL
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """Of n hidden tokens: said rightly with the blocks, with all pairs, and the same with both."""
+
+    n: int
+    blocks: int
+    full: int
+    same: int
+
+
+def model() -> Model:
+    """bigbird-mini; where it is not here, the weights that it begins with: bert-mini's, under the same mask."""
+    entry = default().entry(MODEL)
+    return default().open(MODEL) if entry is not None and entry.ok else _before()
+
+
+@cache
+def _before() -> Model:
+    base, family = default().open(BASE), families()[RECIPE.family]
+    with torch.device("meta"):
+        network = family.network(RECIPE.config)
+    network.load_state_dict(stretched(base.network.state_dict()), assign=True)
+    return Model(f"{BASE} in blocks", family, RECIPE.config, network, base.tokenizer)
+
+
+def fitting(reader: Model, text: str) -> tuple[str, int]:
+    """As much of the text as the model reads at once, and how many tokens the whole has. Raises InputError for no word."""
+    encoded, most = reader.tokenizer.encode(text), reader.config.n_ctx - 2
+    if not encoded.ids:
+        raise InputError("There is no word.", "This step reads a text, and a long one best.", "Paste a text.")
+    spans = [span for span in encoded.spans[:most] if span]
+    return (text if len(encoded.ids) <= most else text[: spans[-1][1]]), len(encoded.ids)
+
+
+def reading(text: str, layer: int, head: int) -> Read:
+    """One head of one layer over the text."""
+    key = ("sparse_attention.reading", model().name, text, layer, head)
+    return engine_client.submit(
+        key, lambda: _reading(text, layer, head), RECIPE.config.n_layers * min(len(text), 5000)
+    )
+
+
+def _reading(text: str, layer: int, head: int) -> Read:
+    reader = model()
+    part, given = fitting(reader, text)
+    path = f"layer.{layer}.self_attn"
+    run = reader.run(part, keep=(f"{path}.pattern", f"{path}.allowed.*"))
+    pattern, block = run.trace[f"{path}.pattern"][head], reader.config.block
+    parts = {name: run.trace[f"{path}.allowed.{name}"][head] for name in PARTS}
+    cuts = range(0, len(pattern), block)
+    names = [shorten(" ".join(run.tokens[at : at + 4]).replace(" ##", ""), 22) for at in cuts]
+    allowed = np.logical_or.reduce([parts[name] for name in PARTS])[::block, ::block]
+    return Read(
+        reader.name,
+        len(pattern),
+        given,
+        block,
+        by_block(pattern, block),
+        allowed,
+        tuple(f"{place}: {name}" for place, name in enumerate(names)),
+        held(pattern, parts),
+    )
+
+
+def guesses(text: str) -> Guessed:
+    """Every seventh token hidden, all at once: who says them with the blocks alone, who with all pairs."""
+    key = ("sparse_attention.guesses", model().name, text)
+    return engine_client.submit(
+        key, lambda: _guesses(text), 2 * RECIPE.config.n_layers * min(len(text), 5000)
+    )
+
+
+def _guesses(text: str) -> Guessed:
+    reader = model()
+    ids = np.array(reader.tokenizer.encode(fitting(reader, text)[0]).ids)
+    places = np.arange(EVERY // 2, len(ids), EVERY) if len(ids) > EVERY // 2 else np.array([len(ids) - 1])
+    hidden = ids.copy()
+    hidden[places] = reader.tokenizer.mask
+    row = torch.tensor([[reader.tokenizer.start, *hidden.tolist(), reader.tokenizer.end]])
+    batch = Batch(ids=row, real=torch.ones_like(row, dtype=torch.bool))
+    said = []
+    with torch.inference_mode():
+        for network in (reader.network, read_in_full(reader).network):
+            states = network(batch)[0, places + 1]
+            said.append(network.logits(states[None])[0].argmax(-1).numpy())
+    blocks, full = (int((each == ids[places]).sum()) for each in said)
+    return Guessed(len(places), blocks, full, int((said[0] == said[1]).sum()))

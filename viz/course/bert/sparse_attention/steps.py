@@ -1,0 +1,189 @@
+"""The steps on the mask itself: its parts, what it keeps, and how a word reaches another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from core.layers.block_sparse import PARTS
+from viz.charts.over_length import over_length, short
+from viz.course.bert.sparse_attention import charts, maths
+from viz.course.bert.sparse_attention.maths import SHOWN, Mask
+from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
+from viz.course.lesson import Folds
+from viz.labels import percent
+from viz.widgets import lesson, page_parts, quiz
+
+MIB = 2**20
+EQUATION = "bert.sparse"
+
+
+def equation(params: Params, n: int | None = None) -> dict[str, dict[str, str]]:
+    """The equation with the numbers of the mask."""
+    shape = params.shape if n is None else replace(params.shape, n=n)
+    values = {"n": f"{shape.n:,}", "w": f"{shape.window}", "g": f"{shape.n_global}", "r": f"{shape.n_random}"}
+    return {EQUATION: {**values, "b": f"{shape.block}"}}
+
+
+def parts(params: Params, data: Mask) -> Folds:
+    """The mask in three colours, or one of its parts."""
+    shape, kept, counts = params.shape, data.kept(), data.counts()
+    total, n_blocks = int(kept.sum()), shape.n_blocks
+    known = quiz.predict_share(
+        SLUG + "share",
+        f"{shape.n:,} tokens in {n_blocks} blocks of {shape.block}: of all pairs of blocks, how many does one head "
+        f"read with w = {shape.window}, g = {shape.n_global}, r = {shape.n_random}?",
+        round(float(kept.mean()), 3),
+        f"{total:,} of {kept.size:,} pairs of blocks: {percent(float(kept.mean()), 2)}. An ordinary row reads "
+        f"{int(np.median(kept.sum(1)))} of {n_blocks} blocks, a global one all {n_blocks}.",
+    )
+    drawn = {name: data.parts[name] for name in SHOWN[params.shown]}
+    said = ", ".join(f"{name} {counts[name]:,}" for name in PARTS)
+    height = lesson.fit(380, 300)
+    page_parts.show(
+        charts.mask(drawn, shape.block, height=height),
+        SLUG + "mask.picture",
+        f"The mask over {n_blocks} × {n_blocks} blocks, drawn: {NAMES[params.shown]}."
+        + (f" Blocks: {said}." if known else ""),
+    )
+    page_parts.numbers(
+        f"Pairs of blocks: {said}; together {total:,} of {kept.size:,}, {percent(float(kept.mean()), 2)}."
+        if known
+        else f"{n_blocks} × {n_blocks} blocks; one square is {shape.block} × {shape.block} pairs of tokens."
+    )
+    columns = {
+        "pairs of blocks": [*counts.values(), total, kept.size],
+        "share": [percent(count / kept.size, 2) for count in (*counts.values(), total, kept.size)],
+    }
+    return Folds(
+        lambda: pd.DataFrame(columns, index=[*counts, "together", "all pairs"]),
+        lambda: {**data.parts, "together": kept},
+        known=known,
+        equations=equation(params),
+    )
+
+
+def share(params: Params, data: Mask) -> Folds:
+    """The scores of a layer over the length: all pairs, and those that are kept."""
+    shape, lengths = params.shape, maths.LENGTHS
+    kept = maths.shares(shape, lengths)
+    last, before = lengths[-1], lengths[-2]
+    bytes_full = [maths.score_bytes(n) for n in lengths]
+    bytes_kept = [maths.score_bytes(n, part) for n, part in zip(lengths, kept, strict=True)]
+    grows = bytes_kept[-1] / bytes_kept[-2]
+    options = {f"{factor} times as many": float(factor) for factor in (1, 2, 4)}
+    answer = min(options, key=lambda name: abs(options[name] - grows))
+    known = quiz.predict(
+        SLUG + "double",
+        f"The text grows from {before:,} to {last:,} tokens. About how many times as many scores does this mask keep?",
+        options,
+        answer,
+        f"{grows:.2f} times: each row still reads about {params.window} + {params.n_global} + {params.n_random} blocks. "
+        f"All pairs: {bytes_full[-1] / bytes_full[-2]:.0f} times as many.",
+    )
+    lines = {"all pairs": (lengths, bytes_full), "kept": (lengths, bytes_kept)}
+    page_parts.show_large(
+        over_length(
+            lines,
+            at=None,
+            crossing=None,
+            y_title="bytes of scores",
+            x_title="n, tokens",
+            ticks=lengths,
+            unit="bytes",
+            covered=not known,
+            dots=True,
+            hues={"all pairs": charts.HUES["global"], "kept": charts.HUES["window"]},
+            height=310,
+        ),
+        SLUG + "share.picture",
+        "Bytes of the scores of a layer over the length of the text"
+        + (
+            f": at {last:,} tokens {short(bytes_full[-1])}B for all pairs, {short(bytes_kept[-1])}B kept."
+            if known
+            else "."
+        ),
+        290,
+    )
+    page_parts.numbers(
+        f"{maths.HEADS} heads, float32, n = {last:,}: {bytes_full[-1] / MIB:,.0f} MiB for all pairs, "
+        f"{bytes_kept[-1] / MIB:,.0f} MiB kept ({percent(kept[-1], 2)}). n = 512: {maths.score_bytes(512) / MIB:.0f} MiB "
+        "for all pairs."
+        if known
+        else f"{maths.HEADS} heads, a score in float32 has {maths.NUMBER} bytes."
+    )
+    columns = {
+        "scores a head, all pairs": [f"{n * n:,}" for n in lengths],
+        "MiB, all pairs": [f"{value / MIB:,.2f}" for value in bytes_full],
+        "share kept": [percent(part, 2) for part in kept],
+        "MiB, kept": [f"{value / MIB:,.2f}" for value in bytes_kept],
+    }
+    return Folds(
+        lambda: pd.DataFrame(columns, index=[f"n = {n:,}" for n in lengths]),
+        {"n": lengths, "share": kept, "bytes": bytes_kept},
+        known=known,
+        equations=equation(params, last),
+    )
+
+
+def path(params: Params, data: Mask) -> Folds:
+    """The shortest way from one place to another, layer by layer."""
+    source, target, allowed = params.source, params.target, SHOWN[params.allowed]
+    found = maths.way(data, source, target, allowed)
+    gap, radius = abs(target - source), params.window // 2
+    if allowed == ("window",):
+        far = f"The window passes a word on by {radius} block{'s' if radius != 1 else ''} a layer: {gap} blocks apart."
+    elif found.steps is None:
+        far = f"No chain of these blocks leads from block {source} to block {target}."
+    else:
+        far = f"Blocks {', '.join(map(str, found.path))}, by {', '.join(dict.fromkeys(found.parts)) or 'nothing'}."
+    answer = "never" if found.steps is None else f"{found.steps}"
+    options = list(dict.fromkeys(("1", "2", str(max(3, gap // max(1, radius))), "never", answer)))
+    known = quiz.predict(
+        SLUG + f"path.{params.allowed}",
+        f"A word in block {source}. Through how many layers can block {target} hear of it? Allowed: "
+        f"{NAMES[params.allowed]}.",
+        tuple(options),
+        answer,
+        far,
+    )
+    shown = found if found.steps is not None else replace(found, path=(), parts=())
+    page_parts.show_large(
+        charts.way(shown.reached, shown.path, shown.parts, source, target, covered=not known, height=300),
+        SLUG + "path.picture",
+        f"From block {source} to block {target}" + (f": {answer} layers. {far}" if known else "."),
+        270,
+    )
+    rows = {
+        name: maths.far(data, parts)
+        for name, parts in (
+            ("window", PARTS[:1]),
+            ("window + random", (PARTS[0], PARTS[2])),
+            ("window + global", PARTS[:2]),
+            ("all three", PARTS),
+        )
+    }
+    page_parts.numbers(
+        "Longest way between two blocks: "
+        + ", ".join(f"{name} {_layers(row)}" for name, row in rows.items())
+        + "."
+        if known
+        else f"{params.shape.n_blocks} blocks of {params.block} tokens."
+    )
+    columns = {
+        "mean, layers": [f"{row.mean:.2f}" for row in rows.values()],
+        "longest, layers": [row.most for row in rows.values()],
+        "pairs without a way": [row.apart for row in rows.values()],
+    }
+    return Folds(
+        lambda: pd.DataFrame(columns, index=list(rows)),
+        lambda: {"path": found.path, "distances": maths.distances(data.kept(allowed))},
+        known=known,
+        equations=equation(params),
+    )
+
+
+def _layers(row: maths.Far) -> str:
+    return f"{row.most}" + (f" ({row.apart:,} pairs have none)" if row.apart else "")
