@@ -11,6 +11,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
+    snail-recall      accuracy, by task and by place (also -convolutions and -attention)
     induction-tiny    induction_score best_head copied, by offset
 """
 

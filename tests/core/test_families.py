@@ -23,6 +23,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "luong-local-p": {"cell": "gru", "score": "dot"},
     },
     "window": {2: {}},
+    "parts": {"both": {}, "convolutions": {}, "attention": {}},
     None: {"post": {}},
 }
 
@@ -222,14 +223,14 @@ def test_padding_changes_nothing(case):
         assert (trace[path][..., n_real:] == 0).all(), path
 
 
-@only(lambda family, cfg: family.kinds and all(kind.layered for kind in family.kinds))
+@only(lambda family, cfg: family.kinds_of(cfg) and all(kind.layered for kind in family.kinds))
 def test_switching_off_every_head_silences_the_layer(case):
     _, family, network, batch = case
     for kind in family.kinds:
         off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(network.cfg.n_heads)]
         _, trace = traced(network, batch, edits=off)
-        bias = kind.module(network, 0).to_out.bias
-        torch.testing.assert_close(trace[kind.path(0, "out")], bias.expand_as(trace[kind.path(0, "out")]))
+        out, bias = trace[kind.path(0, "out")], kind.module(network, 0).to_out.bias
+        torch.testing.assert_close(out, torch.zeros_like(out) if bias is None else bias.expand_as(out))
 
 
 @only(lambda family, cfg: family.kinds_of(cfg))
@@ -272,6 +273,10 @@ WRONG = [
         {"score": []},
         {"window": 0},
         {"window": True},
+        {"n_dense": 0},
+        {"n_filters": -1},
+        {"parts": "neither"},
+        {"parts": None},
     ),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
 ]
