@@ -16,9 +16,9 @@ import numpy as np
 from core.data.grammar import Split, side
 
 SIGNS = ascii_lowercase + digits + ascii_uppercase + "?"
-PAIRS = range(2, 13)
+PAIRS = range(2, 17)
 """How many pairs are shown."""
-CLASSES = range(2, 6)
+CLASSES = range(2, 7)
 """How many classes are shown, each by one example."""
 LONG = 5
 """Signs of a pattern; of each example one is another."""
