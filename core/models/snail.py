@@ -150,7 +150,11 @@ class Snail(nn.Module):
         for i, layer in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
             x = layer(
-                x, allowed, tap / f"layer.{i}", store, cache.recent[i * each : (i + 1) * each] if cache else None
+                x,
+                allowed,
+                tap / f"layer.{i}",
+                store,
+                cache.recent[i * each : (i + 1) * each] if cache else None,
             )
         if cache:
             cache.read += n
