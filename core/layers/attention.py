@@ -70,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if d_model % n_heads:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
-        self.n_heads, self.d_head = n_heads, d_model // n_heads
+        self.n_heads, self.d_head, self.mixes = n_heads, d_model // n_heads, mixes
         d_in = d_model if d_in is None else d_in
         self.to_q = Linear(d_in, d_model, bias=bias)
         self.to_k = Linear(d_in, d_model, bias=bias)

@@ -66,6 +66,10 @@ class Kind:
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
 
 
+ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
+"""Patterns of what enters and what leaves the layers, by the names of all families whose layers hand on a stream."""
+
+
 @dataclass(frozen=True)
 class Output:
     """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.

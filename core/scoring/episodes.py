@@ -49,9 +49,9 @@ def called(places: range) -> str:
     return f"{places.start} {'and more' if more else f'to {places.stop - 1}'} back"
 
 
-def drawn(each: int) -> dict[str, list[Episode]]:
+def drawn(each: int, seed: int = 0) -> dict[str, list[Episode]]:
     """The same held-out texts for whoever is measured, so many of each task, of all sizes in turn."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     return {
         task: [episode(rng, task, sizes[i % len(sizes)], 1, "test") for i in range(each)]
         for task, (_, sizes) in TASKS.items()

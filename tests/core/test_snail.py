@@ -9,13 +9,22 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.attribution.logit_attribution import attribute
+from core.analysis.attribution.target_token import Asked
+from core.analysis.residual.logit_lens import read_out
 from core.data import episodes
 from core.data.grammar import side
+from core.decoding import decode
+from core.decoding.strategies import Beam, Greedy
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_PAST, Recent
 from core.layers.convolution import CausalConv, DenseBlock
-from core.models import Batch
+from core.model import Model
+from core.models import Batch, families
 from core.models.snail import PARTS, Snail, SnailConfig
+from core.text import Tokenizer
+from core.text.learn import characters
 from core.trace import Recorder
 
 
@@ -179,3 +188,63 @@ def test_no_sign_of_a_key_alone_says_which_pair_is_meant():
         key = found.shown[found.asked[0][1]][0]
         alone += [sum(sign in other for other, _ in found.shown) for sign in key]
     assert min(alone) >= 1 and np.mean(np.array(alone) > 1) > 0.95
+
+
+def model(**changes):
+    """A tiny network that reads the signs of the tasks."""
+    backend = characters(episodes.SIGNS, ("<end>", "<unk>"))
+    net = network(n_vocab=backend.get_vocab_size(), **changes)
+    return Model("tiny", families()["snail"], net.cfg, net, Tokenizer(backend, start=0, end=0, pad=0))
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_the_parts_of_a_logit_add_up_to_it(parts):
+    run = model(parts=parts).run("k3Fm7Qk3?")
+    for asked in (Asked(8, 40, None), Asked(5, 40, 12)):
+        found = attribute(run, asked)
+        assert found.total == pytest.approx(found.logit, abs=1e-4) and found.beside == "convolutions"
+        assert bool(found.feed_forward.any()) == (parts != "attention") and bool(found.heads) == (
+            parts != "convolutions"
+        )
+
+
+def test_what_leaves_the_last_layer_is_what_the_output_reads_and_earlier_features_are_not_there_yet():
+    own = model()
+    run, widths = own.run("k3Fm7Qk3?"), own.config.widths
+    hidden = run.hidden()
+    assert hidden.shape == (3, 9, widths[-1])
+    assert all((hidden[i, :, width:] == 0).all() and hidden[i].any() for i, width in enumerate(widths))
+    np.testing.assert_allclose(read_out(own, hidden[-1]), run.logits, atol=1e-5)
+
+
+def test_a_cell_of_its_attention_is_computed_line_by_line_up_to_what_the_head_gives():
+    run = model().run("k3Fm7Qk3?")
+    lines = lines_of(run, "causal", 1, 2, 8, 2)
+    assert [line.name for line in lines.lines][-2:] == ["value", "output"]
+    heads = run.trace["layer.1.self_attn.heads"][2, 8]
+    assert lines.residue < 1e-4 and lines.lines[-1].value == pytest.approx(
+        heads[np.abs(heads).argmax()], abs=1e-4
+    )
+
+
+def test_it_writes_what_the_whole_pass_would_have_written():
+    own = model()
+    *_, last = decode(own, "k3Fm7Qk3?", Greedy(), max_new_tokens=6)
+    text, wanted = "k3Fm7Qk3?", []
+    for _ in last.ids:
+        ids = [*own.tokenizer.encode(text).ids, *wanted]
+        with torch.no_grad():
+            wanted.append(int(own.network.logits(own.network(reads(torch.tensor([ids]))))[0, -1].argmax()))
+    assert list(last.ids) == wanted
+
+
+def test_a_beam_goes_on_with_the_features_of_its_own_rows():
+    """Against the whole pass: the logarithm of what the best text of three was given, token by token."""
+    own, text = model(), "k3Fm7Qk3?"
+    *_, last = decode(own, text, Beam(3), max_new_tokens=4)
+    ids = [*own.tokenizer.encode(text).ids, *last.ids]
+    with torch.no_grad():
+        logs = own.network.logits(own.network(reads(torch.tensor([ids]))))[0].log_softmax(-1)
+    n = len(ids) - len(last.ids)
+    total = sum(float(logs[n - 1 + i, token]) for i, token in enumerate(last.ids))
+    assert last.tree.nodes[last.tree.best].logprob == pytest.approx(total, abs=1e-4)
