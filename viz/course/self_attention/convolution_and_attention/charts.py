@@ -223,7 +223,9 @@ def by_place(
     )
     key = vega.legend(symbolType="square", labelFontSize=12, labelLimit=320, columnPadding=8, offset=4)
     base = vega.rows(bars).encode(
-        x=across, y=up, tooltip=vega.told(("name:N", "network"), ("place:N", "answer"), ("exact:N", "right"))
+        x=across,
+        y=up,
+        tooltip=vega.told(("name:N", "network"), ("place:N", "answer"), ("exact:N", "accuracy")),
     )
     layers = [
         base.mark_rect().encode(

@@ -11,24 +11,37 @@ from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, toggle
 SLUG = "convolution_and_attention"
 LAYERS = 2
 """Layers of the shipped network, each convolutions and then attention."""
-TEXT = example("recall", 2)
+TEXTS = (
+    "k3F m7Q k7B m3R k7?",
+    "b4K c4L d4M b5N c5P d5A b6C c6D d6E b7G c7H b4?",
+    "abcdeR qtvwxS abzde?",
+)
+
+
+def drawn(number: int) -> str:
+    """A text by its number: pairs and classes in turn.
+
+    >>> drawn(2)[:7], drawn(3)[:6]
+    ('t2D y2G', 'okmpaB')
+    """
+    return example(tuple(TASKS)[number % len(TASKS)], number)
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`own` is the text; `draw` says which texts are offered, and on which the three networks are compared."""
+    """`own` is a text of the visitor's; while it is empty, one is drawn. `draw` says which, and on which texts three networks are compared."""
 
     own: str = knob(
-        TEXT,
+        "",
         sentence(
-            "Your text",
-            lambda p: tuple(example(task, p.draw) for task in TASKS),
+            "Your own text; empty for a drawn one",
+            TEXTS,
             of=MODEL,
             most=f"the last {LONGEST} signs",
-            placeholder="k3F m7Q k3?",
+            placeholder=lambda p: drawn(p.draw),
         ),
     )
-    draw: int = knob(2, draw(9999, again="Other texts"))
+    draw: int = knob(2, draw(9999, drops=("own",), again="Other texts"))
     layer: int = knob(LAYERS - 1, segmented("Layer of the map", tuple(range(LAYERS)), width=1))
     convolves: bool = knob(True, toggle("Convolutions", width=1))
     attends: bool = knob(True, toggle("Attention", width=1))
@@ -36,4 +49,4 @@ class Params(Knobs):
     @property
     def signs(self) -> str:
         """What the model reads of the text."""
-        return signs_of(self.own) or signs_of(TEXT)
+        return signs_of(self.own) or signs_of(drawn(self.draw))
