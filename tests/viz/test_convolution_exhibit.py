@@ -130,12 +130,12 @@ def test_the_field_stands_beside_the_attention_map_and_both_can_be_switched_off(
     no_convolutions = page(3, convolves="0")
     assert {dot["x"] for dot in chart(no_convolutions)[2] if dot["lit"]} == {len(signs) - 1}
     alone = chances(signs, convolves=False, attends=True)[truth.answer]
-    assert f"With attention alone “{truth.answer}” has a probability of {percent(alone)}." in said(
+    assert f"With attention alone “{truth.answer}” has a probability of {percent(alone)} (" in said(
         no_convolutions
     )
     no_attention = page(3, attends="0")
     alone = chances(signs, convolves=True, attends=False)[truth.answer]
-    assert f"With convolutions alone “{truth.answer}” has a probability of {percent(alone)}." in said(
+    assert f"With convolutions alone “{truth.answer}” has a probability of {percent(alone)} (" in said(
         no_attention
     )
     assert opened(packets_of(no_attention)[0])[0]["title"].endswith("switched off")

@@ -191,9 +191,13 @@ def other(sign: str) -> str:
 
 @dataclass(frozen=True)
 class Compared:
-    """Right answers of the three networks on fresh texts: in all, by task and by how far back the answer stood."""
+    """Right answers of the three networks on fresh texts: in all, by task and by how far back the answer stood.
+
+    `chance`: how often one of the shown answers, named at random, is right.
+    """
 
     n: int
+    chance: float
     by_task: Mapping[str, Mapping[str, float]]
     by_place: Mapping[str, Mapping[str, float]]
 
@@ -218,4 +222,5 @@ def compared(draw: int, each: int = FRESH) -> Compared:
             for places in PLACES
             if np.isin(back, places).any()
         }
-    return Compared(len(back), by_task, by_place)
+    chance = float(np.mean([1 / len(item.shown) for texts in items.values() for item in texts]))
+    return Compared(len(back), chance, by_task, by_place)

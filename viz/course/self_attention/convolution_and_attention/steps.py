@@ -52,7 +52,7 @@ def guess(params: Params, data: Data) -> Folds:
         f"{SLUG}.off",
         f"After “{maths.spaced(data.signs)}” the network writes “{visible(says)}”. Its attention is switched off, "
         "the convolutions stay. What does it write now?",
-        (SAME, ANOTHER),
+        {SAME: half.chance(says), ANOTHER: max(p for sign, p in half.chances.items() if sign != says)},
         SAME if instead == says else ANOTHER,
         f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))} "
         f"left. {_distance(data)}",
@@ -217,15 +217,18 @@ def together(params: Params, data: Data) -> Folds:
 def trained(params: Params, data: Data) -> Folds:
     """Three networks that learnt the same tasks: with both, and with each half alone."""
     found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
-    alone = found.by_place["convolutions"].get(FAR, 0.0)
+    alone, far = found.mean("convolutions"), found.by_place["convolutions"].get(FAR)
+    reach = maths.reach(maths.dilations())
     known = lesson.predict_share(
         f"{SLUG}.trained",
-        "A network without any attention learnt the same two tasks, from as many texts. Its answer stood more than "
-        f"{PLACES[-1].start - 1} signs before the question mark. How often is it right?",
+        "A network without any attention learnt the same two tasks, from as many texts. How often is it right?",
         alone,
-        f"{percent(alone)} of the answers that stand so far back; the network with both {percent(found.by_place['both'].get(FAR, 0.0))}. "
-        f"The field is {maths.reach(maths.dilations())} positions: what stands before it cannot be known, only guessed.",
-        near=0.1,
+        f"{percent(alone)}; whoever names one of the shown answers by chance is right in {percent(found.chance)}. Its field is {reach} positions"
+        + (
+            f": of answers that stood more than {reach - 1} signs back {percent(far)} are right."
+            if far is not None
+            else "."
+        ),
     )
     places = [called(group) for group in PLACES]
     shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
@@ -278,7 +281,12 @@ def _distance(data: Data) -> str:
 def _looks(params: Params, data: Data, pattern: np.ndarray[Any, Any]) -> str:
     """What the last position looks at, and what comes out."""
     chance = data.now.chance(data.right)
-    said = f"With {_on(params)} “{visible(data.right)}” has a probability of {percent(chance)}. "
+    others = (
+        f"{name} {percent(data.halves[part].chance(data.right))}"
+        for part, name in NAMES.items()
+        if name != _on(params)
+    )
+    said = f"With {_on(params)} “{visible(data.right)}” has a probability of {percent(chance)} ({', '.join(others)}). "
     if not params.attends:
         return said + "No attention: what stands outside the field cannot be known."
     layer = int(pattern[:, -1].max(axis=1).argmax())
