@@ -101,5 +101,6 @@ JUDGES: Mapping[str, Callable[[Preset, Run], Outcome]] = {
     "continue": _next,
     "prompt": _next,
     "repeat": _next,
+    "recall": _next,
     "pair": _follows,
 }

@@ -56,6 +56,7 @@ MEASURES = {
     "token_accuracy_beyond": Measure(
         "token accuracy in strings longer than any in training", "{:.1%}", telling=True
     ),
+    "accuracy": Measure("accuracy", "{:.1%}", telling=True),
     "exact_match": Measure("exact match", "{:.1%}", telling=True),
     "exact_match_beyond": Measure("exact match in strings longer than any in training", "{:.1%}"),
     "induction_score": Measure("induction score of the best head", "{:.3f}", telling=True),
@@ -75,6 +76,8 @@ TABLES = {
     "bleu_by_length": "BLEU (beam search of 4) by length of the source",
     "token_accuracy_by_length": "token accuracy by length of the string",
     "exact_match_by_length": "whole strings right by length of the string",
+    "accuracy_by_task": "answers right by task",
+    "accuracy_by_place": "answers right by where the answer was shown, in signs before the question mark",
     "exact_match_by_task": "answers right by task",
     "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
     "copied_by_offset": "signs of the second copy foretold by length of the string",

@@ -81,11 +81,16 @@ def shapes(run: Run) -> dict[str, Shape]:
             f"{prefix}embed.position": (n, config.d_model),
             f"{prefix}embed.token": (1, n, config.d_model),
         }
-        stream = (*run.model.spec.stream, "resid_mid")
+        entering, leaving = run.model.spec.stream
+        widths = getattr(config, "widths", (config.d_model,) * (config.n_layers + 1))
         found |= {
-            f"{stack}.{layer}.{leaf}": (1, n, config.d_model)
+            f"{stack}.{layer}.{leaf}": (1, n, width)
             for layer in range(config.n_layers)
-            for leaf in stream
+            for leaf, width in (
+                (entering, widths[layer]),
+                ("resid_mid", widths[layer]),
+                (leaving, widths[layer + 1]),
+            )
         }
     return found
 

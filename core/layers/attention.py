@@ -53,6 +53,27 @@ def explicit(
     return pattern.to(v.dtype) @ v
 
 
+class SideBySide(nn.Module):
+    """In the place of W_O where heads are not mixed: the identity, which whoever reads W_O can read as such.
+
+    >>> SideBySide(2).weight.tolist(), SideBySide(2).bias
+    ([[1.0, 0.0], [0.0, 1.0]], None)
+    """
+
+    bias = None
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+
+    @property
+    def weight(self) -> Tensor:
+        return torch.eye(self.d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
 class MultiHeadAttention(nn.Module):
     """softmax(Q K^T / sqrt(d_head)) V in each head, heads merged by W_O (Vaswani et al. 2017, section 3.2.2).
 
@@ -61,21 +82,27 @@ class MultiHeadAttention(nn.Module):
     broadcastable to (batch head query key), or a `Sight` in its place. Returns (batch query d_model).
     In the words of Ghojogh and Ghodsi 2020: rows are words, W_Q there is `to_q.weight.T` here.
 
+    `d_in` is the width of what is read, where it differs from d_model. Without `mixes` there is no W_O and the heads
+    stand side by side in what comes out, as in SNAIL (Mishra et al. 2018, 3), which concatenates it to what it read.
+
     >>> attend = MultiHeadAttention(d_model=6, n_heads=3)
     >>> x = torch.ones(1, 4, 6)
     >>> attend(x, x, torch.ones(4, 4, dtype=torch.bool)).shape
     torch.Size([1, 4, 6])
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True) -> None:
+    def __init__(
+        self, d_model: int, n_heads: int, *, bias: bool = True, d_in: int | None = None, mixes: bool = True
+    ) -> None:
         super().__init__()
         if d_model % n_heads:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
-        self.n_heads, self.d_head = n_heads, d_model // n_heads
-        self.to_q = Linear(d_model, d_model, bias=bias)
-        self.to_k = Linear(d_model, d_model, bias=bias)
-        self.to_v = Linear(d_model, d_model, bias=bias)
-        self.to_out = Linear(d_model, d_model, bias=bias)
+        self.n_heads, self.d_head, self.mixes = n_heads, d_model // n_heads, mixes
+        d_in = d_model if d_in is None else d_in
+        self.to_q = Linear(d_in, d_model, bias=bias)
+        self.to_k = Linear(d_in, d_model, bias=bias)
+        self.to_v = Linear(d_in, d_model, bias=bias)
+        self.to_out = Linear(d_model, d_model, bias=bias) if mixes else SideBySide(d_model)
         self._packed: tuple[State, PackedWeight] | None = None
 
     def forward(

@@ -59,6 +59,42 @@ class Fixed(_Holding):
         return self._held
 
 
+class Past:
+    """What a convolution reads `reach` positions before each of these (batch pos d), zeros before the text: the store that is off."""
+
+    def __call__(self, x: Tensor, reach: int) -> Tensor:
+        n = x.shape[1]
+        return torch.cat((x.new_zeros(len(x), min(reach, n), x.shape[-1]), x[:, : max(n - reach, 0)]), dim=1)
+
+
+NO_PAST = Past()
+
+
+class Recent(Past):
+    """A convolution's store: of all that it has read, the last `reach` positions are enough to go on.
+
+    >>> store, x = Recent(), torch.tensor([[[1.0], [2.0], [3.0]]])
+    >>> [store(x[:, i : i + 1], 2).item() for i in range(3)], store.tensor().flatten().tolist()
+    ([0.0, 0.0, 1.0], [2.0, 3.0])
+    """
+
+    def __init__(self) -> None:
+        self._held: Tensor | None = None
+
+    def __call__(self, x: Tensor, reach: int) -> Tensor:
+        before = x.new_zeros(len(x), reach, x.shape[-1]) if self._held is None else self._held
+        read = torch.cat((before, x), dim=1)
+        self._held = read[:, x.shape[1] :]
+        return read[:, : x.shape[1]]
+
+    def tensor(self) -> Tensor | None:
+        return self._held
+
+    def reorder(self, rows: Tensor) -> None:
+        if self._held is not None:
+            self._held = self._held.index_select(0, rows)
+
+
 class Cache:
     """The stores of one decoding, one a layer; it belongs to the caller, never to a model.
 
@@ -85,6 +121,34 @@ class Cache:
     def nbytes(self) -> int:
         held = [store.tensors() for store in (*self.self_attn, *self.cross_attn)]
         return sum(t.numel() * t.element_size() for pair in held if pair for t in pair)
+
+
+class ConvolvedCache(Cache):
+    """A cache with a store for each convolution beside those of the attention, and with its own count of what was read.
+
+    >>> ConvolvedCache(n_layers=1, n_convolutions=3).nbytes
+    0
+    """
+
+    def __init__(self, n_layers: int, n_convolutions: int) -> None:
+        super().__init__(n_layers)
+        self.recent = tuple(Recent() for _ in range(n_convolutions))
+        self.read = 0
+
+    @property
+    def n_read(self) -> int:
+        """How many positions were read: also where nothing attends to them."""
+        return self.read
+
+    def reorder(self, rows: Tensor) -> None:
+        super().reorder(rows)
+        for store in self.recent:
+            store.reorder(rows)
+
+    @property
+    def nbytes(self) -> int:
+        held = [store.tensor() for store in self.recent]
+        return super().nbytes + sum(t.numel() * t.element_size() for t in held if t is not None)
 
 
 class States:

@@ -37,7 +37,7 @@ class Batch:
 class Kind:
     """One kind of attention of a family: where its patterns are recorded and what its two axes are.
 
-    Where it is not `layered`, the stack has one alignment beside its layers, or none: `config.attends` says so.
+    Where it is not `layered`, the stack has one alignment beside its layers. A config whose `attends` is false has none.
     """
 
     name: str
@@ -56,12 +56,18 @@ class Kind:
 
     def n_layers(self, config: Any) -> int:
         """How many layers of a network with this config look so."""
-        return config.n_layers if self.layered else int(config.attends)
+        if not getattr(config, "attends", True):
+            return 0
+        return config.n_layers if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
         """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
+
+
+ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
+"""Patterns of what enters and what leaves the layers, by the names of all families whose layers hand on a stream."""
 
 
 @dataclass(frozen=True)

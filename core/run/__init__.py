@@ -275,8 +275,8 @@ class Run:
     def hidden(self, side: str | None = None) -> Array:
         """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
 
-        In a recurrent network, which has none, the inputs of each layer and the states of the last. No final norm is
-        in it. `side` is 'encoder' or 'decoder' where the family has both.
+        In a recurrent network, which has none, the inputs of each layer and the states of the last; where layers put
+        features beside those that they read, those that are not there yet are 0. No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.
         """
         stacks = self.model.spec.stacks
         if not stacks:
@@ -293,7 +293,9 @@ class Run:
             )
         stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
-        return np.stack([self.trace[path] for path in paths])
+        found = [self.trace[path] for path in paths]
+        widest = max(values.shape[-1] for values in found)
+        return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in found])
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
         """The patterns of one kind, by token or by word. The default kind is the family's last (its most telling).

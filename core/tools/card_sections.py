@@ -21,6 +21,9 @@ SIZES = {
     "n_heads": "Heads",
     "d_model": "Width",
     "d_ff": "Inner width",
+    "parts": "Kinds of block",
+    "n_dense": "Convolutions a layer",
+    "n_filters": "Filters of a convolution",
     "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens",
     "n_segments": "Segments",
@@ -92,7 +95,11 @@ def architecture(folder: Path) -> str:
 
 
 def _idle(config: Mapping[str, object]) -> set[str]:
-    """The fields that a model makes no use of: a GPT of attention alone, a recurrent translator by its attention."""
+    """The fields that a model makes no use of: a GPT of attention alone, a SNAIL of one kind of block, a recurrent translator by its attention."""
+    if config["family"] == "snail":
+        return {"both": set[str](), "convolutions": {"n_heads"}, "attention": {"n_dense", "n_filters"}}[
+            str(config["parts"])
+        ]
     if config["family"] != "seq2seq":
         return {"d_ff", "activation"} if config.get("attention_only") else set()
     attention, unused = str(config["attention"]), {"n_heads"}

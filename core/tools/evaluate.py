@@ -11,6 +11,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
+    snail-recall      accuracy, by task and by place (also -convolutions and -attention)
     induction-tiny    induction_score best_head copied, by offset
 A model with a mask in blocks (bigbird-mini) is measured with `--full` as if all pairs were allowed, with `--tokens N` on
 passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes of a pass, by length.

@@ -29,6 +29,7 @@ SIZES = {
     "d_k": 3,
     "T": 23,
     "c": 8,
+    "f": 9,
 }
 WORDS_ONLY = {  # equations that name a function without saying how it is computed, or speak of chance
     "seq2seq.probability",
@@ -174,6 +175,9 @@ class Reader:
             elif node.text == "‖":
                 end = next(at for at, other in enumerate(factors) if other.text == "‖")
                 one, factors = np.array(np.linalg.norm(self.row(tuple(factors[:end])))), factors[end + 1 :]
+            elif node.text == "⊙":
+                assert made is not None
+                return made * self.product(factors)
             elif node.kind == "sum":
                 return self.times(made, self.total(node, factors))
             else:

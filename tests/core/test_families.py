@@ -29,6 +29,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
         6: {"qkv_bias": True},
     },
+    "parts": {"both": {}, "convolutions": {}, "attention": {}},
     None: {"post": {}},
 }
 
@@ -228,15 +229,14 @@ def test_padding_changes_nothing(case):
         assert (trace[path][..., n_real:] == 0).all(), path
 
 
-@only(lambda family, cfg: family.kinds and all(kind.layered for kind in family.kinds))
+@only(lambda family, cfg: family.kinds_of(cfg) and all(kind.layered for kind in family.kinds))
 def test_switching_off_every_head_silences_the_layer(case):
     _, family, network, batch = case
     for kind in family.kinds:
         off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(network.cfg.n_heads)]
         _, trace = traced(network, batch, edits=off)
         out, bias = trace[kind.path(0, "out")], kind.module(network, 0).to_out.bias
-        wanted = torch.zeros_like(out) if bias is None else bias.expand_as(out)
-        torch.testing.assert_close(out, wanted)
+        torch.testing.assert_close(out, torch.zeros_like(out) if bias is None else bias.expand_as(out))
 
 
 @only(lambda family, cfg: family.kinds_of(cfg))
@@ -279,6 +279,10 @@ WRONG = [
         {"score": []},
         {"window": 0},
         {"window": True},
+        {"n_dense": 0},
+        {"n_filters": -1},
+        {"parts": "neither"},
+        {"parts": None},
     ),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
 ]

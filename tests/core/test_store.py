@@ -42,7 +42,11 @@ def parts(family="gpt", seed=0, **changes):
     """A random network of a family, and what save_model wants to know about it."""
     spec = families()[family]
     shown = (
-        {"dropout": 0.1} if hasattr(spec.config, "dropout") else {"window": 3}
+        {"dropout": 0.1}
+        if hasattr(spec.config, "dropout")
+        else {"window": 3}
+        if hasattr(spec.config, "window")
+        else {"n_filters": 5}
     )  # a field that is not as in tiny()
     config = replace(spec.config.tiny(), n_vocab=270, **shown, **changes)
     torch.manual_seed(seed)

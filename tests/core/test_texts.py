@@ -9,12 +9,13 @@ from itertools import pairwise
 import pytest
 
 import core
+from core.data.episodes import SIGNS
 from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
 from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.words import WORD, words_of
 from viz.course.sources import SOURCES
 
-TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED}
+TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED, "recall": SIGNS}
 BATTERY = texts("battery")
 LEAST = {
     "previous-word": 30,
@@ -184,6 +185,7 @@ def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():
             "copy": row.text,
             "prompt": PROMPTS[task.removesuffix(":")]("".join(letters)) if row.kind == "prompt" else "",
             "repeat": _came_after(words),
+            "recall": _answer("".join(words)) if row.kind == "recall" else "",
         }
         assert row.second == made[row.kind] and not row.also
     lengths = {row.task: len(row.text.split()) for row in rows}
@@ -194,6 +196,13 @@ def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():
         if row.task == "nothing comes twice"
         for i, word in enumerate(row.text.split())
     )
+
+
+def _answer(signs: str) -> str:
+    """The capital behind the shown item that differs least from the one asked."""
+    shown, asked = re.findall(r"([a-z0-9]+)([A-Z])", signs), re.search(r"([a-z0-9]+)\?$", signs)
+    assert asked
+    return min(shown, key=lambda pair: sum(a != b for a, b in zip(pair[0], asked[1], strict=True)))[1]
 
 
 def _came_after(words: list[str]) -> str:

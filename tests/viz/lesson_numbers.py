@@ -79,6 +79,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         5: "move by up to {}.",
         6: "{} of {} rows keep",
     },
+    "convolution_and_attention": {3: "(convolutions alone {}, attention alone {})"},
     "positions": {1: "{} apart with positions, {} without", 3: "nearest two {};", 4: "stand at {}°"},
     "walk_through": {3: "{} in head", 5: "boxes to … {}."},
     "residual_norm": {

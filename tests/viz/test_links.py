@@ -26,6 +26,7 @@ READS = {
     "tiny-bigbird": "The [MASK] house is old.",
     "copy-lstm-attention": "a c b",
     "prompt-tiny": "copy:abc=",
+    "snail-recall": "k3Fm7Qk3?",
 }
 HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""

@@ -14,6 +14,7 @@ import torch
 import core.serving.engine
 from core.analysis.heads.habits import Heads
 from core.checkpoints import manifest, store
+from core.data.episodes import SIGNS
 from core.data.tasks import COPIED, PROMPTED, PROMPTS
 from core.data.texts import texts
 from core.model import Model
@@ -39,10 +40,12 @@ MODELS = {
     ),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
+    "snail-recall": ("snail", {}),
 }
 TOYS = {
     "copy-lstm-attention": lambda: characters(COPIED, (*MARKS, "<unk>")),
     "prompt-tiny": lambda: characters(":=" + PROMPTED, (*MARKS, "<unk>"), words=tuple(PROMPTS)),
+    "snail-recall": lambda: characters(SIGNS, (*MARKS, "<unk>")),
 }
 
 

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
 PICKED = "picked"
 LETTERS = 12
-HUES = ("embedding", "attention", "feed-forward", "biases")
+HUES = ("embedding", "attention", "feed-forward", "biases", "convolutions")
 """What parts of a logit are coloured by, each with its categorical colour."""
 
 

@@ -45,12 +45,12 @@ def bars(
     values = [
         {
             "place": place,
-            "name": " ".join(names[place]),
+            "name": phrase(name),
             "value": value,
             "said": number.format(value),
             "own": mine,
         }
-        for place, (_, value, mine) in enumerate(rows)
+        for place, (name, value, mine) in enumerate(rows)
     ]
     weight: dict[str, object] = {
         "condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"},

@@ -112,7 +112,12 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     found, config = run.model.spec.kind(kind), run.model.config
     leaves = ["q", "k", "v", "scores", "allowed", "pattern", "heads"]
     if found.layered:
-        return (*(found.path(layer, leaf) for leaf in (*leaves, "out")), *_stream_paths(run, kind, layer))
+        added = (
+            (found.path(layer, "out"), *_stream_paths(run, kind, layer))
+            if found.module(run.model.network, layer).mixes
+            else ()
+        )
+        return (*(found.path(layer, leaf) for leaf in leaves), *added)
     local = config.attention.startswith("luong-local")
     leaves += (["centre"] if local else []) + (
         ["align", "gaussian"] if config.attention == "luong-local-p" else []
@@ -156,11 +161,11 @@ def lines_of(
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
         )
-        before, after = _stream_paths(run, kind, layer)
-        stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
-        lines += projection_lines(
-            found.module(run.model.network, layer), head, heads, run.trace[paths("out")][query], stream, paths
-        )
+        module = found.module(run.model.network, layer)
+        if module.mixes:  # where heads stand side by side, what the head gives is what the layer gives
+            before, after = _stream_paths(run, kind, layer)
+            stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
+            lines += projection_lines(module, head, heads, run.trace[paths("out")][query], stream, paths)
     else:
         lines = _recurrent(run, cell, pair, element)
     return Lines(

@@ -13,12 +13,12 @@ from torch import nn
 from core.analysis.attribution.target_token import Asked
 from core.errors import InputError
 from core.model import Model
-from core.models import Kind
+from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 
 Array = np.ndarray
 
-KEEP = ("*resid_in", "*resid_out", "*.heads", "*.out", "*embed.*", "logits")
+KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "logits")
 """What a run must have kept."""
 
 
@@ -26,6 +26,7 @@ KEEP = ("*resid_in", "*resid_out", "*.heads", "*.out", "*embed.*", "logits")
 class Attribution:
     """What each part added: the rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,) by kind,
     feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is what the run itself says.
+    Where a layer has something else than a feed-forward network, feed_forward is what that added, and `beside` its name.
     """
 
     embedding: Mapping[str, float]
@@ -34,6 +35,7 @@ class Attribution:
     feed_forward: Array
     rest: float
     logit: float
+    beside: str = "feed-forward"
 
     @property
     def total(self) -> float:
@@ -55,9 +57,12 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest.
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
     at its gate g. So it is exact as a sum, and says nothing of how a part would change the scales: for that, take it away.
+    Where each part writes features of its own (SNAIL), c of a part is the output layer's columns for them, and nothing is held.
     Raises InputError for a model without layers of heads.
     """
     model, network = run.model, run.model.network
+    if model.spec.stream[0] == "features_in":
+        return _side_by_side(run, asked)
     kinds, stack = _kinds(model)
     walk = _Walk(run, asked.row)
     walk.output(
@@ -87,6 +92,39 @@ def attribute(run: Run, asked: Asked) -> Attribution:
         feed_forward,
         walk.rest,
         float(logit),
+    )
+
+
+def _side_by_side(run: Run, asked: Asked) -> Attribution:
+    """Each part meets the columns of the output layer that read it, in the order in which parts were put beside one another."""
+    config, trace, out = run.model.config, run.trace, run.model.network.to_vocab
+    weight, bias = _array(out.weight), _array(out.bias)
+    c, rest = weight[asked.token], bias[asked.token]
+    if asked.against is not None:
+        c, rest = c - weight[asked.against], rest - bias[asked.against]
+    at = 0
+
+    def meets(part: Array) -> Array:
+        nonlocal at
+        at += part.size
+        return c[at - part.size : at].reshape(part.shape) * part.astype(np.float64)
+
+    token = float(meets(trace["embed.token"][asked.row]).sum())
+    heads, convolved = np.zeros((config.n_layers, config.n_heads)), np.zeros(config.n_layers)
+    for layer in range(config.n_layers):
+        for i in range(len(config.dilations)):
+            convolved[layer] += meets(trace[f"layer.{layer}.dense.{i}.gated"][asked.row]).sum()
+        if config.attends:
+            heads[layer] = meets(trace[f"layer.{layer}.self_attn.heads"][:, asked.row]).sum(1)
+    row = run.logits[asked.row].astype(np.float64)
+    return Attribution(
+        {"token": token},
+        {"causal": heads} if config.attends else {},
+        {"causal": np.zeros(config.n_layers)} if config.attends else {},
+        convolved,
+        float(rest),
+        float(row[asked.token] - (0.0 if asked.against is None else row[asked.against])),
+        "convolutions",
     )
 
 

@@ -15,12 +15,13 @@ from torch import Tensor
 
 from core.analysis.attribution.target_token import Asked, blanks, rows
 from core.errors import InputError
+from core.models import ENTERS
 from core.run import Run
 from core.trace import Edit
 
 Array = np.ndarray
 
-KEEP = ("*resid_in", "*.heads", "logits")
+KEEP = (ENTERS, "*.heads", "logits")
 """What the clean run must have kept."""
 
 
@@ -111,7 +112,7 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
 
 def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
     """The clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
-    path = f"{stack}.{layer}.resid_in"
+    path = f"{stack}.{layer}.{pair.clean.model.spec.stream[0]}"
     return PatchAt(path, position, _tensor(pair.clean, path), pair.recipe)
 
 

@@ -11,11 +11,12 @@ import torch
 from core.errors import InputError
 from core.maths import softmax
 from core.model import Model
+from core.models import ENTERS, LEAVES
 from core.run import Run
 
 Array = np.ndarray
 
-KEEP = ("*resid_in", "*resid_out", "logits")
+KEEP = (ENTERS, LEAVES, "logits")
 """What a run must have kept."""
 ROWS = 64
 """Positions that are read at once: the probabilities of a whole vocabulary after every layer take much room."""

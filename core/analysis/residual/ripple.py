@@ -6,12 +6,13 @@ import numpy as np
 
 from core.errors import InputError
 from core.model import Model
+from core.models import ENTERS, LEAVES
 from core.run import Run
 from core.text.words import WORD
 
 Array = np.ndarray
 
-KEEP = ("*resid_in", "*resid_out")
+KEEP = (ENTERS, LEAVES)
 """What both runs must have kept for `ripple`."""
 
 

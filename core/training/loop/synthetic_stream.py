@@ -13,7 +13,6 @@ from torch import Tensor
 from core.data.grammar import Split
 from core.models import Batch
 from core.text import Tokenizer
-from core.training.loop.loss import cross_entropy
 from core.training.loop.prefetch import on
 
 Row = tuple[list[int], list[bool]]
@@ -45,7 +44,7 @@ class Drawn:
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor, Tensor]) -> Tensor:
         inputs, wanted, counts = batch
-        return cross_entropy(network(inputs)[counts], network.embed["token"].weight, wanted[counts])
+        return F.cross_entropy(network.logits(network(inputs)[counts]).float(), wanted[counts])
 
     def check(self, network: Any) -> Mapping[str, float]:
         """Of what is to be foretold in rows that no training draws: nats a token, and how often the best guess is right."""

@@ -13,6 +13,7 @@ PARTS = (
     "look_up",
     "scores",
     "self_attention",
+    "convolution",
     "blocks",
     "training",
     "bert",

@@ -23,6 +23,7 @@ KINDS = {"self": "attention", "causal": "attention", "cross": "cross-attention"}
 EMBEDDING = {"token": "the word itself", "position": "its position", "segment": "its segment"}
 REST = "biases"
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
+BESIDE = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
 CODE = """import core
 from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.logit_attribution import attribute
@@ -75,9 +76,9 @@ def bars(found: Attribution) -> tuple[list[str], list[float], list[str]]:
             (f"L{layer} {KINDS[kind]}", float(found.attention(kind)[layer]), "attention")
             for kind in found.heads
         ]
-        rows += [(f"L{layer} feed-forward", float(added), "feed-forward")]
+        rows += [(f"L{layer} {found.beside}", float(added), found.beside)]
     if not found.feed_forward.any():  # a model of attention alone
-        rows = [row for row in rows if row[2] != "feed-forward"]
+        rows = [row for row in rows if row[2] != found.beside]
     rows.append((REST, found.rest, "biases"))
     names, values, hues = (list(part) for part in zip(*rows, strict=True))
     return names, values, hues
@@ -105,16 +106,15 @@ def _pick(wide: dict[str, tuple[str, int]]) -> None:
 def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
     word = target_picker.question(run, asked)
     attention = sum(float(found.attention(kind).sum()) for kind in found.heads)
+    others = "the feed-forward layers" if found.beside == "feed-forward" else f"the {found.beside}"
     shares = [
         ("the embedding", sum(found.embedding.values())),
         ("attention", attention),
-        ("the feed-forward layers", float(found.feed_forward.sum())),
+        (others, float(found.feed_forward.sum())),
         ("biases", found.rest),
     ]
     listed = ", ".join(
-        f"{name} {target_picker.signed(value, '+.2f')}"
-        for name, value in shares
-        if value or name != "the feed-forward layers"
+        f"{name} {target_picker.signed(value, '+.2f')}" for name, value in shares if value or name != others
     )
     what = "The logit of" if asked.against is None else "The difference of logits of"
     return f"{what} {word} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
@@ -123,7 +123,7 @@ def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
 def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
-            page_parts.equation(SUM)
+            page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
             st.text(
                 f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run says {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
                     "-", "−"
@@ -145,7 +145,7 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
     page_parts.take_away(
         lambda: (
             {f"heads, {kind}": values for kind, values in found.heads.items()}
-            | {"feed-forward": found.feed_forward}
+            | {found.beside: found.feed_forward}
         ),
         code,
         key="inside.who",
@@ -153,6 +153,12 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
 
 
 def _looking(run: Run) -> str:
+    if run.model.spec.stream[0] == "features_in":
+        return (
+            "Every part of this model puts numbers of its own beside those that it read, and the output layer reads all of them at once, without a norm. So the logit of a word is a sum over "
+            "the parts: each part's numbers times the output layer's weights for them. To the right a bar speaks for the word, to the left against it. Click an attention bar to see its heads.\n\n"
+            "The bars add up exactly, but they do not say what the model would do without a part: what reads that part would then react. For that, take it away (What matters)."
+        )
     post = getattr(run.model.config, "order", "post") == "post"
     words = (
         "The vector that the output layer reads is a sum: the word's embedding, and what every head and every feed-forward layer added to it. So the logit of a word, "
@@ -178,6 +184,6 @@ def frame(found: Attribution) -> pd.DataFrame:
         rows += [
             (f"L{layer} {KINDS[kind]}, bias", float(value)) for layer, value in enumerate(found.biases[kind])
         ]
-    rows += [(f"L{layer} feed-forward", float(value)) for layer, value in enumerate(found.feed_forward)]
+    rows += [(f"L{layer} {found.beside}", float(value)) for layer, value in enumerate(found.feed_forward)]
     rows += [(REST, found.rest), ("sum", found.total), ("logit of the run", found.logit)]
     return pd.DataFrame(rows, columns=pd.Index(["part", "added"]))

@@ -14,8 +14,11 @@ from core.training.recipes.induction_tiny import RECIPE as REPEATS
 from core.training.toy.toy_training import TASKS
 
 COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
+SNAILS = ("snail-recall", "snail-recall-convolutions", "snail-recall-attention")
 KIND = MappingProxyType(
-    dict.fromkeys(COPIERS, "copy") | {"prompt-tiny": "prompt", "induction-tiny": "repeat"}
+    dict.fromkeys(COPIERS, "copy")
+    | dict.fromkeys(SNAILS, "recall")
+    | {"prompt-tiny": "prompt", "induction-tiny": "repeat"}
 )
 """The kind of texts, in `assets/texts/presets.tsv`, that a model reads."""
 SMALL = "small"
@@ -24,6 +27,7 @@ BOX = {
     "copy": "Letters to be copied, with spaces between",
     "prompt": "copy: or reverse: or upper: and letters, then =",
     "repeat": "Letters and digits that come twice, with spaces between",
+    "recall": "Keys with a capital each, then a key again and ?, with spaces between",
 }
 
 

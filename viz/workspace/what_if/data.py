@@ -21,7 +21,7 @@ from core.edits.serialize import from_text, to_text
 from core.edits.validate import fitting
 from core.errors import InputError
 from core.model import WRITES, Model
-from core.models import Kind
+from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 from core.trace import Edit
 from viz.widgets import engine_client
@@ -30,7 +30,7 @@ from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.toy_models import own_texts
 
-KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
+KEEP = ("*.pattern", ENTERS, LEAVES)
 OVER, LINES = "our sentences", "lines of its task"
 """What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
 FEW = 8

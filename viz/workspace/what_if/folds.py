@@ -57,17 +57,18 @@ def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: 
 def _sizes(change: Change) -> str:
     """How long what the head writes is, beside the stream it is added to."""
     path = change.path("heads")
+    entering = f"{change.kind.stack}.{change.place.layer}.{change.before.model.spec.stream[0]}"
     run = engine_client.run(
         change.before.model.name,
         data.text_of(change.before),
         target=change.before.target_text,
-        keep=(path, f"{change.kind.stack}.*.resid_in"),
+        keep=(path, entering),
     )
     config, place = change.before.model.config, change.place
     weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
     part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
     written = np.linalg.norm(run.trace[path][place.head, -1] @ part.T)
-    stream = np.linalg.norm(run.trace[f"{change.kind.stack}.{place.layer}.resid_in"][-1])
+    stream = np.linalg.norm(run.trace[entering][-1])
     return f"In the last row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
 
 

@@ -1,0 +1,119 @@
+"""Tasks that are new each time and are learnt from what stands in the text: pairs to recall, classes seen once.
+
+Both are written alike. Small letters and digits are what is shown, a capital is its answer, `?` asks for one:
+`k3F m7Q k3?` goes on with `F`. Pure: the same generator draws the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase, digits
+from types import MappingProxyType
+
+import numpy as np
+
+from core.data.grammar import Split, side
+
+SIGNS = ascii_lowercase + digits + ascii_uppercase + "?"
+PAIRS = range(2, 17)
+"""How many pairs are shown."""
+CLASSES = range(2, 7)
+"""How many classes are shown, each by one example."""
+LONG = 5
+"""Signs of a pattern; of each example one is another."""
+POOL = 8
+"""Letters of which the patterns of one text are made."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What is shown with its answers, and what is asked, each with the place of the shown one that tells its answer."""
+
+    shown: tuple[tuple[str, str], ...]
+    asked: tuple[tuple[str, int], ...]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return tuple(self.shown[place][1] for _, place in self.asked)
+
+    @property
+    def text(self) -> str:
+        """Up to the last question, which is not answered.
+
+        >>> Episode((("k3", "F"), ("m7", "Q")), (("m7", 1), ("k3", 0))).text
+        'k3F m7Q m7?Q k3?'
+        """
+        told = [item + answer for item, answer in self.shown]
+        asked = [f"{item}?{answer}" for (item, _), answer in zip(self.asked, self.answers, strict=True)]
+        return " ".join((*told, *asked))[:-1]
+
+    @property
+    def back(self) -> int:
+        """How many signs before the last `?` its answer was shown."""
+        signs = self.text.replace(" ", "")
+        before = sum(len(item) + 1 for item, _ in self.shown[: self.asked[-1][1] + 1])
+        return len(signs) - before
+
+
+def recall(rng: np.random.Generator, n: int, n_asked: int) -> Episode:
+    """n keys of a letter and a digit, each with a capital; some keys again.
+
+    The letters and the digits are few, so that neither says which pair is meant: only both together do.
+
+    >>> recall(np.random.default_rng(0), 3, 1).text
+    't4H t5L e4V e4?'
+    """
+    few = next(size for size in range(2, 6) if size * size >= n)
+    letters, figures = _some(rng, ascii_lowercase, few), _some(rng, digits, few)
+    keys = [letters[i // few] + figures[i % few] for i in rng.permutation(few * few)[:n]]
+    asked = rng.integers(n, size=n_asked)
+    return Episode(
+        tuple(zip(keys, _some(rng, ascii_uppercase, n), strict=True)),
+        tuple((keys[place], int(place)) for place in asked),
+    )
+
+
+def classes(rng: np.random.Generator, n: int, n_asked: int) -> Episode:
+    """n patterns of five letters, drawn anew, an example of each with its capital; then other examples.
+
+    Two patterns differ in all places, and an example has one sign that its pattern has not: of two examples of a class
+    at most two signs differ, of two classes at least three.
+
+    >>> classes(np.random.default_rng(0), 2, 1).text
+    'kzesgG eutgyY pgtgy?'
+    """
+    pool = _some(rng, ascii_lowercase, POOL)
+    columns = [rng.permutation(POOL)[:n] for _ in range(LONG)]
+    patterns = ["".join(pool[column[i]] for column in columns) for i in range(n)]
+    labels, asked = _some(rng, ascii_uppercase, n), rng.integers(n, size=n_asked)
+    return Episode(
+        tuple((noisy(rng, pattern), label) for pattern, label in zip(patterns, labels, strict=True)),
+        tuple((noisy(rng, patterns[place]), int(place)) for place in asked),
+    )
+
+
+def noisy(rng: np.random.Generator, pattern: str) -> str:
+    """The pattern with another letter at one place."""
+    place = int(rng.integers(len(pattern)))
+    other = str(rng.choice([sign for sign in ascii_lowercase if sign != pattern[place]]))
+    return pattern[:place] + other + pattern[place + 1 :]
+
+
+TASKS: Mapping[str, tuple[Callable[[np.random.Generator, int, int], Episode], range]] = MappingProxyType(
+    {"recall": (recall, PAIRS), "classes": (classes, CLASSES)}
+)
+"""Each task: how a text is drawn, and of how many pairs or classes."""
+
+
+def episode(rng: np.random.Generator, task: str, n: int, n_asked: int, split: Split) -> Episode:
+    """A text of this task that belongs to this split, by the hash of what is shown."""
+    draw = TASKS[task][0]
+    while True:
+        found = draw(rng, n, n_asked)
+        if side("".join(map("".join, found.shown))) == split:
+            return found
+
+
+def _some(rng: np.random.Generator, signs: str, n: int) -> list[str]:
+    return [signs[i] for i in rng.permutation(len(signs))[:n]]

@@ -1,0 +1,240 @@
+"""The pictures of the exhibit on convolution and attention: the field as a tree, answers by what is on, answers by place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+from numpy.typing import NDArray
+
+from viz import theme
+from viz.charts.parts import panels, vega
+from viz.charts.parts.kept import kept
+from viz.labels import percent, visible
+
+Array = NDArray[Any]
+UP = 26
+"""Pixels of a level."""
+GROUP = 0.8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said with some blocks on: the probability of the right sign, None while covered, and the best guess with its own."""
+
+    name: str
+    chance: float | None
+    best: str
+    best_chance: float
+
+
+@kept
+def field(
+    signs: Sequence[str],
+    levels: Sequence[Sequence[int]],
+    dilations: Sequence[int],
+    *,
+    moves: Array | None = None,
+    framed: tuple[int, int] | None = None,
+    up: float = UP,
+) -> vega.Layers:
+    """Positions across, convolutions upwards: lit is what reaches the topmost position, lines show through which.
+
+    `levels` are lit places by level, the signs first; there may be fewer than `dilations` have, which are then drawn
+    unlit. `moves` (pos,) is how much each sign moves the top in real runs: the shade behind the signs. `framed` (first,
+    last) are the signs of the shown pair that tells the answer.
+
+    >>> chart = field(list("abcd"), [(0, 1, 2, 3), (1, 3), (3,)], (1, 2)).to_dict()
+    >>> len(chart["layer"][1]["data"]["values"]), len(chart["layer"][2]["data"]["values"])
+    (6, 12)
+    """
+    n, tall = len(signs), len(dilations)
+    lit = [set(level) for level in levels]
+    lines = [
+        {"x": place - back, "x2": place, "y": level, "y2": level + 1}
+        for level, step in enumerate(dilations)
+        if level + 1 < len(lit)
+        for place in sorted(lit[level + 1])
+        for back in (0, step)
+        if place - back in lit[level]
+    ]
+    dots = [
+        {
+            "x": place,
+            "y": level,
+            "lit": level < len(lit) and place in lit[level],
+            "sign": visible(signs[place]),
+            "place": place + 1,
+            "level": "input" if not level else f"convolution {level}, dilation {dilations[level - 1]}",
+        }
+        for level in range(tall + 1)
+        for place in range(n)
+    ]
+    shades = [
+        {
+            "left": place - 0.5,
+            "right": place + 0.5,
+            "top": -0.45,
+            "bottom": -1.55,
+            "said": percent(float(size), 1),
+            "sign": visible(signs[place]),
+            **dict(zip(("colour", "ink"), theme.shade(float(size)), strict=True)),
+        }
+        for place, size in enumerate(moves if moves is not None else ())
+    ]
+    words = [
+        {"x": place, "y": -1, "text": visible(sign), "ink": shades[place]["ink"] if shades else theme.TEXT}
+        for place, sign in enumerate(signs)
+    ]
+    frame = (
+        [{"left": framed[0] - 0.5, "right": framed[1] + 0.5, "top": -0.4, "bottom": -1.6}] if framed else []
+    )
+    named = {0.0: "input", -1.0: "signs"} | {
+        float(level + 1): f"dilation {step}" for level, step in enumerate(dilations)
+    }
+    across = alt.X("x:Q", axis=None, scale=vega.span(-0.7, n - 0.3))
+    down = alt.Y(
+        "y:Q",
+        title=None,
+        scale=vega.span(-1.7, tall + 0.5),
+        axis=vega.quiet(values=list(named), labelExpr=vega.named(named), labelFontSize=12),
+    )
+
+    def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
+        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+
+    small = n > 30
+    layers = [
+        at(shades, "left:Q", "top:Q")
+        .mark_rect()
+        .encode(
+            x2="right:Q",
+            y2="bottom:Q",
+            color=vega.own(),
+            tooltip=vega.told(("sign:N", "sign"), ("said:N", "moves the top")),
+        ),
+        at(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
+        at(dots)
+        .mark_circle(opacity=1)
+        .encode(
+            size=alt.condition("datum.lit", alt.value(46 if small else 90), alt.value(12 if small else 20)),
+            color=alt.condition("datum.lit", alt.value(theme.CATEGORICAL[0]), alt.value(theme.HATCH)),
+            tooltip=vega.told(("sign:N", "sign"), ("place:Q", "position"), ("level:N", "level")),
+        ),
+        at(words).mark_text(fontSize=11 if small else 14).encode(text="text:N", color=vega.own("ink:N")),
+        at(frame, "left:Q", "top:Q")
+        .mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=2)
+        .encode(x2="right:Q", y2="bottom:Q"),
+    ]
+    return vega.framed(*layers, height=up * (tall + 2.4))
+
+
+@kept
+def answers(rows: Sequence[Answer], right: str, *, height: float = 44) -> vega.Layers:
+    """A bar a row: the probability of the right sign, and behind it what is said where that is another one.
+
+    >>> rows = [Answer("both", 0.9, "F", 0.9), Answer("half", None, "", 0)]
+    >>> [row["said"] for row in answers(rows, "F").to_dict()["data"]["values"]]
+    ['“F” 90 %', '?']
+    """
+    bars = [
+        {
+            "place": i,
+            "from": 0,
+            "chance": row.chance or 0.0,
+            "said": _said(row, right),
+            "name": row.name,
+            "exact": "" if row.chance is None else percent(row.chance, 2),
+        }
+        for i, row in enumerate(rows)
+    ]
+    across = alt.X(
+        "from:Q",
+        title=f"probability of “{visible(right)}”",
+        scale=vega.span(0, 1.5),
+        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
+    )
+    down = vega.places([row.name for row in rows], apart=(0.35, 0.2), labelLimit=260)
+    base = vega.rows(bars).encode(y=down)
+    layers = [
+        base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
+        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
+            x=across, x2="chance:Q", tooltip=vega.told(("name:N", " "), ("exact:N", "probability"))
+        ),
+        base.mark_text(align="left", dx=6, fontSize=14, color=theme.TEXT).encode(
+            x=panels.on(across, "chance:Q"), text="said:N"
+        ),
+    ]
+    return vega.framed(*layers, height=height * len(rows) + 10)
+
+
+def _said(row: Answer, right: str) -> str:
+    if row.chance is None:
+        return "?"
+    said = f"“{visible(right)}” {percent(row.chance)}"
+    return said if row.best == right else f"{said}; says “{visible(row.best)}” {percent(row.best_chance)}"
+
+
+@kept
+def by_place(
+    shares: Mapping[str, Mapping[str, float]], places: Sequence[str], *, height: float = 320
+) -> vega.Layers:
+    """Groups of bars: for each group of `places` a bar a network, the share of right answers (0 to 1).
+
+    >>> chart = by_place({"both": {"near": 1.0}, "half": {"near": 0.25}}, ["near"]).to_dict()
+    >>> [bar["said"] for bar in chart["data"]["values"]]
+    ['100', '25']
+    """
+    wide = GROUP / max(1, len(shares))
+    bars = [
+        {
+            "left": at - GROUP / 2 + wide * (turn + 0.04),
+            "right": at - GROUP / 2 + wide * (turn + 0.96),
+            "middle": at - GROUP / 2 + wide * (turn + 0.5),
+            "from": 0,
+            "share": found[place],
+            "said": percent(found[place]).removesuffix(" %"),
+            "exact": percent(found[place], 2),
+            "place": place,
+            "name": name,
+        }
+        for turn, (name, found) in enumerate(shares.items())
+        for at, place in enumerate(places)
+        if place in found
+    ]
+    n = len(places)
+    across = alt.X(
+        "left:Q",
+        title="signs from the answer to the ?",
+        scale=vega.span(-0.6, n - 0.4),
+        axis=vega.quiet(
+            values=list(range(n)),
+            labelExpr=vega.named([place.removesuffix(" back") for place in places]),
+            labelFontSize=13,
+        ),
+    )
+    up = alt.Y(
+        "from:Q",
+        title="answers right",
+        scale=vega.span(0, 1.12),
+        axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False),
+    )
+    key = vega.legend(symbolType="square", labelFontSize=12, labelLimit=320, columnPadding=8, offset=4)
+    base = vega.rows(bars).encode(
+        x=across,
+        y=up,
+        tooltip=vega.told(("name:N", "network"), ("place:N", "answer"), ("exact:N", "accuracy")),
+    )
+    layers = [
+        base.mark_rect().encode(
+            x2="right:Q",
+            y2="share:Q",
+            color=vega.hue("name:N", vega.hues(list(shares)), key, sort=list(shares)),
+        ),
+        base.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
+            x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
+        ),
+    ]
+    return vega.framed(*layers, height=height)

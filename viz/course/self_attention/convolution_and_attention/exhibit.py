@@ -1,0 +1,49 @@
+"""Convolution and attention: what is near, gathered by dilated convolutions; what is far, fetched by attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz.charts import thumbs
+from viz.course.lesson import Lesson, Step
+from viz.course.self_attention.convolution_and_attention import maths, steps
+from viz.course.self_attention.convolution_and_attention.params import Params
+from viz.instruments.kit import origin
+
+
+def compute(params: Params) -> steps.Data:
+    """The text with everything on, with each half off, and as the switches stand."""
+    return steps.Data(
+        params.signs,
+        maths.truth(params.signs),
+        {
+            "both": maths.read(params.signs),
+            "convolutions": maths.read(params.signs, attends=False),
+            "attention": maths.read(params.signs, convolves=False),
+        },
+        maths.read(params.signs, convolves=params.convolves, attends=params.attends),
+    )
+
+
+def thumbnail() -> str:
+    """Which of 16 inputs reach each of three levels of dilated convolutions."""
+    levels = maths.tree((1, 2, 4), 15)
+    return thumbs.cells(
+        np.array([[float(place in level) for place in range(8, 16)] for level in levels[::-1]])
+    )
+
+
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (
+        Step(steps.guess, ("draw",), texts=("own",)),
+        Step(steps.field, ("draw",), texts=("own",)),
+        Step(steps.together, ("convolves", "attends", "layer", "draw"), texts=("own",)),
+        Step(steps.trained, ("draw",)),
+    ),
+    of=("signs", "convolves", "attends"),
+    cost=lambda params: 20 * len(params.signs),
+    tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.signs),
+)

@@ -1,0 +1,338 @@
+"""The steps on convolution and attention: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.scoring.episodes import PLACES, called
+from viz.course.lesson import Folds
+from viz.course.self_attention.convolution_and_attention import charts, maths
+from viz.course.self_attention.convolution_and_attention.charts import Answer
+from viz.course.self_attention.convolution_and_attention.params import SLUG, Params
+from viz.instruments import heatmap
+from viz.labels import distinct, percent, visible
+from viz.shell import state
+from viz.widgets import controls, engine_client, lesson, page_parts
+
+NAMES = {
+    "both": "both",
+    "convolutions": "convolutions alone",
+    "attention": "attention alone",
+}
+SAME, ANOTHER = "the same sign as before", "another sign"
+FAR = called(PLACES[-1])
+
+
+@dataclass(frozen=True)
+class Data:
+    """The signs that are read, what the text itself says, the run with everything and with each half alone, and that of the switches."""
+
+    signs: str
+    truth: maths.Truth | None
+    halves: Mapping[str, maths.Reading]
+    now: maths.Reading
+
+    @property
+    def right(self) -> str:
+        """The sign whose probability is shown: the answer, or what the whole network says where the text has none."""
+        return self.truth.answer if self.truth else self.halves["both"].best[0][0]
+
+
+def guess(params: Params, data: Data) -> Folds:
+    """Is the answer still found when the network has its convolutions alone?"""
+    whole, half, right = data.halves["both"], data.halves["convolutions"], data.right
+    says, instead = whole.best[0][0], half.best[0][0]
+    known = lesson.predict(
+        f"{SLUG}.off",
+        f"After “{maths.spaced(data.signs)}” the network writes “{visible(says)}”. Its attention is switched off, "
+        "the convolutions stay. What does it write now?",
+        {SAME: half.chance(says), ANOTHER: max(p for sign, p in half.chances.items() if sign != says)},
+        SAME if instead == says else ANOTHER,
+        f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))} "
+        f"left. {_distance(data)}",
+    )
+    rows = [
+        Answer(name, found.chance(right) if known or part == "both" else None, *found.best[0])
+        for part, name in NAMES.items()
+        if (found := data.halves[part])
+    ]
+    page_parts.show(
+        charts.answers(rows, right, height=lesson.fit(56, 70)),
+        f"{SLUG}.answers",
+        f"Probability of {visible(right)} with both kinds of block and with each alone.",
+    )
+    if known:
+        both, convolutions, attention = (data.halves[part].chance(right) for part in NAMES)
+        page_parts.numbers(
+            f"“{visible(right)}”: {percent(both)} with both, {percent(convolutions)} with the convolutions alone, "
+            f"{percent(attention)} with attention alone."
+        )
+    else:
+        page_parts.numbers(
+            f"“{visible(right)}”: {percent(whole.chance(right))} with both. Guess first, then the others are shown."
+        )
+    _cut(params, data)
+    chances = {name: data.halves[part].chances for part, name in NAMES.items()}
+    return Folds(
+        lambda: (
+            pd.DataFrame(chances).sort_values(NAMES["both"], ascending=False).map(lambda p: percent(p, 2))
+        ),
+        {name: list(each.values()) for name, each in chances.items()},
+        {"signs": data.signs},
+        known,
+        latex=(
+            rf"p(\text{{{_set(right)}}}) = {whole.chance(right):.4f},\; {half.chance(right):.4f},\; {data.halves['attention'].chance(right):.4f}",
+        ),
+    )
+
+
+def field(params: Params, data: Data) -> Folds:
+    """How many signs reach the chosen position through all convolutions: a tree, and what real runs say."""
+    steps, n = maths.dilations(), len(data.signs)
+    at = state.read(f"{SLUG}.at", n, state.whole(1, n)) - 1 if n > 1 else 0
+    depth = state.read(f"{SLUG}.depth", len(steps), state.whole(1, len(steps)))
+    far = maths.reach(steps)
+    known = lesson.predict_number(
+        f"{SLUG}.field",
+        f"{len(steps)} convolutions, one above the other, each reads two positions: its own and one r before it, r = "
+        f"{', '.join(map(str, steps))}. How many positions reach the topmost one, its own included?",
+        1,
+        100,
+        far,
+        f"1 + {' + '.join(map(str, steps))} = {far}. Each convolution adds its r to the reach. "
+        f"With r = 1 in each, {far - 1} of them would be needed.",
+        near=2,
+    )
+    levels = maths.tree(steps[:depth], at)
+    moves = _moved(data.signs, at, True, False) if known and depth == len(steps) else None
+    page_parts.show(
+        charts.field(
+            list(data.signs),
+            levels if known else [],
+            steps,
+            moves=moves,
+            framed=_framed(data),
+            up=lesson.fit(charts.UP, 34),
+        ),
+        f"{SLUG}.tree",
+        f"The positions of each level that reach position {at + 1} through the convolutions.",
+    )
+    if known:
+        lit = list(levels[0])
+        said = f"Through {depth} convolution{'s' * (depth > 1)} position {at + 1}, “{visible(data.signs[at])}”, has read {len(lit)} of {n} signs, "
+        said += f"from position {lit[0] + 1} on: 1 + {' + '.join(map(str, steps[:depth]))} = {maths.reach(steps[:depth])} at most."
+        if moves is not None:
+            inside, outside = (int((part > 0).sum()) for part in (moves[lit], np.delete(moves, lit)))
+            said += f" In real runs another sign moves the top at {inside} of these {len(lit)} positions, and at {outside} others."
+        page_parts.numbers(said)
+        page_parts.numbers(_distance(data))
+    else:
+        page_parts.numbers(
+            f"{n} signs are read; the network has {len(steps)} convolutions. Guess first, then the lines are drawn."
+        )
+    _cut(params, data)
+    folds = Folds(
+        lambda: pd.DataFrame(
+            {
+                "dilation": ["", *map(str, steps)],
+                "reach": [maths.reach(steps[:k]) for k in range(len(steps) + 1)],
+                "positions that reach it": [
+                    ", ".join(str(p + 1) for p in level) for level in maths.tree(steps, at)
+                ][::-1],
+            },
+            index=["position", *(f"{k} below" for k in range(1, len(steps) + 1))],
+        ),
+        lambda: {"levels": np.array([[p in level for p in range(n)] for level in maths.tree(steps, at)])},
+        {"signs": data.signs, "at": at, "steps": steps},
+        known,
+        {"snail.field": {}, "snail.dense": {}},
+        (rf"1 + {' + '.join(map(str, steps))} = {far}",),
+    )
+    if n > 1:
+        controls.slider("Position", 1, n, f"{SLUG}.at", n)
+    if known:
+        controls.slider("Convolutions", 1, len(steps), f"{SLUG}.depth", len(steps))
+    return folds
+
+
+def together(params: Params, data: Data) -> Folds:
+    """The field of the convolutions beside the attention map, as the switches stand."""
+    steps, n, right = maths.dilations(), len(data.signs), data.right
+    at = n - 1
+    moves = _moved(data.signs, at, params.convolves, params.attends)
+    levels = maths.tree(steps, at) if params.convolves else [(at,)] * (len(steps) + 1)
+    rows = [Answer(f"now: {_on(params)}", data.now.chance(right), *data.now.best[0])]
+    rows += [
+        Answer(name, found.chance(right), *found.best[0])
+        for part, name in NAMES.items()
+        if name != _on(params) and (found := data.halves[part])
+    ]
+    left, beside = st.columns(2, gap="medium")
+    with left:
+        page_parts.show(
+            charts.field(
+                list(data.signs), levels, steps, moves=moves, framed=_framed(data), up=lesson.fit(22, 20)
+            ),
+            f"{SLUG}.both.tree",
+            "The positions that reach the last one through the convolutions, and how much each sign moves it.",
+        )
+        page_parts.show(
+            charts.answers(rows, right, height=lesson.fit(44, 40)),
+            f"{SLUG}.both.answers",
+            f"Probability of {visible(right)} as the switches stand, and for the others.",
+        )
+    pattern, layer = data.now.patterns, params.layer
+    assert pattern is not None and data.now.allowed is not None
+    with beside:
+        heatmap(
+            pattern[layer] if params.attends else np.zeros_like(pattern[layer]),
+            list(data.signs),
+            list(data.signs),
+            allowed=data.now.allowed,
+            selected=(at, int(pattern[layer, at].argmax())),
+            title=f"attention, layer {layer}" + ("" if params.attends else ": switched off"),
+            height=lesson.fit(400, 300),
+            key=f"{SLUG}.map.{layer}.{params.convolves}.{params.attends}",
+        )
+    page_parts.numbers(_looks(params, data, pattern))
+    _cut(params, data)
+    return Folds(
+        lambda: pd.DataFrame(
+            np.round(pattern[layer], 4), index=distinct(data.signs), columns=distinct(data.signs)
+        ),
+        {"patterns": pattern, "moves": moves},
+        {"signs": data.signs, "off": ", ".join(_lines(params))},
+        True,
+        {"snail.dense": {}, "snail.attention": {}},
+        (rf"p(\text{{{_set(right)}}}) = {data.now.chance(right):.4f}",),
+    )
+
+
+def trained(params: Params, data: Data) -> Folds:
+    """Three networks that learnt the same tasks: with both, and with each half alone."""
+    found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
+    alone, far = found.mean("convolutions"), found.by_place["convolutions"].get(FAR)
+    reach = maths.reach(maths.dilations())
+    known = lesson.predict_share(
+        f"{SLUG}.trained",
+        "A network without any attention learnt the same two tasks, from as many texts. How often is it right?",
+        alone,
+        f"{percent(alone)}; whoever names one of the shown answers by chance is right in {percent(found.chance)}. Its field is {reach} positions"
+        + (
+            f": of answers that stood more than {reach - 1} signs back {percent(far)} are right."
+            if far is not None
+            else "."
+        ),
+    )
+    places = [called(group) for group in PLACES]
+    shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
+    page_parts.show(
+        charts.by_place(shown, places, height=lesson.fit(320, 340)),
+        f"{SLUG}.by_place",
+        "Share of right answers by where the answer stood, three networks.",
+    )
+    means = {part: percent(found.mean(part)) for part in NAMES}
+    page_parts.numbers(
+        f"Of {found.n} fresh texts right: {means['both']} with both, {means['convolutions']} with convolutions alone, "
+        f"{means['attention']} with attention alone."
+        if known
+        else f"Of {found.n} fresh texts the network with both answers {means['both']} right. Guess first, then the others are shown."
+    )
+    rows = {
+        NAMES[part]: {"both tasks": found.mean(part)}
+        | {f"{task}": share for task, share in found.by_task[part].items()}
+        | dict(found.by_place[part])
+        for part in NAMES
+    }
+    return Folds(
+        lambda: pd.DataFrame(rows).map(lambda share: percent(share, 1) if share == share else ""),
+        lambda: {name: list(row.values()) for name, row in rows.items()},
+        {"draw": params.draw},
+        known,
+        {"snail.field": {}},
+    )
+
+
+def _moved(signs: str, at: int, convolves: bool, attends: bool) -> np.ndarray[Any, Any]:
+    key = (SLUG, "moved", signs, at, convolves, attends)
+    return engine_client.submit(
+        key, lambda: maths.moved(signs, at, convolves=convolves, attends=attends), 10 * len(signs) ** 2
+    )
+
+
+def _distance(data: Data) -> str:
+    """Where the answer was shown, and whether the convolutions reach so far."""
+    if data.truth is None:
+        return "The text asks nothing that it shows: what is written is a guess."
+    back, far = len(data.signs) - 1 - data.truth.first, maths.reach(maths.dilations()) - 1
+    where = "inside" if back <= far else "outside"
+    return (
+        f"“{data.truth.answer}” was shown with its item {back} signs before the question mark, {where} the field of the convolutions, "
+        f"which reaches {far} back."
+    )
+
+
+def _looks(params: Params, data: Data, pattern: np.ndarray[Any, Any]) -> str:
+    """What the last position looks at, and what comes out."""
+    chance = data.now.chance(data.right)
+    others = (
+        f"{name} {percent(data.halves[part].chance(data.right))}"
+        for part, name in NAMES.items()
+        if name != _on(params)
+    )
+    said = f"With {_on(params)} “{visible(data.right)}” has a probability of {percent(chance)} ({', '.join(others)}). "
+    if not params.attends:
+        return said + "No attention: what stands outside the field cannot be known."
+    layer = int(pattern[:, -1].max(axis=1).argmax())
+    key = int(pattern[layer, -1].argmax())
+    said += (
+        f"In layer {layer} the last position gives {percent(pattern[layer, -1, key])} of its attention to "
+        f"“{visible(data.signs[key])}” at position {key + 1}"
+    )
+    if data.truth is None:
+        return f"{said}."
+    return said + (
+        ": the answer."
+        if key == data.truth.place
+        else f"; the answer stands at position {data.truth.place + 1}."
+    )
+
+
+def _on(params: Params) -> str:
+    if params.convolves and params.attends:
+        return NAMES["both"]
+    return (
+        NAMES["convolutions" if params.convolves else "attention"]
+        if params.convolves or params.attends
+        else "neither"
+    )
+
+
+def _lines(params: Params) -> list[str]:
+    """The edits of the switches, as one writes them."""
+    return [
+        f"core.edits.Scale({edit.where!r}, {edit.factor})"
+        for edit in maths.edits(params.convolves, params.attends)
+    ]
+
+
+def _framed(data: Data) -> tuple[int, int] | None:
+    return (data.truth.first, data.truth.place) if data.truth else None
+
+
+def _cut(params: Params, data: Data) -> None:
+    """What of the text was read, where that is not all."""
+    if len("".join(params.own.split())) > len(data.signs):
+        st.caption(f"At most {maths.LONGEST} signs are read, the last ones. Read here:")
+        st.text(maths.spaced(data.signs))
+
+
+def _set(sign: str) -> str:
+    """A sign inside LaTeX."""
+    return sign if sign.isalnum() and sign.isascii() else "?"
