@@ -23,6 +23,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "luong-local-p": {"cell": "gru", "score": "dot"},
     },
     "window": {2: {}},
+    "residual": {True: {}, False: {}},
     None: {"post": {}},
 }
 
@@ -273,6 +274,7 @@ WRONG = [
         {"window": 0},
         {"window": True},
     ),
+    *({"d_hidden": 0}, {"residual": "yes"}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
 ]
 REFUSED = [
