@@ -156,10 +156,10 @@ class ELMo(nn.Module):
         return self.drop(x)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        return tap("logits", self._scores(hidden, 0), "batch pos vocab")
+        return tap("logits", self.scores(self.top(hidden, 0)), "batch pos vocab")
 
     def backward_logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        return tap("backward_logits", self._scores(hidden, 1), "batch pos vocab")
+        return tap("backward_logits", self.scores(self.top(hidden, 1)), "batch pos vocab")
 
     def log_probs(self, logits: Tensor, tap: Tap = OFF) -> Tensor:
         return tap("log_probs", logits.log_softmax(-1), "batch pos vocab")
@@ -174,8 +174,9 @@ class ELMo(nn.Module):
         """What the output layer reads of a direction, 0 forward and 1 backward: (.. layer d_model) -> (.. d_half)."""
         return self.drop(hidden[..., -1, :].chunk(2, dim=-1)[direction])
 
-    def _scores(self, hidden: Tensor, direction: int) -> Tensor:
-        return self.embed["token"].scores(self.top(hidden, direction)) + self.bias
+    def scores(self, top: Tensor) -> Tensor:
+        """The output layer of both directions: (.. d_half) -> (.. vocab)."""
+        return self.embed["token"].scores(top) + self.bias
 
 
 def _outputs(_: ELMoConfig) -> Mapping[str, Output]:

@@ -27,8 +27,8 @@ from core.training.loop.side_by_side import mean_of
 from core.training.recipe import Recipe
 from core.training.recipes import gpt_mini
 
-ROWS, LENGTH = 48, 128
-"""Windows of a step and their tokens."""
+ROWS, LENGTH = 24, 128
+"""Windows of a step and their tokens. In three of four steps each is read as two halves: a loop half as long, twice as wide."""
 FRESH = 0.1
 """The share of windows that begin as a new text does, and as large a one that end as a text does."""
 CHECKED = 96
@@ -62,8 +62,10 @@ class Windows:
         if epoch not in self._order:
             self._order = {epoch: rng.permutation(n_windows)}
         starts = self._order[epoch][place * ROWS : (place + 1) * ROWS] * LENGTH + shift
-        found = _rows(np.stack([self.stream[s : s + LENGTH + 2] for s in starts]))
-        drawn = np.random.default_rng((self.seed, epoch, step)).random((2, ROWS)) < FRESH
+        size = LENGTH if step % 4 == 3 else LENGTH // 2
+        starts = (starts[:, None] + np.arange(0, LENGTH, size)).ravel()
+        found = _rows(np.stack([self.stream[s : s + size + 2] for s in starts]))
+        drawn = np.random.default_rng((self.seed, epoch, step)).random((2, len(starts))) < FRESH
         for column, fresh in zip((0, -1), drawn, strict=True):
             found.batch.ids[torch.from_numpy(fresh), column] = gpt_mini.IDS["start"]
         return found, ROWS * LENGTH
@@ -89,7 +91,7 @@ def lost(network: Any, rows: Rows, direction: int) -> Tensor:
 
 
 def _rows(cut: np.ndarray, device: torch.device | None = None) -> Rows:
-    """Of LENGTH + 2 tokens the inner ones are read; the first and the last are only foretold."""
+    """Of each window the inner tokens are read; the first and the last are only foretold."""
     ids = torch.from_numpy(cut.astype(np.int64)).to(device)
     read = ids[:, 1:-1].clone()
     return Rows(Batch(ids=read, real=torch.ones_like(read, dtype=torch.bool)), ids[:, 2:], ids[:, :-2])
@@ -118,7 +120,7 @@ RECIPE = Recipe(
     name="elmo-mini",
     family="elmo",
     config=ELMoConfig(n_layers=2, d_model=512, d_hidden=320, n_vocab=4096, n_ctx=512),
-    steps=4000,
+    steps=6000,
     prepare=prepare,
     begin=begin,
     ids=gpt_mini.IDS,

@@ -19,6 +19,7 @@ PARTS = (
     "spans",
     "tuning",
     "language",
+    "both_ways",
     "sizes",
 )
 EQUATIONS: dict[str, Equation] = {
