@@ -71,7 +71,7 @@ def set_to(s: Sequence[float]) -> tuple[float, ...]:
 
 
 def uses(model: Model, texts: Sequence[str], word: str) -> Uses:
-    """A word in each text, as `in_context.uses` finds it: the token table, each LSTM layer, and last the mixture of all alike."""
+    """A word in each text, as `in_context.uses` finds it: the token table, each LSTM layer, and last the mixture by the model's own w and gamma."""
     vectors, places = [], []
     for text in texts:
         run = model.run(text, keep=KEEP)
