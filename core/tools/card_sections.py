@@ -14,13 +14,20 @@ from core.checkpoints.weights import SINGLE, find_weights
 from core.tools import card_curve, card_heads
 
 CURVE = "curve.svg"
-NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
+NAMES = {
+    "loss": "loss in training",
+    "valid_nats": "nats per token on valid",
+    "valid_nats_forward": "on valid, forward",
+    "valid_nats_backward": "on valid, backward",
+}
 SIZES = {
     "family": "Family",
     "n_layers": "Layers",
     "n_heads": "Heads",
     "d_model": "Width",
     "d_ff": "Inner width",
+    "d_hidden": "Width of a state",
+    "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens",
     "n_segments": "Segments",
