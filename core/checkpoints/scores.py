@@ -46,6 +46,12 @@ MEASURES = {
     "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
     "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
     "perplexity": Measure("perplexity", "{:.1f}", more=False),
+    "bits_per_byte_forward": Measure("bits a byte, forward", "{:.3f}", more=False, telling=True),
+    "bits_per_byte_backward": Measure("bits a byte, backward", "{:.3f}", more=False, telling=True),
+    "nats_per_token_forward": Measure("nats a token, forward", "{:.3f}", more=False),
+    "nats_per_token_backward": Measure("nats a token, backward", "{:.3f}", more=False),
+    "perplexity_forward": Measure("perplexity, forward", "{:.1f}", more=False),
+    "perplexity_backward": Measure("perplexity, backward", "{:.1f}", more=False),
     "masked_top1": Measure("hidden words guessed at the first try", "{:.1%}", telling=True),
     "masked_top5": Measure("among five guesses", "{:.1%}"),
     "next_sentence_accuracy": Measure("next-sentence accuracy", "{:.1%}", telling=True),
@@ -83,6 +89,10 @@ TABLES = {
     "copied_by_offset": "signs of the second copy foretold by length of the string",
     "ms_by_length": "milliseconds of a pass by length of the text",
     "mb_by_length": "megabytes that it holds at once by length of the text",
+    "tags_by_mixture": "parts of speech told rightly by a linear head upon",
+    "tags_mixture": "the mixture learned for parts of speech",
+    "opinions_by_mixture": "opinions told rightly by a linear head upon",
+    "opinions_mixture": "the mixture learned for opinions",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

@@ -8,7 +8,18 @@ from typing import Any
 
 from core.layers.feedforward import ACTIVATIONS
 
-SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx", "window", "n_dense", "n_filters")
+SIZES = (
+    "n_layers",
+    "n_heads",
+    "d_model",
+    "d_ff",
+    "d_hidden",
+    "n_vocab",
+    "n_ctx",
+    "window",
+    "n_dense",
+    "n_filters",
+)
 
 
 def check_sizes(cfg: Any) -> None:

@@ -14,7 +14,12 @@ from core.checkpoints.weights import SINGLE, find_weights
 from core.tools import card_curve, card_heads
 
 CURVE = "curve.svg"
-NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
+NAMES = {
+    "loss": "loss in training",
+    "valid_nats": "nats per token on valid",
+    "valid_nats_forward": "on valid, forward",
+    "valid_nats_backward": "on valid, backward",
+}
 SIZES = {
     "family": "Family",
     "n_layers": "Layers",
@@ -24,6 +29,8 @@ SIZES = {
     "parts": "Kinds of block",
     "n_dense": "Convolutions a layer",
     "n_filters": "Filters of a convolution",
+    "d_hidden": "Width of a state",
+    "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens",
     "n_segments": "Segments",

@@ -13,10 +13,9 @@ from tokenizers import models
 import core
 from core.errors import InputError
 from core.models import Batch
-from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bert_input.maths import input_sum, wordpiece
 from viz.course.bert.masked_words import maths
-from viz.course.bert.maths import masking
+from viz.course.bert.maths import in_context, masking, senses
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 
 letters = st.text("abc", min_size=1, max_size=6)

@@ -30,6 +30,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         6: {"qkv_bias": True},
     },
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
+    "residual": {True: {}, False: {}},
     None: {"post": {}},
 }
 
@@ -284,6 +285,7 @@ WRONG = [
         {"parts": "neither"},
         {"parts": None},
     ),
+    *({"d_hidden": 0}, {"residual": "yes"}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
 ]
 REFUSED = [

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.bert.bank import many, words
-from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import names_of
+from viz.course.bert.maths import in_context, senses
 from viz.labels import percent
 
 SLUG = "bank."

@@ -38,6 +38,7 @@ MODELS = {
         "bigbird",
         {"block": 4, "window": 3, "n_global": 2, "n_random": 1, "pooler": False, "next_sentence": False},
     ),
+    "tiny-elmo": ("elmo", {}),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
     "snail-recall": ("snail", {}),

@@ -38,7 +38,8 @@ class Take:
     again: str = ""
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
-        for ours, part in zip(self.into, value.chunk(len(self.into), dim=-1), strict=True):
+        parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
+        for ours, part in zip(self.into, parts, strict=True):
             yield ours, (part.T if self.turned else part).contiguous()
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:

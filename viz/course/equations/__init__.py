@@ -20,6 +20,7 @@ PARTS = (
     "spans",
     "tuning",
     "language",
+    "both_ways",
     "sizes",
 )
 EQUATIONS: dict[str, Equation] = {

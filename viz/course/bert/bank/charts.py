@@ -1,8 +1,7 @@
-"""The vectors of one word in many sentences: cosines over the layers, a map, what is nearer. Numbers and words in, an Altair chart out."""
+"""The vectors of one word in many sentences: a map, what is nearer. Numbers and words in, an Altair chart out."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,58 +14,6 @@ from viz.charts.parts.kept import kept
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@kept
-def by_layer(
-    word: str, values: Array, names: Sequence[str], *, known: int | None = None
-) -> alt.TopLevelMixin:
-    """A word's cosines over the layers, a line with its number at every point; only the first `known` points are drawn (None: all).
-
-    Shapes: values (layer,), `names` of the layers.
-
-    >>> by_layer("bank", np.array([1.0, 0.5]), ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
-    '?'
-    """
-    n = len(names)
-    cut = n if known is None else known
-    cells = [
-        {
-            "at": place,
-            "value": float(value),
-            "line": word,
-            "said": f"{value:.3f}",
-            "fell": bool(place and value < values[place - 1] - 0.02),
-        }
-        for place, value in enumerate(values[:cut])
-    ]
-    low = max(-1.0, min(0.5, float(values.min()) - 0.1)) if known is None else 0.0
-    axis = alt.Axis(
-        values=list(range(n)),
-        grid=False,
-        labelExpr=json.dumps(list(names)) + "[datum.value]",
-        labelAngle=0,
-        labelFontSize=13,
-        labelOverlap=False,
-    )
-    base = vega.rows(
-        cells,
-        x=alt.X("at:Q", title=None, scale=vega.span(-0.3, n - 0.7), axis=axis),
-        y=alt.Y("value:Q", title="cosine", scale=vega.span(low, 1.06), axis=alt.Axis(tickCount=5)),
-        color=vega.hue("line:N", {word: theme.CATEGORICAL[0]}),
-        tooltip=vega.told(("line:N", "of"), ("said:N", "cosine")),
-    )
-    layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
-    for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
-        layers.append(
-            base.transform_filter(f"datum.fell == {str(fell).lower()}")
-            .mark_text(dy=aside, fontSize=13, fontWeight=600)
-            .encode(text="said:N", color=alt.value(theme.TEXT))
-        )
-    if cut < n:
-        middle = vega.rows([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
-        layers.append(middle.mark_text(text="?", fontSize=34, color=theme.MUTED))
-    return alt.layer(*layers).properties(view=vega.BARE, height=290)
 
 
 @kept

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.bert.bank import many, words
-from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, Params
+from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 

@@ -11,10 +11,10 @@ import streamlit as st
 from core.errors import InputError
 from core.serving.engine import default
 from viz.course.bert.bank import charts
-from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
 from viz.course.bert.charts.squares import squares
+from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.course.shared.maths.word_vectors import spread_out
 from viz.labels import percent, visible

@@ -8,8 +8,9 @@ import pandas as pd
 from core.errors import InputError
 from core.serving.engine import default
 from viz.course.bert.bank import charts
-from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
+from viz.course.bert.charts.by_layer import by_layer
+from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import listed, visible
@@ -44,7 +45,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     by_name = list(zip(names, values, strict=True))
     page_parts.show(
-        charts.by_layer(word, values, names, known=None if told else 1),
+        by_layer(word, values, names, known=None if told else 1),
         SLUG + "two",
         "Cosine: " + listed(by_name, "{:.3f}")
         if told

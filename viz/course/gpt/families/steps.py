@@ -207,7 +207,7 @@ def chains(params: Params, data: read.Data) -> Folds:
     page_parts.numbers(
         f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side."
         if told
-        else "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built."
+        else "Two small chains of LSTM cells with drawn weights: how ELMo is built, not what one has learned."
     )
     _words(data, word)
     code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={params.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))"

@@ -1,7 +1,7 @@
 """ELMo's way of reading, in small: two stacks of LSTM cells, one from each end, that meet only at the top.
 
-Peters et al. 2018: h_i = [forward_i ; backward_i]. No trained ELMo is here; these are chains of our own cells with drawn
-weights. Which input can move which output does not depend on what a chain has learned, but on how it is built.
+Peters et al. 2018: h_i = [forward_i ; backward_i]. These are chains of our own cells with drawn weights, not the trained
+model of the family elmo. Which input can move which output does not depend on what a chain has learned, but on how it is built.
 """
 
 from __future__ import annotations

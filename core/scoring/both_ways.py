@@ -1,0 +1,93 @@
+"""Two language models in one, one each way: what `core.scoring.language` measures, of each direction.
+
+Read from its end a text is a text: the backward direction is measured as any language model is, on the tokens of each
+text in reverse, behind the end token, which is not scored. So each token is scored once by each, in windows of n_ctx
+tokens that move by half their length, and both are divided by the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from core.data.corpora import NEW_TEXT, lines
+from core.errors import InputError
+from core.layers.recurrent import reversed_rows
+from core.models import Batch
+from core.scoring import Metrics, Scoring
+from core.scoring.files import reading
+from core.scoring.language import first_scored, streams, token_losses
+
+DIRECTIONS = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """One direction as a language model that reads on: the backward one is given its text in reverse."""
+
+    network: Any
+    direction: int
+
+    @property
+    def cfg(self) -> Any:
+        return self.network.cfg
+
+    def parameters(self) -> Iterator[Any]:
+        return self.network.parameters()
+
+    def __call__(self, batch: Batch) -> Tensor:
+        if not self.direction:
+            return self.network.one_way(batch, 0)
+        ids = reversed_rows(batch.ids[..., None], batch.real)[..., 0]
+        return reversed_rows(self.network.one_way(Batch(ids=ids, real=batch.real), 1), batch.real)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.network.scores(hidden)
+
+
+def in_reverse(text: np.ndarray) -> np.ndarray:
+    """Its tokens from the last to the first, behind the mark that it began with.
+
+    >>> in_reverse(np.array([0, 5, 6, 7])).tolist()
+    [0, 7, 6, 5]
+    """
+    return np.concatenate((text[:1], text[:0:-1]))
+
+
+def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
+    """nats_per_token, bits_per_byte and perplexity of a text file (its first `limit` scored lines), of each direction.
+
+    `items` are the scored lines. Raises InputError for a file without any.
+    """
+    with reading(path):
+        texts, n_lines, n_bytes = streams(first_scored(lines(path), limit), model.tokenizer)
+    if not n_lines:
+        raise InputError(
+            f"{path.name} has no line to score.",
+            f"Lines that begin with {NEW_TEXT!r} only begin a text.",
+            "Give a file with text.",
+        )
+    found: Metrics = {"items": n_lines, "tokens": sum(len(text) - 1 for text in texts), "bytes": n_bytes}
+    for direction, name in enumerate(DIRECTIONS):
+        read = [in_reverse(text) for text in texts] if direction else texts
+        lost = token_losses(OneWay(model.network, direction), read, model.config.n_ctx)
+        nats = sum(float(row.sum()) for row in lost)
+        found[f"nats_per_token_{name}"] = nats / found["tokens"]
+        found[f"bits_per_byte_{name}"] = nats / math.log(2) / n_bytes
+        found[f"perplexity_{name}"] = math.exp(nats / found["tokens"])
+    return found
+
+
+SCORING = Scoring(
+    kind="language model each way",
+    families=frozenset({"elmo"}),
+    suffix=".txt",
+    content="running text, a line '=== ID' before each",
+    measure=measure,
+)

@@ -1,0 +1,227 @@
+"""Steps of the exhibit on ELMo: the mixture of layers, what tasks made of it, one word with two meanings beside BERT."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.checkpoints.scores import read_scores
+from core.checkpoints.store import shipped_folder
+from core.errors import InputError
+from core.serving.engine import default
+from core.training.finetune.mixing import MIXED, SPLIT
+from viz.charts.scores import bars
+from viz.charts.tensors import Panel, tensors
+from viz.charts.tuned import shares
+from viz.course.bert.charts.by_layer import by_layer
+from viz.course.bert.elmo.maths import mixed
+from viz.course.bert.elmo.maths.chains import Chains
+from viz.course.bert.elmo.params import FLOORS, MODEL, READER, SLUG, TASKS, Params
+from viz.course.bert.elmo.reading import named
+from viz.course.bert.maths import in_context, senses
+from viz.course.lesson import Folds
+from viz.instruments.kit import origin
+from viz.labels import listed, percent, visible
+from viz.widgets import controls, engine_client, lesson, page_parts
+
+ASKED = (2.0, 0.0, 0.0)
+"""The importances of the question on the mixture."""
+
+
+def mix(params: Params, found: Chains) -> Folds:
+    """A word's vectors on all floors, and their mixture."""
+    names = named(found)
+    place = min(params.place, len(names)) - 1
+    layers = engine_client.submit(
+        ("elmo.layers", params.text),
+        partial(mixed.layers_of, default().open(MODEL), params.text),
+        60 * len(names),
+    )[:, place]
+    share = mixed.mixed(layers, ASKED, 1.0).weights
+    told = lesson.predict_share(
+        SLUG + "share",
+        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): the {FLOORS[0]} is given 2, both LSTM layers 0. Which share of the mixture is it?",
+        float(share[0]),
+        f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: s = softmax(w), as attention weights are, but the same for every word.",
+    )
+    made = mixed.mixed(layers, params.w, params.gamma, params.alone)
+    limit = float(np.quantile(np.abs(layers), 0.98))
+    panels = [
+        Panel(f"h of “{visible(names[place])}”", layers, FLOORS[: len(layers)], limit=limit, ours=True),
+        Panel("ELMo = γ Σ s h", made.mixture[None], ("mixture",), limit=limit, ours=True),
+    ]
+    page_parts.show(
+        tensors(panels, height=lesson.fit(290, 230), room=lesson.presenting()),
+        SLUG + "mix",
+        f"Three rows of {layers.shape[1]} numbers, one a layer, and below them their mixture.",
+    )
+    like = made.likeness() if np.any(made.mixture) else np.zeros(len(layers))
+    same = (
+        params.alone is not None and params.gamma == 1 and bool((made.mixture == layers[params.alone]).all())
+    )
+    page_parts.numbers(
+        (
+            f"s = ({', '.join(percent(s) for s in made.weights)}), γ = {params.gamma:g}. Cosine of the mixture with each layer: {', '.join(f'{value:.3f}' for value in like)}."
+            + (f" One-hot: the mixture is the {FLOORS[params.alone]}, number by number." if same else "")
+        )
+        if told
+        else f"{len(layers)} vectors of {layers.shape[1]} numbers each: the first half read from the left, the second from the right."
+    )
+    recorded = {task: mixed.learned(_scores(), MODEL, SPLIT, task)[1] for task in TASKS}
+    ready = {
+        f"learned for {TASKS[task]}": {
+            f"{SLUG}w{j}": round(min(4.0, max(-4.0, w)), 1) for j, w in enumerate(mixed.set_to(s))
+        }
+        for task, s in recorded.items()
+        if len(s) == len(layers)
+    } | {"all alike": {f"{SLUG}w{j}": 0.0 for j in range(len(layers))}}
+    if told:
+        controls.ready(ready, SLUG + "ready", {f"{SLUG}w{j}": w for j, w in enumerate(params.w)})
+    rows = [*FLOORS[: len(layers)], "mixture"]
+    return Folds(
+        lambda: pd.DataFrame(
+            {
+                "of": rows,
+                "s": [*made.weights, np.nan],
+                "cosine with the mixture": [*like, 1.0],
+                "length": np.linalg.norm([*layers, made.mixture], axis=1),
+            }
+        ),
+        {"layers": made.layers, "weights": made.weights, "mixture": made.mixture},
+        {"model": MODEL, "place": place, "w": params.w, "only": params.alone},
+        told,
+        {"elmo.mixture": {"gamma": f"{params.gamma:g}"}},
+        (r"s = (" + r",\ ".join(f"{s:.4f}" for s in made.weights) + ")",),
+    )
+
+
+def learned(params: Params, found: object) -> Folds:
+    """What a task made of the layers: accuracy of a linear head upon the mixture and upon each layer alone, and the learned s."""
+    accuracy, s = mixed.learned(_scores(), MODEL, SPLIT, params.task)
+    if not accuracy:
+        raise InputError(
+            f"No mixture of {MODEL} is recorded.",
+            "Its scores hold what was learned for two tasks.",
+            f"python -m core.training.finetune.mixing {MODEL} learns it.",
+        )
+    floors, task = FLOORS[: len(s)], TASKS[params.task]
+    told = lesson.predict(
+        SLUG + f"learned.{params.task}",
+        f"A linear head learns {task} upon frozen states, and with it w. Which layer gets the largest share?",
+        dict(zip(floors, s, strict=True)),
+        floors[int(np.argmax(s))],
+        f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. With the mixture {percent(accuracy[MIXED])} are right, with the top layer alone {percent(accuracy[_alone(len(s) - 1)])}.",
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        if told:
+            page_parts.show(
+                shares(floors, s, title=f"s, learned for {task}", height=210),
+                SLUG + "s",
+                f"The learned shares: {listed(list(zip(floors, s, strict=True)), '{:.2f}')}.",
+            )
+        else:
+            st.markdown("The learned shares come after the guess.")
+    rows = {MIXED: accuracy[MIXED]} | {floors[j]: accuracy[_alone(j)] for j in range(len(s))}
+    with right:
+        if told:
+            page_parts.show(
+                bars([(name, value, name == MIXED) for name, value in rows.items()], "{:.1%}", 1.0),
+                SLUG + "accuracy",
+                f"Right: {listed(list(rows.items()), '{:.3f}')}.",
+            )
+    page_parts.numbers(
+        f"{task.capitalize()}, right on held-out texts: {percent(rows[MIXED], 2)} with the mixture, {percent(rows[floors[-1]], 2)} with the top layer alone."
+        if told
+        else f"{task.capitalize()}: labelled texts of our own grammar, some to learn from and others to be tested on."
+    )
+    return Folds(
+        {"head reads": list(rows), "right": list(rows.values())},
+        {"s": np.array(s), "right": np.array(list(rows.values()))},
+        {"model": MODEL, "task": params.task},
+        told,
+        {"elmo.mixture": {}},
+    )
+
+
+def _alone(layer: int) -> str:
+    return f"layer {layer} alone"
+
+
+def bank(params: Params, found: object) -> Folds:
+    """The word with two meanings: how alike its vectors are, layer by layer, in ELMo and beside it in BERT."""
+    word = senses.WORDS[params.which]
+    origin.tell(model=MODEL, text=word.uses[0][0], beside=word.uses[1][0])
+    texts, kinds = [text for text, _ in word.uses], [kind for _, kind in word.uses]
+    elmo, bert = (
+        engine_client.submit(
+            ("elmo.bank", of, params.which), partial(read, default().open(name), texts, word.word), 3000
+        )
+        for of, name, read in (("elmo", MODEL, mixed.uses), ("bert", READER, in_context.uses))
+    )
+    n = len(texts)
+    rows = {name: _kept(each, kinds) for name, each in ((MODEL, elmo), (READER, bert))}
+    right = {
+        name: in_context.agree(each.cosines(-1), kinds) for name, each in ((MODEL, elmo), (READER, bert))
+    }
+    told = lesson.predict_number(
+        SLUG + f"bank.{params.which}",
+        f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, how many have a nearest one that means the same?",
+        0.0,
+        float(n),
+        float(right[MODEL]),
+        f"{right[MODEL]} of {n} by ELMo's mixture, {right[READER]} of {n} by BERT's last layer.",
+        0.9,
+    )
+    named_rows = (
+        (MODEL, [*FLOORS[: len(elmo.vectors) - 1], "mixture"]),
+        (READER, ["table", "+ position", *(f"L{i}" for i in range(len(bert.vectors) - 2))]),
+    )
+    for place, (name, names) in zip(st.columns(2, gap="medium"), named_rows, strict=True):
+        other = rows[name][1]
+        with place:
+            st.markdown(f"**{name}**")
+            page_parts.show(
+                by_layer(word.word, other, [_short(at) for at in names], known=None if told else 1),
+                SLUG + f"bank.{name}",
+                f"Mean cosine between the two meanings: {listed(list(zip(names, other, strict=True)), '{:.3f}')}."
+                if told
+                else "Covered until you guessed, but for the table.",
+            )
+    (same, other), (bert_same, bert_other) = rows[MODEL], rows[READER]
+    page_parts.numbers(
+        f"Mean cosine with the other meaning, with the same: {MODEL}'s mixture {other[-1]:.3f}, {same[-1]:.3f}; {READER}'s last layer {bert_other[-1]:.3f}, {bert_same[-1]:.3f}. Nearest means the same: {right[MODEL]} and {right[READER]} of {n}."
+        if told
+        else "In both tables the word has one vector: cosine 1."
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            [
+                (name, at, float(a), float(b))
+                for name, names in named_rows
+                for at, a, b in zip(names, *rows[name], strict=True)
+            ],
+            columns=["model", "layer", "same meaning", "other meaning"],
+        ),
+        {"elmo": elmo.vectors, "bert": bert.vectors},
+        {"model": MODEL, "reader": READER},
+        told,
+        {"vectors.cosine": {}, "elmo.mixture": {}},
+    )
+
+
+def _kept(found: in_context.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The mean cosine with sentences of the same meaning and of the other, layer by layer."""
+    both = [in_context.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
+    return np.array([same for same, _ in both]), np.array([other for _, other in both])
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("token ").replace("LSTM layer ", "L").replace("+ position", "+p")
+
+
+def _scores() -> tuple[mixed.Score, ...]:
+    return read_scores(shipped_folder() / MODEL)
