@@ -8,7 +8,7 @@ from typing import Any
 
 from core.layers.feedforward import ACTIVATIONS
 
-SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx", "window")
+SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "d_embed", "n_vocab", "n_ctx", "n_segments", "window")
 
 
 def check_sizes(cfg: Any) -> None:

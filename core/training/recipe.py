@@ -52,7 +52,8 @@ class Recipe:
     """How one shipped model is trained.
 
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
-    changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
+    changes the weights that the engine drew, before the first step; then `inherit` may put in their place what another
+    shipped model has learnt, which a copy of the network that knows nothing does without. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
     given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
     `examples` are some of them, on which its heads are measured. `reads` says what texts it learns from, None where they are no language. `outside`: see `optimisers`.
@@ -65,6 +66,7 @@ class Recipe:
     steps: int
     prepare: Callable[[Path, Path, int, torch.device], Task]
     begin: Callable[[nn.Module], None] = lambda network: None
+    inherit: Callable[[nn.Module], None] = lambda network: None
     keep_at: Sequence[int] = ()
     measure: Callable[[Any, int | None], Metrics] | None = None
     examples: Callable[[], Sequence[Example]] = tuple

@@ -86,7 +86,7 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     [
         (
             {"config": CONFIG | {"model_type": "llama"}},
-            "model_type is 'llama'. Kinds read here: bert, gpt2, openai-gpt",
+            "model_type is 'llama'. Kinds read here: albert, bert, gpt2, openai-gpt",
         ),
         ({"tokenizer": False}, "tokenizer.json"),
     ],

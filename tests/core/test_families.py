@@ -23,6 +23,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "luong-local-p": {"cell": "gru", "score": "dot"},
     },
     "window": {2: {}},
+    "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     None: {"post": {}},
 }
 
@@ -274,6 +275,7 @@ WRONG = [
         {"window": True},
     ),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
+    *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
 ]
 REFUSED = [
     (name, wrong)

@@ -38,7 +38,7 @@ class Format:
     classes: Callable[[Any], str]
     takes: Callable[[Any], tuple[Take, ...]]
     prefix: str
-    outside: str = "lm_head."
+    outside: str | tuple[str, ...] = "lm_head."
     endings: Mapping[str, str] = field(default_factory=dict)
     passed: re.Pattern[str] = NEVER
     heads: re.Pattern[str] = NEVER
@@ -63,7 +63,7 @@ def formats() -> Mapping[str, Format]:
     """Every format by model type, found by looking into this folder.
 
     >>> sorted(formats())
-    ['bert', 'gpt2', 'openai-gpt']
+    ['albert', 'bert', 'gpt2', 'openai-gpt']
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
     return {module.FORMAT.model_type: module.FORMAT for module in found}

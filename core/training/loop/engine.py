@@ -68,6 +68,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
         False
     )  # it plans anew for every shape, and nearly every batch has its own
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
+    recipe.inherit(network)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
         if isinstance(task, Follower):
