@@ -21,7 +21,12 @@ from viz.workspace.shared import toy_models
 LINK = re.compile(r"\[(?P<label>[^\]]*)\]\(/(?P<slug>\w+)\??(?P<query>[^)]*)\)")
 WHOLE = [entry.slug for entry in pages.workspace() if entry.whole]
 OWN = "The red house is old."
-READS = {"tiny-bert": "The [MASK] house is old.", "copy-lstm-attention": "a c b", "prompt-tiny": "copy:abc="}
+READS = {
+    "tiny-bert": "The [MASK] house is old.",
+    "tiny-albert": "The [MASK] house is old.",
+    "copy-lstm-attention": "a c b",
+    "prompt-tiny": "copy:abc=",
+}
 HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""
 

@@ -33,6 +33,7 @@ MODELS = {
     "tiny-translator": ("transformer", {}),
     **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
     "tiny-bert": ("bert", {}),
+    "tiny-albert": ("albert", {}),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
 }
