@@ -76,6 +76,7 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     """C098."""
     before = page(2, shared=shared)
     assert not before.exception and "7,087,872" not in said(before)
+    assert [row["said"] for row in chart(before, 1)[0]] == ["85,054,464"]
     cells = chart(before)[0]
     for part, of in (("attention", "self_attn"), ("feed-forward", "ffn")):
         row = [cell for cell in cells if cell["of"].endswith(part)]

@@ -50,13 +50,14 @@ def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.La
         {"x": table.V + apart + table.E, "y": below - 0.04 * deep, "said": boxes[2]["said"]},
     ]
     across, down = vega.plane(
-        (-0.005 * table.V, table.V * 1.03 + table.E), (-0.2 * deep, below + deep * 1.02)
+        (-0.005 * table.V, table.V * 1.03 + table.E), (below + deep * 1.02, -0.2 * deep)
     )
     drawn = vega.rows(
         boxes, x=across, x2="right:Q", y=down, y2="bottom:Q", tooltip=vega.told("of:N", ("said:N", "numbers"))
     )
     hues = {"BERT": theme.CATEGORICAL[0], "ALBERT": theme.CATEGORICAL[1]}
     colour = vega.hue("of:N", hues, vega.legend(labelFontSize=13))
+    edge = alt.Stroke("of:N", scale=alt.Scale(domain=list(hues), range=list(hues.values())), legend=None)
     left, right = (
         vega.rows(some, x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")).mark_text(
             align=align, baseline="bottom", fontSize=14, color=theme.TEXT
@@ -64,7 +65,7 @@ def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.La
         for some, align in ((words[:2], "left"), (words[2:], "right"))
     )
     return vega.framed(
-        drawn.mark_rect(stroke=theme.TEXT, strokeWidth=0.8, opacity=0.85).encode(color=colour),
+        drawn.mark_rect(strokeWidth=1.5).encode(color=colour, stroke=edge),
         left.encode(text="said:N"),
         right.encode(text="said:N"),
         height=height,
@@ -78,7 +79,7 @@ def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.
     >>> len(crossing(Table(10, 2, 4)).to_dict()["layer"][0]["data"]["values"])
     4
     """
-    far = max(1.25 * table.even, 1.1 * table.E)
+    far = max(1.5 * table.even, 1.1 * table.E)
     lines = {"V × H": (table.whole, table.whole), "V × E + E × H": (0, far * (table.V + table.H))}
     if covered:
         lines.pop("V × E + E × H")
@@ -103,7 +104,7 @@ def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.
     return vega.framed(
         line.mark_line(strokeWidth=3),
         point.mark_circle(size=110, opacity=1, color=theme.TEXT),
-        point.mark_text(dy=16, fontSize=13, align="right", color=theme.TEXT).encode(text="said:N"),
+        point.mark_text(dx=9, dy=15, fontSize=13, align="left", color=theme.TEXT).encode(text="said:N"),
         vega.here(across, table.E),
         height=height,
     )
@@ -126,7 +127,7 @@ def owners(places: Sequence[Place], *, height: int = 150) -> vega.Layers:
             "owner": f"L{place.owner} {place.part}",
             "address": hex(place.address),
             "of": f"layer {place.layer}, {place.part}",
-            "colour": theme.CATEGORICAL[(place.owner + 4 * names.index(place.part)) % len(theme.CATEGORICAL)],
+            "colour": theme.CATEGORICAL[(place.owner + names.index(place.part)) % len(theme.CATEGORICAL)],
         }
         for place in places
     ]
@@ -205,7 +206,7 @@ def cards(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, letters: int
             lines += [{"y": at + 0.65 + i, "text": line, "bold": False} for i, line in enumerate(wrapped)]
             at += len(wrapped) + 0.42
         at += 0.5
-    across, down = vega.plane((0, 1), (0, at))
+    across, down = vega.plane((0, 1), (at, 0))
     box = vega.rows(
         boxes,
         x=across,

@@ -15,6 +15,10 @@ from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import engine_client, lesson, page_parts
 
+BEFORE_A_ROOM = 64
+"""Letters in a line of a card, where both tasks stand below each other."""
+TITLES = {pairs.NEXT: "Next sentence prediction", pairs.ORDER: "Sentence-order prediction"}
+
 
 def side_by_side(params: Params, _: object) -> Folds:
     """A pair of each label for both objectives; a bag of words learns both, and one of them it cannot."""
@@ -30,22 +34,27 @@ def side_by_side(params: Params, _: object) -> Folds:
         f"right pair in {percent(measured[pairs.NEXT])} of the cases.",
     )
     drawn = {task: pairs.drawn(task, params.draw) for task in pairs.TASKS}
-    for column, (task, two) in zip(st.columns(2, gap="medium"), drawn.items(), strict=True):
-        with column:
+    room = lesson.presenting()
+    places = [st.container(), st.container()] if room else st.columns(2, gap="medium")
+    for place, (task, two) in zip(places, drawn.items(), strict=True):
+        with place:
             right, wrong = two
+            st.markdown(f"**{TITLES[task]}**")
             page_parts.show(
-                charts.cards(_cards(task, right, wrong), letters=lesson.fit(charts.LETTERS, 52)),
+                charts.cards(_cards(task, right, wrong), letters=BEFORE_A_ROOM if room else charts.LETTERS),
                 f"{SLUG}cards.{pairs.TASKS.index(task)}",
                 f"{task}: {right.first} / {right.second}; against {wrong.first} / {wrong.second}",
             )
-    rows = [(task, measured[task] if known else None, task == pairs.ORDER) for task in pairs.TASKS]
-    page_parts.show(
-        revealed(rows),
-        SLUG + "bag",
-        "; ".join(f"{task}: {percent(value)} right" for task, value in measured.items())
-        if known
-        else "Two bars, covered until you guess.",
-    )
+    if not room:
+        page_parts.show(
+            revealed(
+                [(task, measured[task] if known else None, task == pairs.ORDER) for task in pairs.TASKS]
+            ),
+            SLUG + "bag",
+            "; ".join(f"{task}: {percent(value)} right" for task, value in measured.items())
+            if known
+            else "Two bars, covered until you guess.",
+        )
     apart = {task: _apart(*two) for task, two in drawn.items()}
     page_parts.numbers(
         f"Words that only one of the two pairs has: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
@@ -86,13 +95,13 @@ def own_pair(params: Params) -> None:
     params.show("albert", "a", "b")
     two = pairs.own(params.a, params.b)
     found = _learned(pairs.NEXT)
-    score = found.score(two)
+    score = [f"{value:+.3f}".replace("-", "−") for value in found.score(two)]
     known = sorted(word for word in two[0].words if word in found.known)
     total = len(two[0].words)
     same = "the same" if two[0].words == two[1].words else "different"
     page_parts.numbers(
         f"{total} different words, {len(known)} of them known from the stories. In both orders {same} words: the bag's score for "
-        f"next sentence is {score[0]:+.3f} for A B and {score[1]:+.3f} for B A."
+        f"next sentence is {score[0]} for A B and {score[1]} for B A."
     )
     if MODEL in here():
         chance = [float(probabilities(_order(pair))[0]) for pair in two]

@@ -31,20 +31,21 @@ def factors(params: Params, _: object) -> Folds:
         f"E = V·H / (V + H) = {table.even:,.1f}: nearly H, since V is {table.V / table.H:,.1f} times H.",
         0.05 * table.H,
     )
-    high = lesson.fit(300, 230)
+    high = lesson.fit(300, 280)
     page_parts.show(
         charts.tables(table, covered=not known, height=high),
         SLUG + "tables",
         f"V × H has {table.whole:,} numbers"
         + (f", V × E and E × H {table.both:,}." if known else ", the others are covered until you guess."),
     )
-    page_parts.show(
-        charts.crossing(table, covered=not known, height=lesson.fit(190, 150)),
-        SLUG + "crossing",
-        f"The two lines cross at E = {table.even:.1f}."
-        if known
-        else "One line, the other is covered until you guess.",
-    )
+    if not lesson.presenting():
+        page_parts.show(
+            charts.crossing(table, covered=not known),
+            SLUG + "crossing",
+            f"The two lines cross at E = {table.even:.1f}."
+            if known
+            else "One line, the other is covered until you guess.",
+        )
     ratio = table.whole / table.both
     page_parts.numbers(
         f"V × H = {table.whole:,}; V × E + E × H = {table.factors[0]:,} + {table.factors[1]:,} = {table.both:,}: "
@@ -102,16 +103,15 @@ def sharing(params: Params, _: object) -> Folds:
         SLUG + "owners",
         f"{n} layers of two parts each; {distinct} different addresses in memory.",
     )
-    rows = [
-        (f"{NAMES[choice]}", count if known or choice == "none" else 0.0, choice == shared)
-        for choice, count in layers.items()
-    ]
+    shown = layers if known else {"none": layers["none"]}
     page_parts.show(
-        bars(rows, "{:,.0f}" if known else "?", end=float(layers["none"])),
+        bars(
+            [(NAMES[choice], count, choice == shared) for choice, count in shown.items()],
+            "{:,.0f}",
+            end=float(layers["none"]),
+        ),
         SLUG + "counts",
-        "Parameters of all layers: " + listed([(NAMES[c], v) for c, v in layers.items()], "{:,}")
-        if known
-        else "Four bars, covered until you guess.",
+        "Parameters of all layers: " + listed([(NAMES[c], v) for c, v in shown.items()], "{:,}"),
     )
     own = counts[shared]
     met = maths.written_into(shared, n)
