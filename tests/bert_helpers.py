@@ -1,4 +1,4 @@
-"""A small random BERT with a tokenizer of its own."""
+"""A small random BERT, or another family that reads a framed text, with a tokenizer of its own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TEXTS = ["She has a white car.", "The animal didn't cross the street because it 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
 
 
-def build(**changes) -> core.Model:
+def build(name: str = "bert", **changes) -> core.Model:
     torch.manual_seed(7)
     backend = wordpiece(TEXTS, 120)
-    family = families()["bert"]
+    family = families()[name]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
     network = family.network(config)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
-    return core.Model("random-bert", family, config, network, Tokenizer(backend, **IDS))
+    return core.Model(f"random-{name}", family, config, network, Tokenizer(backend, **IDS))

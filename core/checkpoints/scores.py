@@ -55,6 +55,7 @@ MEASURES = {
     "masked_top1": Measure("hidden words guessed at the first try", "{:.1%}", telling=True),
     "masked_top5": Measure("among five guesses", "{:.1%}"),
     "next_sentence_accuracy": Measure("next-sentence accuracy", "{:.1%}", telling=True),
+    "sentence_order_accuracy": Measure("sentence-order accuracy", "{:.1%}", telling=True),
     "bleu_greedy": Measure("BLEU, greedy", "{:.1f}"),
     "bleu_beam4": Measure("BLEU, beam search of 4", "{:.1f}", telling=True),
     "chrf_beam4": Measure("chrF, beam search of 4", "{:.1f}"),

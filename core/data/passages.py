@@ -99,6 +99,14 @@ class Books:
             second = low + drawn if drawn < before else int(near[1]) + drawn - before
         return Pair(self.sentences(first, n_first), self.sentences(second, n_second), follows, after)
 
+    def ordered(self, first: int, rng: np.random.Generator, in_order: bool) -> Pair | None:
+        """Two neighbours of 1 to 3 sentences in their order, or the same two swapped (Lan et al. 2020, 3.1).
+
+        Neither which words there are nor which text they are of tells one from the other. None where the book ends before.
+        """
+        pair = self.pair(first, rng, follows=True)
+        return pair if pair is None or in_order else Pair(pair.second, pair.first, False, pair.after)
+
 
 def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
     """Each sentence with the number of its paragraph and of its book."""

@@ -76,11 +76,8 @@ def shapes(run: Run) -> dict[str, Shape]:
         }
     for name, stack in run.model.spec.stacks.items():
         n = len(_side(run, "source" if name == "encoder" else "target").ids)
-        prefix = stack.removesuffix("layer")
-        found |= {
-            f"{prefix}embed.position": (n, config.d_model),
-            f"{prefix}embed.token": (1, n, config.d_model),
-        }
+        prefix, narrow = stack.removesuffix("layer"), getattr(config, "d_embed", config.d_model)
+        found |= {f"{prefix}embed.position": (n, narrow), f"{prefix}embed.token": (1, n, narrow)}
         entering, leaving = run.model.spec.stream
         widths = getattr(config, "widths", (config.d_model,) * (config.n_layers + 1))
         found |= {

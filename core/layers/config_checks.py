@@ -9,16 +9,8 @@ from typing import Any
 from core.layers.feedforward import ACTIVATIONS
 
 SIZES = (
-    "n_layers",
-    "n_heads",
-    "d_model",
-    "d_ff",
-    "d_hidden",
-    "n_vocab",
-    "n_ctx",
-    "window",
-    "n_dense",
-    "n_filters",
+    *("n_layers", "n_heads", "d_model", "d_ff", "d_embed", "d_hidden"),
+    *("n_vocab", "n_ctx", "n_segments", "window", "n_dense", "n_filters"),
 )
 
 

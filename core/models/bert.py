@@ -59,8 +59,6 @@ class BERTConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        if type(self.n_segments) is not int or self.n_segments < 1:
-            raise ValueError(f"n_segments={self.n_segments!r} must be a whole number of at least 1")
         for name in ("n_classes", "n_tags"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number, 0 for no such head")
@@ -82,21 +80,22 @@ class BERTConfig:
 class MaskedLM(nn.Module):
     """Scores over the vocabulary at each position: norm(act(W x + b)), then the token table and a bias a word.
 
-    hidden (batch pos d_model) -> (batch pos vocab).
+    hidden (batch pos d_model) -> (batch pos vocab). `width`: that of the table's rows, named by the last of `axes`.
     """
 
-    def __init__(self, cfg: BERTConfig) -> None:
+    def __init__(self, cfg: Any, width: int, axes: str = RESID) -> None:
         super().__init__()
-        self.to_hidden = Linear(cfg.d_model, cfg.d_model)
+        self.to_hidden = Linear(cfg.d_model, width)
         self.activation = ACTIVATIONS[cfg.activation]
-        self.norm = LayerNorm(cfg.d_model, eps=cfg.eps)
+        self.norm = LayerNorm(width, eps=cfg.eps)
         self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
+        self.axes = axes
 
     def transformed(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         """What is compared with the token table."""
-        pre = tap("pre", self.to_hidden(hidden), RESID)
-        act = tap("act", self.activation(pre), RESID)
-        return tap("norm.out", self.norm(act), RESID)
+        pre = tap("pre", self.to_hidden(hidden), self.axes)
+        act = tap("act", self.activation(pre), self.axes)
+        return tap("norm.out", self.norm(act), self.axes)
 
     def forward(self, hidden: Tensor, tokens: TokenEmbedding, tap: Tap = OFF) -> Tensor:
         return tokens.scores(self.transformed(hidden, tap / "masked_lm")) + self.bias
@@ -131,7 +130,7 @@ class BERT(nn.Module):
         )
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(PostNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
-        self.masked_lm = MaskedLM(cfg) if cfg.masked_lm else None
+        self.masked_lm = MaskedLM(cfg, cfg.d_model) if cfg.masked_lm else None
         self.pooler = Linear(cfg.d_model, cfg.d_model) if cfg.pooler else None
         self.to_next_sentence = Linear(cfg.d_model, 2) if cfg.next_sentence else None
         self.to_classes = Linear(cfg.d_model, cfg.n_classes) if cfg.n_classes else None
@@ -156,37 +155,42 @@ class BERT(nn.Module):
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.masked_lm is None:
-            raise _absent("head for hidden words", "run.hidden() and run.attention()")
+            raise absent("head for hidden words", "run.hidden() and run.attention()")
         return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
 
     def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.pooler is None:
-            raise _absent("pooled output", "run.hidden()")
+            raise absent("pooled output", "run.hidden()")
         pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
         return tap("pooler.out", pre.tanh(), "batch d_model")
 
     def next_sentence(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_next_sentence is None:
-            raise _absent("head for the next sentence", "run.hidden()")
+            raise absent("head for the next sentence", "run.hidden()")
         return tap("next_sentence", self.to_next_sentence(pooled), "batch class")
 
     def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_classes is None:
-            raise _absent("head for classes", "a model that was tuned to tell classes")
+            raise absent("head for classes", "a model that was tuned to tell classes")
         return tap("classes", self.to_classes(hidden[:, 0]), "batch class")
 
     def tags(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_tags is None:
-            raise _absent("head for tags", "a model that was tuned to tag words")
+            raise absent("head for tags", "a model that was tuned to tag words")
         return tap("tags", self.to_tags(hidden), "batch pos tag")
 
     def answer(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_answer is None:
-            raise _absent("head for answers", "a model that was tuned to find answers")
+            raise absent("head for answers", "a model that was tuned to find answers")
         return tap("answer", self.to_answer(hidden), "batch pos edge")
 
 
-def _absent(what: str, use: str) -> InputError:
+def absent(what: str, use: str) -> InputError:
+    """What is raised where a head is asked for that a checkpoint does not have.
+
+    >>> absent("head for tags", "run.hidden()").wrong
+    'This checkpoint has no head for tags.'
+    """
     return InputError(
         f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}."
     )

@@ -247,6 +247,11 @@ class Run:
         return self._output("next_sentence")
 
     @property
+    def sentence_order(self) -> Array:
+        """(2,) scores: the two texts stand in their order (index 0), or swapped."""
+        return self._output("sentence_order")
+
+    @property
     def pooled(self) -> Array:
         """(d_model,): tanh of a linear map of the first token's last hidden state."""
         return self._output("pooled")

@@ -3,12 +3,13 @@
 Hidden words: a book's tokens are cut into passages that fill the context ([CLS] passage [SEP]), each once; of each
 passage 15 % are hidden, 80 % of them masked, 10 % replaced by a random word, 10 % left. Next sentence: walking through
 each book, A and B of 1 to 3 sentences (at most 64 tokens each); in half of the pairs B comes from the same book, at least
-20 paragraphs away. All drawn with seed 0, all in float32.
+20 paragraphs away. Sentence order: the same walk, B always follows; in half of the pairs the two are swapped. All drawn
+with seed 0, all in float32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,9 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     with reading(path):
         books = Books.read(first_scored(lines(path), limit), model.tokenizer)
     found = hidden_words(model, books)
-    return found | (next_sentences(model, books) if "next_sentence" in model.outputs else {})
+    for output, measured in (("next_sentence", next_sentences), ("sentence_order", sentence_orders)):
+        found |= measured(model, books) if output in model.outputs else {}
+    return found
 
 
 def hidden_words(model: Any, books: Books) -> Metrics:
@@ -74,6 +77,17 @@ def hidden_words(model: Any, books: Books) -> Metrics:
 def next_sentences(model: Any, books: Books) -> Metrics:
     """next_sentence_accuracy, and the share of pairs that do follow (always guessing would reach it)."""
     pairs = walked(books, np.random.default_rng(0))
+    return _told(model, pairs, "next_sentence", "next_sentence_accuracy", "pairs_that_follow")
+
+
+def sentence_orders(model: Any, books: Books) -> Metrics:
+    """sentence_order_accuracy, and the share of pairs in their order (always guessing would reach it)."""
+    pairs = walked(books, np.random.default_rng(0), Books.ordered)
+    return _told(model, pairs, "sentence_order", "sentence_order_accuracy", "pairs_in_order")
+
+
+def _told(model: Any, pairs: Sequence[Pair], output: str, accuracy: str, share: str) -> Metrics:
+    """How many pairs an output tells rightly, whose index 0 says "follows" or "in order"."""
     if not pairs:
         return {"pairs": 0}
     order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].first) + len(pairs[i].second))
@@ -82,19 +96,26 @@ def next_sentences(model: Any, books: Books) -> Metrics:
         for part in (order[i : i + 64] for i in range(0, len(order), 64)):
             rows = [framed(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
             hidden = _forward(model, *padded(rows, model.tokenizer.pad))
-            told = model.network.next_sentence(model.network.pooled(hidden)).argmax(-1).cpu().numpy() == 0
+            scores = getattr(model.network, output)(model.network.pooled(hidden))
+            told = scores.argmax(-1).cpu().numpy() == 0
             right += int((told == np.array([pairs[i].follows for i in part])).sum())
             bar.update(len(part))
     follow = sum(pair.follows for pair in pairs) / len(pairs)
-    return {"pairs": len(pairs), "next_sentence_accuracy": right / len(pairs), "pairs_that_follow": follow}
+    return {"pairs": len(pairs), accuracy: right / len(pairs), share: follow}
 
 
-def walked(books: Books, rng: np.random.Generator) -> Sequence[Pair]:
-    """Pairs one behind the other through every book; about half follow. A book too short for both kinds gives none."""
+def walked(
+    books: Books,
+    rng: np.random.Generator,
+    drawn: Callable[[Books, int, np.random.Generator, bool], Pair | None] = Books.pair,
+) -> Sequence[Pair]:
+    """Pairs one behind the other through every book, each `drawn` from a sentence on; about half follow, or are in order.
+
+    A book too short for both kinds gives none.
+    """
     found, place = [], 0
     while place < len(books.book):
-        follows = bool(rng.integers(2))
-        pair = books.pair(place, rng, follows)
+        pair = drawn(books, place, rng, bool(rng.integers(2)))
         if pair is not None:
             found.append(pair)
         place = place + 1 if pair is None else pair.after
@@ -120,7 +141,7 @@ def _check_marks(model: Any) -> None:
 
 SCORING = Scoring(
     kind="masked language model",
-    families=frozenset({"bert", "bigbird"}),
+    families=frozenset({"albert", "bert", "bigbird"}),
     suffix=".txt",
     content="running text, a line '=== ID' before each",
     measure=measure,

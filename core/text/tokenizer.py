@@ -125,6 +125,8 @@ class Tokenizer:
         raw = self._special.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
+        if self._decoder == "Metaspace" and raw not in self.special_tokens:
+            return raw.replace("▁", " ")
         if not self._byte_level or raw in self.special_tokens or any(char not in _BYTE_OF for char in raw):
             return raw
         data = bytes(_BYTE_OF[char] for char in raw)
@@ -134,9 +136,12 @@ class Tokenizer:
             return "‹" + data.hex(" ").upper() + "›"
 
     @cached_property
+    def _decoder(self) -> str:
+        return (json.loads(self._special.to_str()).get("decoder") or {}).get("type", "")
+
+    @property
     def _byte_level(self) -> bool:
-        decoder = json.loads(self._special.to_str()).get("decoder") or {}
-        return decoder.get("type") == "ByteLevel"
+        return self._decoder == "ByteLevel"
 
     @cached_property
     def _prefix(self) -> str:

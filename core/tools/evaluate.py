@@ -7,6 +7,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
     language models   nats_per_token bits_per_byte perplexity                      on .txt
     models each way   the same three, _forward and _backward                       on .txt
     masked models     masked_top1 masked_top5 next_sentence_accuracy               on .txt
+                      or sentence_order_accuracy
     word vectors      analogy_top1 analogy_top5 queen_rank top1_by_group           on .tsv
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
 Models of toy tasks draw their own held-out items and need no --data:

@@ -21,12 +21,13 @@ ITEMS = {
     "gpt": Item("She has a white car."),
     "transformer": Item("She has a white car.", target="Ella tiene un auto."),
     "bert": Item("She has a [MASK] car."),
+    "albert": Item("She has a [MASK] car."),
 }
 
 
 @pytest.fixture(scope="module", params=ITEMS)
 def case(request) -> tuple[core.Model, Item, Asked]:
-    model = build_bert() if request.param == "bert" else build_other(request.param)
+    model = build_bert(request.param) if request.param in ("albert", "bert") else build_other(request.param)
     run = ITEMS[request.param].run(model)
     row = telling(run)
     return model, ITEMS[request.param], Asked(row, int(run.logits[row].argsort()[-2]))

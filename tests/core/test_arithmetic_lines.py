@@ -216,6 +216,7 @@ def test_a_sharp_cosine_says_so() -> None:
         ("transformer", {"order": "pre"}),
         ("gpt", {"order": "post"}),
         ("bert", {}),
+        ("albert", {}),
     ],
 )
 def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) -> None:

@@ -15,7 +15,9 @@ from tests.core.test_run import build as build_other
 
 @pytest.fixture(scope="module", params=CASES)
 def run(request) -> core.Run:
-    return case(request.param).run("She has a [MASK] car." if request.param == "bert" else TEXT, keep=KEEP)
+    return case(request.param).run(
+        "She has a [MASK] car." if request.param in ("albert", "bert") else TEXT, keep=KEEP
+    )
 
 
 @pytest.mark.parametrize("against", [None, 11])

@@ -67,9 +67,9 @@ def test_the_words_expected_are_the_best_of_both_runs(gpt):
     assert found.after[found.first[1]] == pytest.approx(float(chances[1].max()), rel=1e-4)
 
 
-@pytest.mark.parametrize("family", ["gpt", "transformer", "bert"])
+@pytest.mark.parametrize("family", ["gpt", "transformer", "bert", "albert"])
 def test_one_batch_says_of_each_head_what_single_runs_say(family):
-    model = build_bert() if family == "bert" else build_other(family)
+    model = build_bert(family) if family in ("albert", "bert") else build_other(family)
     target = "Ella tiene." if model.spec.has_source else None
     kind = model.spec.kinds[-1]
     found = each_head(model, OTHER, kind.name, lambda run: run.logits[1], target=target)

@@ -136,9 +136,9 @@ def test_a_replaced_token_is_the_run_of_the_other_text(gpt):
     assert places and np.array_equal(gpt.run("She has a white car.", edits=new).logits, other.logits)
 
 
-@pytest.mark.parametrize("family", ["gpt", "transformer", "bert"])
+@pytest.mark.parametrize("family", ["gpt", "transformer", "bert", "albert"])
 def test_all_heads_of_a_layer_off_leave_the_bias_alone(family):
-    model = build_bert() if family == "bert" else build_other(family)
+    model = build_bert(family) if family in ("albert", "bert") else build_other(family)
     for kind in model.spec.kinds:
         off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(model.config.n_heads)]
         options = {"target": "Ella tiene."} if model.spec.has_source else {}

@@ -31,6 +31,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "residual": {True: {}, False: {}},
+    "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     None: {"post": {}},
 }
 
@@ -287,6 +288,7 @@ WRONG = [
     ),
     *({"d_hidden": 0}, {"residual": "yes"}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
+    *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
 ]
 REFUSED = [
     (name, wrong)

@@ -20,12 +20,15 @@ SAMPLES = {
         Sample("It was tired.", "tired"),
     ],
     "bert": [Sample(TEXT, WHOLE), Sample("It was [MASK].", "It was tired.")],
+    "albert": [Sample(TEXT, WHOLE), Sample("It was [MASK].", "It was tired.")],
 }
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
 def case(request):
-    return build_bert() if request.param == "bert" else build_other(request.param), SAMPLES[request.param]
+    return build_bert(request.param) if request.param in ("albert", "bert") else build_other(
+        request.param
+    ), SAMPLES[request.param]
 
 
 def test_the_loss_of_a_decoder_is_torchs_cross_entropy():

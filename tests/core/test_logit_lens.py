@@ -29,8 +29,8 @@ def remade(model: core.Model, **changes) -> core.Model:
 
 def case(name: str) -> core.Model:
     family, _, order = name.partition("-")
-    if family == "bert":
-        return build_bert()
+    if family in ("albert", "bert"):
+        return build_bert(family)
     return (
         remade(build_other(family), order=order)
         if order in ("pre", "post")
@@ -38,20 +38,20 @@ def case(name: str) -> core.Model:
     )
 
 
-CASES = ("gpt-pre", "gpt-post", "gpt-attention", "transformer-pre", "transformer-post", "bert")
+CASES = ("gpt-pre", "gpt-post", "gpt-attention", "transformer-pre", "transformer-post", "bert", "albert")
 
 
 @pytest.fixture(scope="module", params=CASES)
 def run(request) -> core.Run:
     model = case(request.param)
-    return model.run("She has a [MASK] car." if request.param == "bert" else TEXT)
+    return model.run("She has a [MASK] car." if request.param in ("albert", "bert") else TEXT)
 
 
 def test_the_last_layer_says_what_the_run_says(run):
     lens = logit_lens(run, n=3)
     n, layers = run.side.n_real, run.model.config.n_layers
     assert lens.ids.shape == lens.chances.shape == (layers + 1, n, 3) and lens.final.shape == (layers + 1, n)
-    stream = run.hidden("encoder" if run.model.family == "bert" else "decoder")
+    stream = run.hidden("encoder" if run.model.family in ("albert", "bert") else "decoder")
     np.testing.assert_allclose(read_out(run.model, stream[-1]), run.logits, atol=1e-4)
     wanted = torch.tensor(run.logits).softmax(-1).topk(3)
     np.testing.assert_array_equal(lens.ids[-1], wanted.indices)

@@ -18,16 +18,17 @@ TEXTS = {
     "gpt": ("She has a white car", "She was a white car"),
     "transformer": ("She has a white car.", "She was a white car."),
     "bert": ("She has [MASK] white car.", "She was [MASK] white car."),
+    "albert": ("She has [MASK] white car.", "She was [MASK] white car."),
 }
-STACK = {"gpt": "layer", "transformer": "encoder.layer", "bert": "layer"}
+STACK = {"gpt": "layer", "transformer": "encoder.layer", "bert": "layer", "albert": "layer"}
 
 
 @pytest.fixture(scope="module", params=TEXTS)
 def pair(request) -> Pair:
-    model = build_bert() if request.param == "bert" else build_other(request.param)
+    model = build_bert(request.param) if request.param in ("albert", "bert") else build_other(request.param)
     options = {"target": "Ella tiene un auto."} if request.param == "transformer" else {}
     clean, corrupted = (model.run(text, keep=KEEP, **options) for text in TEXTS[request.param])
-    row = clean.tokens.index("[MASK]") if request.param == "bert" else clean.side.n_real - 1
+    row = clean.tokens.index("[MASK]") if request.param in ("albert", "bert") else clean.side.n_real - 1
     return Pair(clean, corrupted, Asked(row, 7, against=12))
 
 

@@ -28,6 +28,7 @@ CASES = [
     ("gpt", {"order": "post"}),
     ("gpt", {"attention_only": True}),
     ("bert", {}),
+    ("albert", {}),
     ("transformer", {"order": "pre"}),
     ("transformer", {"order": "post"}),
     *(

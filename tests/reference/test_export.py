@@ -165,6 +165,21 @@ def test_bert_with_some_of_its_heads(tmp_path, heads, kind, output, ours):
     assert json.loads((folder / "config.json").read_text())["architectures"] == [type_name(kind, folder)]
 
 
+@pytest.mark.parametrize("shared", ["all", "none"])
+def test_albert_with_all_its_heads(tmp_path, shared):
+    model = made(tmp_path / "model", "albert", shared=shared, eps=3e-4)
+    folder = export.export_model(model, tmp_path / "out")
+    run = round_trip(model, folder, pair=PAIR)
+    tokens, out, unused = theirs(AutoModelForPreTraining, folder, texts=[TEXT, PAIR])
+    assert tokens["input_ids"][0].tolist() == list(run.ids)
+    assert tokens["token_type_ids"][0].tolist() == list(run.segments)
+    assert not unused
+    close(run.logits, out.prediction_logits)
+    close(run.sentence_order, out.sop_logits)
+    close(run.logits, theirs(AutoModelForMaskedLM, folder, texts=[TEXT, PAIR])[1].logits)
+    close(run.pooled, theirs(AutoModel, folder, texts=[TEXT, PAIR])[1].pooler_output)
+
+
 def type_name(kind, folder):
     return type(kind.from_pretrained(folder)).__name__
 
@@ -213,8 +228,9 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
         (
             "transformer",
             {},
-            r"model is a transformer, which has no Hugging Face format\. Families that are written: bert, gpt, llama\.",
+            r"model is a transformer, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, gpt, llama\.",
         ),
+        ("albert", {"shared": "attention"}, "No Hugging Face format holds a albert of this shape"),
         ("gpt", {"order": "post"}, "No Hugging Face format holds a gpt of this shape"),
         (
             "gpt",

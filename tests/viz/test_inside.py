@@ -22,7 +22,7 @@ from viz.workspace.inside import who
 from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
-MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-bigbird")
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbird")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def said(test: AppTest) -> str:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_it_opens_with_the_lens_of_the_run(engine, model):
-    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-bigbird") else TEXT
+    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT
     test = page(model=model, text=text)
     run = forced(engine.open(model), text)
     lens = logit_lens(run)
@@ -108,7 +108,7 @@ def test_nonsense_in_the_link_is_told_and_the_page_shows_its_opening(engine, cel
 
 @pytest.mark.parametrize("model", MODELS)
 def test_who_wrote_it_adds_up_to_the_logit(engine, model):
-    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-bigbird") else TEXT
+    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT
     test = page(model=model, text=text, inside__by="who")
     run = forced(engine.open(model), text)
     row = telling(run)

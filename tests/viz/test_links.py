@@ -23,6 +23,7 @@ WHOLE = [entry.slug for entry in pages.workspace() if entry.whole]
 OWN = "The red house is old."
 READS = {
     "tiny-bert": "The [MASK] house is old.",
+    "tiny-albert": "The [MASK] house is old.",
     "tiny-bigbird": "The [MASK] house is old.",
     "copy-lstm-attention": "a c b",
     "prompt-tiny": "copy:abc=",

@@ -18,13 +18,14 @@ from viz.workspace.shared.what_if_link import EDITS, OFF
 from viz.workspace.what_if import data
 from viz.workspace.what_if import page as what_if
 
-MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-bigbird")
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbird")
 TEXT = "She has a white car."
 HEADS = {
     "tiny-gpt": "layer.0.self_attn",
     "tiny-translator": "decoder.layer.0.cross_attn",
     "tiny-bert": "layer.0.self_attn",
     "tiny-bigbird": "layer.0.self_attn",
+    "tiny-albert": "layer.0.self_attn",
 }
 
 
@@ -99,7 +100,7 @@ def link(*changes, **more: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_pictures_are_those_of_the_two_runs(engine, model):
-    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-bigbird") else TEXT
+    text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT
     off = edits.ZeroHead(f"{HEADS[model]}.heads", 1)
     test = page(model=model, text=text, **link(off, **{"what_if.inside": "heads"}))
     assert len(chips(test)) == 1 and "head 1 zero-ablated" in chips(test)[0]
@@ -263,7 +264,7 @@ def test_the_quiet_menu_makes_each_change(engine, model, what):
 def test_the_folds_hold_what_they_say(engine, model):
     test = page(
         model=model,
-        text="She has a [MASK] car." if model in ("tiny-bert", "tiny-bigbird") else TEXT,
+        text="She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT,
         **{"layer": "0", "head": "1"},
     )
     for name in ("what_if.equation", "what_if.looking", "What if.documents", "what_if.table", "what_if.take"):

@@ -39,6 +39,7 @@ MODELS = {
         {"block": 4, "window": 3, "n_global": 2, "n_random": 1, "pooler": False, "next_sentence": False},
     ),
     "tiny-elmo": ("elmo", {}),
+    "tiny-albert": ("albert", {}),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
     "snail-recall": ("snail", {}),

@@ -56,7 +56,8 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     for transformer circuits"). Then logit = sum over parts p of c_p . p, where c is the row of the output layer carried
     back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest.
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
-    at its gate g. So it is exact as a sum, and says nothing of how a part would change the scales: for that, take it away.
+    at its gate g, and in ALBERT the map behind its narrow table. So it is exact as a sum, and says nothing of how a part would
+    change the scales: for that, take it away.
     Where each part writes features of its own (SNAIL), c of a part is the output layer's columns for them, and nothing is held.
     Raises InputError for a model without layers of heads.
     """
@@ -76,6 +77,8 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     for layer in reversed(range(shape[0])):
         _layer(walk, kinds, stack, layer, heads, biases, feed_forward)
     prefix = stack.removesuffix("layer")
+    if "to_model" in network.embed:
+        walk.linear(network.embed["to_model"])
     if "norm" in network.embed:
         walk.norm(network.embed["norm"], run.trace[f"{prefix}embed.sum"][asked.row])
     parts = {
@@ -166,8 +169,12 @@ class _Walk:
         act = head.activation(torch.from_numpy(pre)).numpy()
         self.norm(head.norm, act)
         self.c = self.c * np.divide(act, pre, out=np.zeros_like(pre), where=pre != 0)
-        self.rest += float(self.c @ bias)
-        self.c = self.c @ weight
+        self.linear(head.to_hidden)
+
+    def linear(self, layer: Any) -> None:
+        """Through a linear map."""
+        self.rest += float(self.c @ _array(layer.bias))
+        self.c = self.c @ _array(layer.weight)
 
     def norm(self, norm: Any, x: Array) -> None:
         """Through a norm that read x, its scale held."""

@@ -38,7 +38,7 @@ class Format:
     classes: Callable[[Any], str]
     takes: Callable[[Any], tuple[Take, ...]]
     prefix: str
-    outside: str = "lm_head."
+    outside: str | tuple[str, ...] = "lm_head."
     endings: Mapping[str, str] = field(default_factory=dict)
     passed: re.Pattern[str] = NEVER
     heads: re.Pattern[str] = NEVER

@@ -79,12 +79,12 @@ def takes(cfg: BERTConfig) -> tuple[Take, ...]:
         ),
         Take("embeddings.position_embeddings.weight", (cfg.n_ctx, d), ("embed.position.weight",)),
         Take("embeddings.token_type_embeddings.weight", (cfg.n_segments, d), ("embed.segment.weight",)),
-        *norm(cfg, "embeddings.LayerNorm", "embed.norm"),
+        *norm(d, "embeddings.LayerNorm", "embed.norm"),
         *(take for i in range(cfg.n_layers) for take in block(cfg, f"encoder.layer.{i}", f"layers.{i}")),
     ]
     if cfg.masked_lm:
         found += linear(f"{WORDS}transform.dense", "masked_lm.to_hidden", d, d)
-        found += norm(cfg, f"{WORDS}transform.LayerNorm", "masked_lm.norm")
+        found += norm(d, f"{WORDS}transform.LayerNorm", "masked_lm.norm")
         found.append(Take(f"{WORDS}bias", (cfg.n_vocab,), ("masked_lm.bias",), again=f"{WORDS}decoder.bias"))
     if cfg.pooler:
         found += linear(f"{POOLER}dense", "pooler", d, d)
@@ -104,10 +104,10 @@ def block(cfg: BERTConfig, theirs: str, ours: str) -> list[Take]:
             for take in linear(f"{theirs}.attention.self.{part}", f"{ours}.self_attn.{to}", d, d)
         ),
         *linear(f"{theirs}.attention.output.dense", f"{ours}.self_attn.to_out", d, d),
-        *norm(cfg, f"{theirs}.attention.output.LayerNorm", f"{ours}.norm1"),
+        *norm(d, f"{theirs}.attention.output.LayerNorm", f"{ours}.norm1"),
         *linear(f"{theirs}.intermediate.dense", f"{ours}.ffn.to_hidden", d, ff),
         *linear(f"{theirs}.output.dense", f"{ours}.ffn.to_out", ff, d),
-        *norm(cfg, f"{theirs}.output.LayerNorm", f"{ours}.norm2"),
+        *norm(d, f"{theirs}.output.LayerNorm", f"{ours}.norm2"),
     ]
 
 
@@ -116,8 +116,8 @@ def linear(theirs: str, ours: str, n_in: int, n_out: int) -> list[Take]:
     return [Take(f"{theirs}.{name}", shape, (f"{ours}.{name}",)) for name, shape in shapes.items()]
 
 
-def norm(cfg: BERTConfig, theirs: str, ours: str) -> list[Take]:
-    return [Take(f"{theirs}.{name}", (cfg.d_model,), (f"{ours}.{name}",)) for name in ("weight", "bias")]
+def norm(width: int, theirs: str, ours: str) -> list[Take]:
+    return [Take(f"{theirs}.{name}", (width,), (f"{ours}.{name}",)) for name in ("weight", "bias")]
 
 
 FORMAT = Format(

@@ -17,6 +17,7 @@ RANGES: Mapping[str, int] = {
     "n_vocab": 2**22,
     "n_ctx": 2**20,
     "n_segments": 2**10,
+    "d_embed": 2**16,
 }
 """The largest value of each size that a config may name; the smallest is 1."""
 

@@ -12,12 +12,14 @@ stop. So it is read, checked against a list of known parts, loaded and made to e
 wrong with yet another text must not be in it: regular expressions are those of known models and no others, a word is
 looked up in pieces only up to a length, and texts grow by little. Prints one object:
 {"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
-Imports nothing of ours: it stays small.
+Imports nothing of ours but the file beside it.
 """
 
+import importlib.util
 import json
 import re
 import sys
+from pathlib import Path
 
 MAX_ADDED = 10_000
 MAX_STEPS = 16
@@ -33,6 +35,7 @@ NORMALIZERS = {
     "Prepend",
     "Replace",
     "Nmt",
+    "Precompiled",
 }
 PRE_TOKENIZERS = {
     "ByteLevel",
@@ -73,7 +76,7 @@ TEXTS = (
 GROWTH, TOKENS = 8, 64
 """How many times longer a normalizer may make a text; the most tokens of a letter."""
 MAX_WORD = 1000
-"""Letters up to which WordPiece looks a word up in pieces: its work grows with the square."""
+"""Letters up to which WordPiece looks a word up in pieces, and of the longest piece of a Unigram: work grows with the square."""
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d"
 REGEXES = {
     WORDS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
@@ -156,12 +159,21 @@ def check_parts(held: dict) -> None:
     longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
         raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
-    if any(
-        len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")
-    ):
+    affixes = ("continuing_subword_prefix", "end_of_word_suffix")
+    if any(len(str(model.get(name) or "")) > 16 for name in affixes):
         raise Refused("its model writes a long text at every piece")
     if model.get("dropout"):
         raise Refused("its model has dropout, so that every run cuts the text differently")
+    check_unigram(model.get("vocab"), steps(held.get("normalizer"), "normalizer"))
+
+
+def check_unigram(vocab: object, normalizers: list[dict]) -> None:
+    """What only SentencePiece's tokenizers have, by the file beside this one."""
+    spec = importlib.util.spec_from_file_location("unigram", Path(__file__).with_name("unigram.py"))
+    unigram = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(unigram)
+    if wrong := unigram.problem(vocab, normalizers, MAX_WORD):
+        raise Refused(wrong)
 
 
 def check_regex(step: dict, key: str) -> None:

@@ -12,7 +12,15 @@ from core.layers.positions import sinusoidal
 from core.layers.recurrent import Cell
 from core.training.loop.muon import Muon
 
-OUTSIDE = ("embed.", "pooler.", "to_next_sentence.", "to_classes.", "to_tags.", "to_answer.")
+OUTSIDE = (
+    "embed.",
+    "pooler.",
+    "to_next_sentence.",
+    "to_sentence_order.",
+    "to_classes.",
+    "to_tags.",
+    "to_answer.",
+)
 """Matrices that are not inside a block begin with these."""
 
 
@@ -109,7 +117,7 @@ def as_waves(network: Any, size: Tensor | float) -> None:
 
 @torch.no_grad()
 def doubled(network: Any, *parts: str) -> None:
-    """These matrices of every attention begin twice as large, so that patterns are not flat."""
-    for layer in network.layers:
+    """These matrices of every attention begin twice as large, so that patterns are not flat; once where layers share them."""
+    for attention in dict.fromkeys(layer.self_attn for layer in network.layers):
         for part in parts:
-            getattr(layer.self_attn, part).weight.mul_(2)
+            getattr(attention, part).weight.mul_(2)

@@ -64,17 +64,38 @@ class Rows:
 
 
 class Passages:
-    """Windows, pairs and short texts, drawn anew at each step: see `mix`."""
+    """Windows, pairs and short texts, drawn anew at each step: see `mix`.
+
+    What a recipe of its own kind of pairs does otherwise is in `mixed`, `pair`, `scored` and `config`.
+    """
 
     def __init__(
         self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device
     ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         self.train, self.valid = train, valid
-        self._starts = {id(books): books.windows(RECIPE.config.n_ctx - 2) for books in (train, valid)}
+        self._starts = {id(books): books.windows(self.config.n_ctx - 2) for books in (train, valid)}
+
+    @property
+    def config(self) -> Any:
+        """The shape of the network that learns."""
+        return RECIPE.config
+
+    def mixed(self, step: int) -> Mix:
+        """What the batch of this step is made of."""
+        return mix(step)
+
+    def pair(self, books: Books, rng: np.random.Generator, of: Mix) -> Pair | None:
+        """Two texts, of which the second follows in half of the cases; None where the book ends before."""
+        first, follows = int(rng.integers(len(books.book))), bool(rng.integers(2))
+        return books.pair(first, rng, follows, anywhere=of.anywhere and bool(rng.integers(2)))
+
+    def scored(self, network: Any, pooled: Tensor) -> Tensor:
+        """(pair 2) scores: the second text follows (index 0), or not."""
+        return network.next_sentence(pooled)
 
     def batch(self, step: int) -> tuple[list[Rows], int]:
-        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)), mix(step))
+        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)), self.mixed(step))
         return groups, sum(int(rows.batch.real.sum()) for rows in groups)
 
     def loss(self, network: Any, batch: list[Rows]) -> Tensor:
@@ -84,38 +105,33 @@ class Passages:
         wanted = torch.cat([rows.wanted for rows in batch])
         head, table = network.masked_lm, network.embed["token"].weight
         words = cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
-        scores, follows = _pairs(network, batch, hidden)
+        scores, follows = self._pairs(network, batch, hidden)
         return words + F.cross_entropy(scores.float(), (~follows).long())
 
     def check(self, network: Any) -> Mapping[str, float]:
         right = n = lost = pairs = n_pairs = 0.0
         rng = np.random.default_rng(0)
         for _ in range(CHECKED):
-            groups = on(self._drawn(self.valid, rng, Mix(RECIPE.config.n_ctx)), self.device)
+            groups = on(self._drawn(self.valid, rng, Mix(self.config.n_ctx)), self.device)
             hidden = [network(rows.batch) for rows in groups]
             scores = network.logits(hidden[0][groups[0].chosen]).float()
             lost += float(F.cross_entropy(scores, groups[0].wanted, reduction="sum"))
             right += int((scores.argmax(-1) == groups[0].wanted).sum())
             n += len(scores)
-            told, follows = _pairs(network, groups, hidden)
+            told, follows = self._pairs(network, groups, hidden)
             pairs += int((told.argmax(-1) == (~follows).long()).sum())
             n_pairs += len(follows)
         return {"valid_nats": lost / n, "top1": right / n, "next": pairs / n_pairs}
 
     def _drawn(self, books: Books, rng: np.random.Generator, of: Mix) -> list[Rows]:
         """Windows, pairs by length, short texts."""
-        n, half, size = of.windows * RECIPE.config.n_ctx // of.long, RECIPE.config.n_ctx // 2, of.long - 2
+        n, half, size = of.windows * self.config.n_ctx // of.long, self.config.n_ctx // 2, of.long - 2
         shift = rng.integers(-half, half, size=n)
         first = np.clip(rng.choice(self._starts[id(books)], n) + shift, 0, len(books.stream) - size)
         windows = [(books.stream[a : a + size], None) for a in first]
         pairs: list[Pair] = []
         while len(pairs) < of.pairs:
-            found = books.pair(
-                int(rng.integers(len(books.book))),
-                rng,
-                bool(rng.integers(2)),
-                anywhere=of.anywhere and bool(rng.integers(2)),
-            )
+            found = self.pair(books, rng, of)
             if found:
                 pairs.append(found)
         short = [
@@ -143,24 +159,22 @@ class Passages:
             ids < N_SPECIAL,
             rng,
             mask=IDS["mask"],
-            drawable=np.arange(N_SPECIAL, RECIPE.config.n_vocab),
+            drawable=np.arange(N_SPECIAL, self.config.n_vocab),
             share=share,
         )
         to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]
         told = None if follows is None else torch.tensor(follows)
         return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], told)
 
-
-def _pairs(network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Next-sentence scores and the truth, of the rows that are pairs."""
-    told = [
-        (network.pooled(h), rows.follows)
-        for h, rows in zip(hidden, groups, strict=True)
-        if rows.follows is not None
-    ]
-    return network.next_sentence(torch.cat([pooled for pooled, _ in told])), torch.cat(
-        [follows for _, follows in told]
-    )
+    def _pairs(self, network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Scores of the rows that are pairs, and the truth."""
+        told = [
+            (network.pooled(h), rows.follows)
+            for h, rows in zip(hidden, groups, strict=True)
+            if rows.follows is not None
+        ]
+        pooled, follows = (torch.cat(parts) for parts in zip(*told, strict=True))
+        return self.scored(network, pooled), follows
 
 
 def length(step: int) -> int:

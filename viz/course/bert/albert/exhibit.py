@@ -1,0 +1,29 @@
+"""ALBERT in three steps: a table in two factors, layers that share their weights, the order of two texts."""
+
+from __future__ import annotations
+
+from viz.charts import thumbs
+from viz.course.bert.albert import maths, order, steps
+from viz.course.bert.albert.params import NAMES, Params
+from viz.course.lesson import Lesson, Step
+
+
+def compute(params: Params) -> None:
+    """Nothing in common: each step computes its own."""
+
+
+def thumbnail() -> str:
+    """Parameters of Base's layers by what is shared."""
+    return thumbs.bars([maths.counted(choice)[0] for choice in NAMES], list(NAMES.values()), marked=3)
+
+
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (
+        Step(steps.factors, ("V", "E", "H")),
+        Step(steps.sharing, ("shared",), change=("shape",)),
+        Step(order.side_by_side, ("draw",)),
+    ),
+)

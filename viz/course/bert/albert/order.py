@@ -1,0 +1,139 @@
+"""The last step of the exhibit on ALBERT: pairs of both objectives side by side, and what a bag of words can tell of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.promised import probabilities
+from viz.charts.label_reveal import revealed
+from viz.course.bert.albert import charts, pairs
+from viz.course.bert.albert.params import MODEL, SLUG, Params
+from viz.course.bert.albert.steps import here
+from viz.course.lesson import Folds
+from viz.labels import percent
+from viz.widgets import engine_client, lesson, page_parts
+
+BEFORE_A_ROOM = 64
+"""Letters in a line of a card, where both tasks stand below each other."""
+TITLES = {pairs.NEXT: "Next sentence prediction", pairs.ORDER: "Sentence-order prediction"}
+
+
+def side_by_side(params: Params, _: object) -> Folds:
+    """A pair of each label for both objectives; a bag of words learns both, and one of them it cannot."""
+    learned = {task: _learned(task) for task in pairs.TASKS}
+    measured = {task: found.held_out for task, found in learned.items()}
+    n = len(pairs.neighbours(True))
+    known = lesson.predict_share(
+        SLUG + "order",
+        "A classifier sees which words are in a pair, not in which order. It learned both tasks from the beginnings of our "
+        f"{len(pairs.stories())} stories. At their ends: of a pair in order and the same pair swapped, how often does it find the one in order?",
+        measured[pairs.ORDER],
+        f"Both orders have the same words, so it scores them alike: chance. With a second text of another story it finds the "
+        f"right pair in {percent(measured[pairs.NEXT])} of the cases.",
+    )
+    drawn = {task: pairs.drawn(task, params.draw) for task in pairs.TASKS}
+    room = lesson.presenting()
+    places = [st.container(), st.container()] if room else st.columns(2, gap="medium")
+    for place, (task, two) in zip(places, drawn.items(), strict=True):
+        with place:
+            right, wrong = two
+            st.markdown(f"**{TITLES[task]}**")
+            page_parts.show(
+                charts.cards(_cards(task, right, wrong), letters=BEFORE_A_ROOM if room else charts.LETTERS),
+                f"{SLUG}cards.{pairs.TASKS.index(task)}",
+                f"{task}: {right.first} / {right.second}; against {wrong.first} / {wrong.second}",
+            )
+    if not room:
+        page_parts.show(
+            revealed(
+                [(task, measured[task] if known else None, task == pairs.ORDER) for task in pairs.TASKS]
+            ),
+            SLUG + "bag",
+            "; ".join(f"{task}: {percent(value)} right" for task, value in measured.items())
+            if known
+            else "Two bars, covered until you guess.",
+        )
+    apart = {task: _apart(*two) for task, two in drawn.items()}
+    page_parts.numbers(
+        f"Words that only one of the two pairs has: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
+        + (
+            f"The bag of words, on {n} held-out pairs: {percent(measured[pairs.NEXT])} right for next sentence, "
+            f"{percent(measured[pairs.ORDER])} for sentence order; chance is {percent(0.5)}."
+            if known
+            else ""
+        )
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            [
+                {
+                    "task": task,
+                    "c": pair.label,
+                    "A": pair.first,
+                    "B": pair.second,
+                    "stories": " / ".join(pair.of),
+                }
+                for task, two in drawn.items()
+                for pair in two
+            ]
+        ),
+        {"held_out": list(measured.values()), "train": [found.train for found in learned.values()]},
+        {},
+        known,
+        {"albert.order": {}},
+        (
+            rf"\text{{next sentence }} {measured[pairs.NEXT]:.4f}, \quad \text{{sentence order }} {measured[pairs.ORDER]:.4f}",
+        ),
+        own=(("Your own pair", "own", lambda: own_pair(params)),),
+    )
+
+
+def own_pair(params: Params) -> None:
+    """The visitor's two texts in both orders, as the bag of words and as albert-mini see them."""
+    params.show("albert", "a", "b")
+    two = pairs.own(params.a, params.b)
+    found = _learned(pairs.NEXT)
+    score = [f"{value:+.3f}".replace("-", "−") for value in found.score(two)]
+    known = sorted(word for word in two[0].words if word in found.known)
+    total = len(two[0].words)
+    same = "the same" if two[0].words == two[1].words else "different"
+    page_parts.numbers(
+        f"{total} different words, {len(known)} of them known from the stories. In both orders {same} words: the bag's score for "
+        f"next sentence is {score[0]} for A B and {score[1]} for B A."
+    )
+    if MODEL in here():
+        chance = [float(probabilities(_order(pair))[0]) for pair in two]
+        page_parts.numbers(
+            f"{MODEL} gives P(in order) = {percent(chance[0])} for A B and {percent(chance[1])} for B A."
+        )
+    else:
+        page_parts.numbers(f"{MODEL}, which learned this task, is not among the models here.")
+
+
+def _order(pair: pairs.Pair) -> np.ndarray:
+    return engine_client.run(MODEL, pair.first, pair=pair.second, keep=()).sentence_order
+
+
+def _learned(task: str) -> pairs.Learned:
+    return engine_client.submit((SLUG + "bag", task), lambda: pairs.learned(task), 2000)
+
+
+def _cards(task: str, right: pairs.Pair, wrong: pairs.Pair) -> list[tuple[str, list[tuple[str, int]]]]:
+    if task == pairs.NEXT:
+        said = (f"c = 1: B follows A ({right.of[0]})", f"c = 0: B is of another story ({wrong.of[1]})")
+        return [
+            (said[0], [(right.first, 0), (right.second, 1)]),
+            (said[1], [(wrong.first, 0), (wrong.second, 2)]),
+        ]
+    said = ("c = 1: the two in their order", "c = 0: the same two, swapped")
+    return [
+        (said[0], [(right.first, 0), (right.second, 1)]),
+        (said[1], [(wrong.first, 1), (wrong.second, 0)]),
+    ]
+
+
+def _apart(right: pairs.Pair, wrong: pairs.Pair) -> int:
+    """How many different words are in one of the two pairs more often than in the other."""
+    return len((right.words - wrong.words) + (wrong.words - right.words))

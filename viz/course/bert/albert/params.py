@@ -1,0 +1,35 @@
+"""What can be set on the exhibit on ALBERT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.models.albert import SHARED
+from viz.course.bert.albert.maths import SHAPES, Table
+from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, slider, stops
+
+SLUG = "albert."
+BERT, MODEL = "bert-mini", "albert-mini"
+VOCABULARIES = (1000, 8000, 16_000, 30_000, 30_522, 50_257, 100_000, 250_000)
+WIDTHS = (64, 128, 256, 512, 768, 1024, 2048, 4096)
+NAMES = {"none": "nothing", "attention": "attention", "feed-forward": "feed-forward", "all": "all"}
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose: the sizes of the tables; what is shared by how many layers; a draw, two texts."""
+
+    V: int = knob(30_522, stops("Vocabulary V", VOCABULARIES, "{:,}".format, width=320))
+    E: int = knob(128, slider("Embedding size E", 1, 1024, width=320))
+    H: int = knob(768, stops("Hidden size H", WIDTHS, "{:,}".format, width=320))
+    shared: str = knob("all", segmented("Shared", tuple(SHARED), NAMES.__getitem__))
+    shape: str = knob("Base", segmented("Size", tuple(SHAPES)))
+    text: str = knob("The little dog ran after the ball.", sentence("Sentence", of=BERT), link="text")
+    draw: int = knob(3, draw(strong=True))
+    a: str = knob("The baker lit the fire under the oven.", sentence("Your text A", placeholder=None))
+    b: str = knob("Then he put the loaves into it.", sentence("Your text B", placeholder=None))
+
+    @property
+    def table(self) -> Table:
+        """The sizes chosen."""
+        return Table(self.V, self.E, self.H)
