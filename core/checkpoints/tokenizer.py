@@ -56,11 +56,11 @@ def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 
 def marked(backend: tokenizers.Tokenizer, plan: Plan) -> Tokenizer:
     """Our tokenizer of a backend, with the marks that the plan names. Raises InputError for none to frame with."""
-    marks = {
-        mark: word
-        for mark, word in plan.marks.items()
-        if mark not in plan.ids and backend.token_to_id(word) is not None
-    }
+    marks: dict[str, str] = {}
+    for mark, names in plan.marks.items():
+        there = [name for name in names.split(" or ") if backend.token_to_id(name) is not None]
+        if mark not in plan.ids and there:
+            marks[mark] = there[0]
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens(sorted(set(marks.values()) - known))
     return _framing(

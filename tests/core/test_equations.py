@@ -58,6 +58,8 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "bert.rate",
     "gpt.conditionals",
     "gpt.prompted",
+    "albert.shared",
+    "albert.order",
     "tuning.frozen",
     "tuning.full",
 }

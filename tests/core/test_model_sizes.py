@@ -9,6 +9,8 @@ from viz.course.errata._counts import bert, gpt
 from viz.course.gpt.sizes import maths
 
 EXACT = {
+    "ALBERT-Base": 11_683_584,
+    "ALBERT-Large": 17_683_968,
     "BERT-Base": 109_482_240,
     "BERT-Large": 335_141_888,
     "DistilBERT": 66_362_880,

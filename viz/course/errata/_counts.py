@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from core.models.albert import ALBERT, ALBERTConfig
 from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
 from core.models.transformer import PostNormEncoderBlock, TransformerConfig
@@ -55,15 +56,17 @@ def encoder_layer(d_ff: int = 2048, d_model: int = 512, n_heads: int = 8) -> int
 
 @cache
 def albert(d_model: int, n_heads: int, *, n_vocab: int = 30_000, d_embed: int = 128, n_ctx: int = 512) -> int:
-    """ALBERT: small embeddings (token, position, segment, norm), a map to the width, one layer for all, a pooler.
+    """ALBERT with pooler and without the two heads of pre-training; one layer's weights serve any number of layers.
 
     >>> albert(1024, 16)
     17683968
     """
-    embeddings = (n_vocab + n_ctx + 2 + 2) * d_embed
-    return (
-        embeddings
-        + (d_embed + 1) * d_model
-        + encoder_layer(4 * d_model, d_model, n_heads)
-        + d_model * (d_model + 1)
-    )
+    shape: dict[str, Any] = {
+        "d_model": d_model,
+        "n_heads": n_heads,
+        "d_ff": 4 * d_model,
+        "n_vocab": n_vocab,
+        "d_embed": d_embed,
+        "n_ctx": n_ctx,
+    }
+    return parameters(ALBERT, ALBERTConfig(masked_lm=False, sentence_order=False, **shape))

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
+from typing import Protocol
 
 import altair as alt
 
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.course.bert.albert.maths import ROWS, Place, Table
 from viz.labels import phrase
 
 LETTERS, LINE = 46, 21
 """Letters in a line of a card, and pixels of a line."""
 
 
+class Table(Protocol):
+    """The sizes of a table whole and in two factors, and what they come to."""
+
+    V: int
+    E: int
+    H: int
+    whole: int
+    factors: tuple[int, int]
+    even: float
+
+
+class Place(Protocol):
+    """Where one part of a layer lies in memory; `owner` is the first layer that has the same address."""
+
+    layer: int
+    part: str
+    address: int
+    owner: int
+
+
 @kept
 def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.Layers:
     """V x H above, V x E and E x H below, all by the same two scales: equal areas are equally many numbers. covered: no counts of the factors.
 
-    >>> [row["said"] for row in tables(Table(10, 2, 4)).to_dict()["layer"][1]["data"]["values"]]
+    >>> from viz.course.bert.albert.maths import Table as Sizes
+    >>> [row["said"] for row in tables(Sizes(10, 2, 4)).to_dict()["layer"][1]["data"]["values"]]
     ['V × H = 40', 'V × E = 20']
     """
     apart, deep = 0.02 * table.V, max(table.H, table.E)
@@ -76,7 +97,8 @@ def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.La
 def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.Layers:
     """Numbers of both kinds of table over E, with the chosen E and where they cross; covered: the factors' line comes later.
 
-    >>> len(crossing(Table(10, 2, 4)).to_dict()["layer"][0]["data"]["values"])
+    >>> from viz.course.bert.albert.maths import Table as Sizes
+    >>> len(crossing(Sizes(10, 2, 4)).to_dict()["layer"][0]["data"]["values"])
     4
     """
     far = max(1.5 * table.even, 1.1 * table.E)
@@ -114,11 +136,12 @@ def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.
 def owners(places: Sequence[Place], *, height: int = 150) -> vega.Layers:
     """Layers from left to right, their two parts in two rows: one colour for one address in memory, and the layer that had it first.
 
+    >>> from viz.course.bert.albert.maths import Place
     >>> chart = owners([Place(0, "attention", 64, 0), Place(1, "attention", 64, 0)]).to_dict()
     >>> [cell["said"] for cell in chart["data"]["values"]]
     ['L0', 'L0']
     """
-    names = [part for part in ROWS if any(place.part == part for place in places)]
+    names = [*dict.fromkeys(place.part for place in places)]
     cells = [
         {
             "layer": place.layer,

@@ -4,6 +4,7 @@ The shapes are the published ones. A network is built on the meta device, which 
 
     GPT-2:  P = V d + C d + L (12 d^2 + 13 d) + 2 d
     BERT:   P = (V + C + S + 2) d + L (4 (d^2 + d) + 2 d F + F + d + 4 d) + d^2 + d
+    ALBERT: E in place of d in the tables, a map of E d + d behind them, and L = 1 whatever the number of layers
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 
 from core.errors import InputError
+from core.models.albert import ALBERT, ALBERTConfig
 from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
 from viz.course.shared.maths.sizes import attention, feed_forward, norm
@@ -39,7 +41,7 @@ BYTES = MappingProxyType(
 
 @dataclass(frozen=True)
 class Shape:
-    """A published shape. `kind` is "bert", "gpt" or "xlnet"; `stated` what documents or papers say, in billions; `year` when it came out."""
+    """A published shape. `kind` is "bert", "albert", "gpt" or "xlnet"; `stated` what documents or papers say, in billions; `year` when it came out."""
 
     kind: str = "gpt"
     n_layers: int = 12
@@ -49,6 +51,7 @@ class Shape:
     n_ctx: int = 1024
     n_segments: int = 0
     inner: int = 0
+    embed: int = 0
     pooler: bool = False
     stated: float | None = None
     year: float = 0.0
@@ -63,19 +66,20 @@ class Shape:
 def _bert(
     n_layers: int = 12, d_model: int = 768, n_heads: int = 12, n_vocab: int = 30_522, **more: Any
 ) -> Shape:
-    return Shape(
-        "bert",
-        n_layers,
-        d_model,
-        n_heads,
-        n_vocab,
-        **({"n_ctx": 512, "n_segments": 2, "pooler": True} | more),
-    )
+    usual = {"kind": "bert", "n_ctx": 512, "n_segments": 2, "pooler": True}
+    size = {"n_layers": n_layers, "d_model": d_model, "n_heads": n_heads, "n_vocab": n_vocab}
+    return Shape(**(usual | size | more))
 
 
 BERTS = MappingProxyType(
     {
+        "ALBERT-Base": _bert(
+            n_vocab=30_000, kind="albert", embed=128, differs="one layer's weights twelve times"
+        ),
         "TinyBERT": _bert(4, 312, inner=1200, differs="4 thin layers, taught by a large one"),
+        "ALBERT-Large": _bert(
+            24, 1024, 16, 30_000, kind="albert", embed=128, differs="one layer's weights 24 times"
+        ),
         "Small BERT": _bert(4, 512, 8, differs="4 layers, width 512"),
         "DistilBERT": _bert(6, n_segments=0, pooler=False, differs="half the layers, no segments, no pooler"),
         "ClinicalBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on hospital notes"),
@@ -144,6 +148,18 @@ def closed(shape: Shape) -> dict[str, int]:
     (109482240, 1557611200)
     """
     n, d, f = shape.n_layers, shape.d_model, shape.d_ff
+    if shape.kind == "albert":
+        e, places = shape.embed, shape.n_ctx + shape.n_segments
+        words = shape.n_vocab * e + e * d + d
+        looks, norms = attention(d), 2 * norm(d) + norm(e)
+        found = {
+            WORDS: words,
+            PLACES: places * e,
+            ATTENTION: looks,
+            NETWORK: feed_forward(d, f),
+            NORMS: norms,
+        }
+        return found | {POOLER: d * d + d}
     # XLNet: five maps without bias, three biases of a head, two segment vectors a head; one mask vector
     places, looks, norms = (
         (d + n * 2 * d, n * (5 * d * d + 3 * d), 2 * n)
@@ -173,6 +189,9 @@ def _counted(shape: Shape) -> tuple[tuple[str, int], ...]:
     with torch.device("meta"):
         if shape.kind == "gpt":
             network: torch.nn.Module = GPT(GPTConfig(**size))
+        elif shape.kind == "albert":
+            own = {"d_embed": shape.embed, "masked_lm": False, "sentence_order": False}
+            network = ALBERT(ALBERTConfig(**size, **own))
         else:
             network = BERT(
                 BERTConfig(
@@ -210,7 +229,7 @@ def counted(shape: Shape) -> dict[str, int]:
 
 
 def _part(path: str) -> str:
-    if path.startswith("embed.token"):
+    if path.startswith(("embed.token", "embed.to_model")):
         return WORDS
     if path.startswith(("embed.position", "embed.segment")):
         return PLACES

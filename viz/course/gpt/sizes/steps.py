@@ -247,10 +247,10 @@ def formula(shape: maths.Shape) -> tuple[str, dict[str, str]]:
     }
     if shape.kind == "gpt":
         return "sizes.gpt", own
-    return "sizes.bert", {} if shape.kind == "xlnet" else own | {
-        "S": str(shape.n_segments),
-        "F": f"{shape.d_ff:,}",
-    }
+    more = own | {"S": str(shape.n_segments), "F": f"{shape.d_ff:,}"}
+    if shape.kind == "albert":
+        return "sizes.albert", more | {"E": str(shape.embed)}
+    return "sizes.bert", {} if shape.kind == "xlnet" else more
 
 
 def _millions(name: str) -> str:
