@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +43,7 @@ class LlamaConfig:
     ValueError: n_kv_heads=5 does not divide n_heads=32
     """
 
+    order: ClassVar[str] = "pre"
     n_layers: int = 32
     n_heads: int = 32
     n_kv_heads: int = 32

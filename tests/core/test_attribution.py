@@ -29,7 +29,7 @@ def test_the_parts_add_up_to_the_logit(run, against):
         assert found.logit == pytest.approx(float(wanted), abs=1e-4)
         assert found.total == pytest.approx(found.logit, abs=1e-4)
         for kind, heads in found.heads.items():
-            assert heads.shape == (2, 3)
+            assert heads.shape == (2, run.model.config.n_heads)
             np.testing.assert_allclose(found.attention(kind), heads.sum(1) + found.biases[kind])
 
 

@@ -31,6 +31,8 @@ def case(name: str) -> core.Model:
     family, _, order = name.partition("-")
     if family in ("albert", "bert"):
         return build_bert(family)
+    if family == "llama":
+        return remade(build_other(family))
     return (
         remade(build_other(family), order=order)
         if order in ("pre", "post")
@@ -38,7 +40,16 @@ def case(name: str) -> core.Model:
     )
 
 
-CASES = ("gpt-pre", "gpt-post", "gpt-attention", "transformer-pre", "transformer-post", "bert", "albert")
+CASES = (
+    "gpt-pre",
+    "gpt-post",
+    "gpt-attention",
+    "transformer-pre",
+    "transformer-post",
+    "bert",
+    "albert",
+    "llama",
+)
 
 
 @pytest.fixture(scope="module", params=CASES)

@@ -18,10 +18,11 @@ from viz.workspace.shared.what_if_link import EDITS, OFF
 from viz.workspace.what_if import data
 from viz.workspace.what_if import page as what_if
 
-MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbird")
+MODELS = ("tiny-gpt", "tiny-llama", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbird")
 TEXT = "She has a white car."
 HEADS = {
     "tiny-gpt": "layer.0.self_attn",
+    "tiny-llama": "layer.0.self_attn",
     "tiny-translator": "decoder.layer.0.cross_attn",
     "tiny-bert": "layer.0.self_attn",
     "tiny-bigbird": "layer.0.self_attn",
@@ -111,10 +112,11 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
         engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,))
     )
     found = picture(test, "Change of attention per head")
-    assert found.shape == (2 * len(plain.kinds), 3)
+    n_heads = plain.model.config.n_heads
+    assert found.shape == (2 * len(plain.kinds), n_heads)
     rows = list(plain.kinds).index(change.place.kind) * 2
     assert (found[rows] == 0).all() and found[rows + 1].max() > 0
-    kind, layer, head = change.place.kind, *np.unravel_index(found[rows : rows + 2].argmax(), (2, 3))
+    kind, layer, head = change.place.kind, *np.unravel_index(found[rows : rows + 2].argmax(), (2, n_heads))
     test = page(model=model, text=text, **link(off, **{"what_if.seen": f"{kind}.{layer}.{head}"}))
     a, b = (run.attention(kind).weights[layer, head] for run in (plain, changed))
     np.testing.assert_allclose(picture(test, "before"), a, atol=1e-5)

@@ -33,6 +33,7 @@ MODELS = {
     "tiny-gpt": ("gpt", {}),
     "tiny-translator": ("transformer", {}),
     **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
+    "tiny-llama": ("llama", {}),
     "tiny-bert": ("bert", {}),
     "tiny-bigbird": (
         "bigbird",

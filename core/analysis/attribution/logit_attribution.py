@@ -12,6 +12,7 @@ from torch import nn
 
 from core.analysis.attribution.target_token import Asked
 from core.errors import InputError
+from core.layers.norm import RMSNorm
 from core.model import Model
 from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
@@ -54,7 +55,8 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     The stream that the output layer reads is a sum, x = embedding + what each sub-layer added, and with the scale of each
     norm held at its value in this run a norm is linear but for its bias (Elhage et al. 2021, "A mathematical framework
     for transformer circuits"). Then logit = sum over parts p of c_p . p, where c is the row of the output layer carried
-    back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest.
+    back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest;
+    a root-mean-square norm has no mean and no b.
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
     at its gate g, and in ALBERT the map behind its narrow table. So it is exact as a sum, and says nothing of how a part would
     change the scales: for that, take it away.
@@ -152,7 +154,8 @@ class _Walk:
 
     def output(self, network: Any, x: Array, asked: Asked) -> None:
         """Through the output layer and the norm before it."""
-        table = _array(network.embed["token"].weight)
+        own = getattr(network, "to_logits", None)
+        table = _array((network.embed["token"] if own is None else own).weight)
         self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
         head = getattr(network, "masked_lm", None)
         if head is not None:
@@ -178,8 +181,12 @@ class _Walk:
 
     def norm(self, norm: Any, x: Array) -> None:
         """Through a norm that read x, its scale held."""
+        x = x.astype(np.float64)
+        if isinstance(norm, RMSNorm):
+            self.c = self.c * _array(norm.weight) / np.sqrt((x * x).mean() + norm.eps)
+            return
         self.rest += float(self.c @ _array(norm.bias))
-        self.c = self.c * _array(norm.weight) / np.sqrt(x.astype(np.float64).var() + norm.eps)
+        self.c = self.c * _array(norm.weight) / np.sqrt(x.var() + norm.eps)
         self.c = self.c - self.c.mean()
 
     def meets(self, part: Array) -> float:
