@@ -14,7 +14,11 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos)."""
+    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos).
+
+    `segments` (batch pos) says to which part of the text a token belongs: the first or the second text of a pair, or the
+    number of its sentence.
+    """
 
     ids: Tensor
     real: Tensor
@@ -36,6 +40,8 @@ class Batch:
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """One kind of attention of a family: where its patterns are recorded and what its two axes are.
+
+    An axis has the tokens of the "target" or of the "source", the "sentence"s of the text, or the "document" as one.
 
     Where it is not `layered`, the stack has one alignment beside its layers, or none: `config.attends` says so.
     """
@@ -88,6 +94,7 @@ class Family:
     layer there; `has_source` says whether the family reads a source sequence beside the one it writes; `framed`,
     whether a text stands between START and END and may be followed by a second one. `outputs` names what a network of
     a config computes after its last layer, each by a method of that name; what another reads stands before it.
+    `sentences` says that a text is read sentence by sentence: the segments of a batch are then their numbers.
     """
 
     name: str
@@ -98,6 +105,7 @@ class Family:
     stream: tuple[str, str] = ("resid_in", "resid_out")
     has_source: bool = False
     framed: bool = False
+    sentences: bool = False
     outputs: Callable[[Any], Mapping[str, Output]] = _logits
 
     @property

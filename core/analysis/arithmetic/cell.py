@@ -21,7 +21,7 @@ from core.analysis.arithmetic.weighted_sum import (
 )
 from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
-from core.run import Run, Side
+from core.run import Run
 
 EQUATION_8: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (8)"),
@@ -81,7 +81,7 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     """
     found = run.model.spec.kind(kind)
     row = {path.rpartition(".")[2]: run.trace[path][head] for path in needed(run, kind, layer)}
-    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
     own = recorded if dots is None else dots / np.sqrt(row["q"].shape[-1])
@@ -129,7 +129,7 @@ def lines_of(
     Raises InputError for a cell that is not there, KeyError naming a path that the run did not keep.
     """
     found = run.model.spec.kind(kind)
-    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    keys, queries = run.axis(found.keys), run.axis(found.queries)
     pattern = run.trace[found.path(layer, "pattern")]
     for name, index, size in zip(("head", "query", "key"), (head, query, key), pattern.shape, strict=True):
         if not 0 <= index < size:
@@ -339,7 +339,3 @@ def _written_paths(run: Run, kind: str) -> dict[str, str]:
     """The decoder's top state and what it and the context are mixed into."""
     stack = run.model.spec.kind(kind).stack
     return {"state": f"{stack}.layer.{run.model.config.n_layers - 1}.hidden", "mixed": f"{stack}.mixed"}
-
-
-def _axis(run: Run, name: str) -> Side:
-    return run.side if name == "target" or run.source is None else run.source

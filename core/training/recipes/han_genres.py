@@ -1,0 +1,116 @@
+"""han-genres: a hierarchical attention network that tells six kinds of book apart by a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.checkpoints import open_model
+from core.data.corpora import BOOKS, find
+from core.data.documents import Document, encoded, laid_out, read
+from core.models import Batch
+from core.models.han import HANConfig
+from core.text import Tokenizer
+from core.text.learn import whole_words
+from core.training.recipe import Recipe
+
+IDS = {"pad": 0}
+UNKNOWN = 0
+LABELS = ("detective", "fairy_tale", "history", "nature_science", "sea_story", "western")
+ROWS = 64
+HIDDEN = 0.2
+"""Share of words that are read as unknown while learning: no document is told by one word alone."""
+OTHERS = 0.3
+"""Size of the vectors that begin as noise."""
+SMOOTH = 0.1
+"""Of each answer this share is given to all classes alike: the label is the book's, and many a page does not show it."""
+
+
+class Documents:
+    """Documents drawn anew each pass, some of their words hidden and their sentences in parts."""
+
+    def __init__(
+        self,
+        train: Sequence[Document],
+        valid: Sequence[Document],
+        tokenizer: Tokenizer,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.tokenizer, self.seed, self.device = tokenizer, seed, device
+        (self.train, self.wanted), (self.valid, self.wanted_there) = (
+            (encoded(some, tokenizer), np.array([LABELS.index(each.label) for each in some]))
+            for some in (train, valid)
+        )
+
+    def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
+        per_pass = len(self.train) // ROWS
+        turn, part = divmod(step, per_pass)
+        order = np.random.default_rng((self.seed, turn)).permutation(len(self.train))
+        drawn = np.random.default_rng((self.seed, turn, part))
+        chosen = order[part::per_pass][:ROWS]
+        batch = self._read([self.train[i] for i in chosen])
+        batch.ids[torch.from_numpy(drawn.random(batch.ids.shape) < HIDDEN)] = UNKNOWN
+        return (batch, torch.from_numpy(self.wanted[chosen])), int(batch.real.sum())
+
+    def loss(self, network: Any, batch: tuple[Batch, Tensor]) -> Tensor:
+        read, wanted = batch
+        return F.cross_entropy(network.classes(network(read)).float(), wanted, label_smoothing=SMOOTH)
+
+    def check(self, network: Any) -> Mapping[str, float]:
+        scores = torch.cat(
+            [
+                network.classes(network(self._read(self.valid[i : i + ROWS])))
+                for i in range(0, len(self.valid), ROWS)
+            ]
+        )
+        wanted = torch.from_numpy(self.wanted_there)
+        return {
+            "valid_nats": float(F.cross_entropy(scores.float(), wanted)),
+            "accuracy": float((scores.argmax(-1) == wanted).float().mean()),
+        }
+
+    def _read(self, documents: Sequence[Any]) -> Batch:
+        ids, numbers, real = (
+            torch.from_numpy(each) for each in laid_out(documents, IDS["pad"], RECIPE.config.n_ctx)
+        )
+        return Batch(ids=ids, real=real, segments=numbers)
+
+
+@torch.no_grad()
+def begin(network: Any) -> None:
+    """The words that vectors-mini knows begin with its vectors, brought to mean 0 and size 1; the others small."""
+    token, known = network.embed["token"], open_model("vectors-mini").network.embed["token"].weight
+    known = known - known[UNKNOWN + 1 :].mean(0)
+    nn.init.normal_(token.weight, std=OTHERS / token.scale)
+    token.weight[: len(known)] = known / known.std() / token.scale
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Documents:
+    train, valid = (list(read(find(data, f"genres/{split}.jsonl"))) for split in ("train", "valid"))
+    saved = work / "tokenizer.json"
+    if not saved.is_file():
+        texts = (sentence for document in train for sentence in document.sentences)
+        known = open_model("vectors-mini").tokenizer
+        first = [known.token(index) for index in range(UNKNOWN + 1, len(known))]
+        whole_words(texts, RECIPE.config.n_vocab, first=first).save(str(saved))
+    return Documents(train, valid, Tokenizer.from_file(saved, **IDS), seed, device)
+
+
+RECIPE = Recipe(
+    name="han-genres",
+    family="han",
+    config=HANConfig(d_model=80, n_vocab=13000, classes=LABELS, dropout=0.3),
+    steps=2000,
+    prepare=prepare,
+    begin=begin,
+    reads=BOOKS,
+    ids=IDS,
+    warm_up=100,
+)
