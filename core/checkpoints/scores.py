@@ -43,6 +43,9 @@ class Measure:
 
 
 MEASURES = {
+    "accuracy": Measure("documents whose class is told right", "{:.1%}", telling=True),
+    "commonest": Measure("share of the commonest class", "{:.1%}"),
+    "nats": Measure("nats a document", "{:.3f}", more=False),
     "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
     "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
     "perplexity": Measure("perplexity", "{:.1f}", more=False),
@@ -78,6 +81,7 @@ TABLES = {
     "exact_match_by_task": "answers right by task",
     "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
     "copied_by_offset": "signs of the second copy foretold by length of the string",
+    "accuracy_by_class": "documents told right by their class",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

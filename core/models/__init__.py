@@ -53,6 +53,11 @@ class Kind:
     keys: str = "target"
     layered: bool = True
 
+    @property
+    def learned(self) -> bool:
+        """Whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
+        return self.queries in ("sentence", "document")
+
     def path(self, layer: int, value: str) -> str:
         return (
             f"{self.stack}.{layer}.{self.leaf}.{value}"
@@ -65,7 +70,12 @@ class Kind:
         return config.n_layers if self.layered else int(config.attends)
 
     def module(self, network: nn.Module, layer: int) -> Any:
-        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
+        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers
+        `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
+        if not self.layered:
+            return network.get_submodule(
+                f"summaries.{self.stack}" if self.learned else f"{self.stack}.attend"
+            )
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
 

@@ -14,8 +14,9 @@ from core import edits
 from core.analysis.documents import importance
 from core.errors import InputError
 from core.layers.recurrent import GRUCell, unroll
+from core.layers.summary import Summary
 from core.models import Batch, families
-from core.models.han import HAN, HANConfig, Summary
+from core.models.han import HAN, HANConfig
 from core.text import Tokenizer
 from core.text.learn import whole_words
 from core.trace import OFF, Recorder

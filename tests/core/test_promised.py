@@ -20,6 +20,7 @@ KINDS = {
     "copy-rnn-attention": ("copy",),
     "prompt-tiny": ("prompt",),
     "induction-tiny": ("repeat",),
+    "han-genres": ("genre",),
 }
 """The models that a page opens with one of these kinds; and the letter copiers that attend."""
 ATTENDING = ("bahdanau-en-es", "luong-global-en-es", "luong-local-en-es")

@@ -33,7 +33,7 @@ SMOOTH = 0.1
 
 
 class Documents:
-    """Documents drawn anew each pass, some of their words hidden and their sentences in parts."""
+    """Documents in a new order each pass, some of their words hidden."""
 
     def __init__(
         self,
@@ -107,10 +107,11 @@ RECIPE = Recipe(
     name="han-genres",
     family="han",
     config=HANConfig(d_model=80, n_vocab=13000, classes=LABELS, dropout=0.3),
-    steps=2000,
+    steps=700,
     prepare=prepare,
     begin=begin,
     reads=BOOKS,
     ids=IDS,
-    warm_up=100,
+    lr=5e-3,
+    warm_up=50,
 )
