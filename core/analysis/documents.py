@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
+from core.data.documents import laid_out
+from core.data.readable import UNKNOWN
 from core.errors import InputError
+from core.models import Batch
 from core.run import Run
 
 Array = np.ndarray
@@ -46,3 +50,34 @@ def importance(run: Run) -> Importance:
     pattern = run.trace["words.attn.pattern"][0]
     sentences = run.trace["sentences.attn.pattern"][0, 0, : max(numbers) + 1]
     return Importance(pattern[list(numbers), range(n)], numbers, sentences)
+
+
+def unknown_words(run: Run) -> tuple[str, ...]:
+    """The words of a text, each once, that the model reads as one and the same unknown word."""
+    names = [(word.text, run.tokens[word.pieces[0]]) for word in run.side.words]
+    return tuple(dict.fromkeys(word for word, token in names if token in UNKNOWN))
+
+
+def without_each(run: Run) -> Array:
+    """The scores of the classes for the text without one of its sentences, each in turn: (sentence, class).
+
+    The sentence is deleted before anything is read, so that neither its words nor its neighbours' states know of it.
+    Nothing is left of a text of one sentence: then no row.
+    """
+    whole = [np.array(run.ids[: run.side.n_real]), np.array(run.segments[: run.side.n_real])]
+    n = int(whole[1].max()) + 1
+    if n < 2:
+        return np.zeros((0, len(run.model.config.classes)))
+    rows = [_without(*whole, number) for number in range(n)]
+    ids, numbers, real = (
+        torch.from_numpy(each)
+        for each in laid_out(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)
+    )
+    with torch.inference_mode():
+        network = run.model.network
+        return network.classes(network(Batch(ids=ids, real=real, segments=numbers))).double().numpy()
+
+
+def _without(ids: Array, numbers: Array, left_out: int) -> list[Array]:
+    """The ids of each other sentence."""
+    return [ids[numbers == number] for number in np.unique(numbers) if number != left_out]

@@ -20,10 +20,11 @@ Sentences = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences and the name of the class they are known to be of."""
+    """Sentences, the name of the class they are known to be of, and the book they are from, where it is said."""
 
     label: str
     sentences: tuple[str, ...]
+    book: str = ""
 
 
 def read(path: Path) -> Iterator[Document]:
@@ -46,7 +47,7 @@ def _document(line: str, number: int, name: str) -> Document:
             'A line is {"label": "..", "sentences": ["..", ..]}.',
             "Mend or delete that line.",
         )
-    return Document(label, tuple(sentences))
+    return Document(label, tuple(sentences), str(found.get("book", "")))
 
 
 def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:

@@ -14,7 +14,11 @@ from core.checkpoints.weights import SINGLE, find_weights
 from core.tools import card_curve, card_heads
 
 CURVE = "curve.svg"
-NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
+NAMES = {
+    "loss": "loss in training",
+    "valid_nats": "nats per token on valid",
+    "document_nats": "nats per document on valid",
+}
 SIZES = {
     "family": "Family",
     "n_layers": "Layers",
@@ -25,6 +29,7 @@ SIZES = {
     "n_ctx": "Context, tokens",
     "n_segments": "Segments",
     "cell": "Cell",
+    "classes": "Classes",
     "bidirectional": "Reads both ways",
     "attention": "Attention",
     "score": "Score",
@@ -93,6 +98,8 @@ def _idle(config: Mapping[str, object]) -> set[str]:
 def _value(value: object) -> str:
     if isinstance(value, bool) or value in ("pre", "post"):
         return SAID[value]  # pyright: ignore
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
     return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
 
 
