@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -15,16 +15,16 @@ from core.errors import InputError
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, Side
 from core.run.batched import greedy
+from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, finite
 from core.text import Encoded, Tokenizer
+from core.text.sentences import numbered
 from core.trace import Edit, Recorder, Trace, matches
 
 KEEP_LIMIT = 256 * 2**20
 WRITES = 64
 """Tokens that a translator writes by itself to a short text before it is stopped, should it not end: a long text may have half as many more than it has."""
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}
-Goal = str | Callable[[Tensor], Tensor]
-"""What a gradient is of: "logit:TOKEN", or a function of the logits (pos vocab) to one number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,11 @@ class Model:
         """What this network computes after its last layer."""
         return self.spec.outputs(self.config)
 
+    @property
+    def asked(self) -> str:
+        """The output that a gradient is of: the logits, and where there are none the first."""
+        return "logits" if "logits" in self.outputs else next(iter(self.outputs))
+
     @cached_property
     def n_parameters(self) -> int:
         """Counted once: pages ask for it hundreds of times to bound what they read."""
@@ -71,8 +76,8 @@ class Model:
 
         `target` is what an encoder-decoder writes (teacher forcing); without it the model's own greedy output is
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
-        the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value; a
-        function of the logits (pos vocab) in its place, of the number that it makes of them.
+        the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value, and
+        `grad="class:NAME"` that of a class's score; a function of the scores in its place, of the number that it makes of them.
         `special=True` reads the names of special tokens inside the text as those tokens. `reads_on=True` keeps the keys and
         values of a model that goes on with its text: a `decode` that is given the run does not read the text again.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
@@ -111,12 +116,12 @@ class Model:
         cache = (
             self.network.new_cache() if goes_on and len(sides) == 1 and not edits and grad is None else None
         )
-        hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
+        hidden, early, trace, grads = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
             outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
-            view = RunTrace(trace, row, gradients, outputs, patterns)
+            view = RunTrace(trace, row, grads, outputs, patterns)
             source, read = sources[row] if sources else None, [] if cache is None else [cache]
             runs.append(Run(self, side, source, view, shown[row], outputs, read))
         return runs
@@ -134,7 +139,8 @@ class Model:
             raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
         if not self.spec.has_source:
             if any(target is not None for target in targets):
-                reads = "It reads a text, or two." if self.spec.framed else "It continues the text itself."
+                reads = "It reads a text, or two." if self.spec.framed else "It reads a text."
+                reads = "It continues the text itself." if self.spec.writes else reads
                 raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
             read = [
                 self._framed(text, pair, special) if self.spec.framed else self._side(text, special=special)
@@ -157,6 +163,12 @@ class Model:
 
     def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
         encoded = self.tokenizer.encode(text, special=special)
+        if self.spec.sentences:
+            if not encoded.ids:
+                raise InputError(
+                    "The text holds no word.", "A document needs at least one.", "Type a sentence."
+                )
+            return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
     def _started(self, text: str, encoded: Encoded) -> Side:
@@ -217,7 +229,8 @@ class Model:
     def _batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
         ids, real = _tensors(sides)
         source, source_real = _tensors(sources) if sources else (None, None)
-        segments = torch.tensor([side.segments for side in sides]) if self.spec.framed else None
+        parted = self.spec.framed or self.spec.sentences
+        segments = torch.tensor([side.segments for side in sides]) if parted else None
         return Batch(ids=ids, real=real, source=source, source_real=source_real, segments=segments)
 
     def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
@@ -260,9 +273,10 @@ class Model:
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
             ) from None
         trace = tap.close()
-        gradients = {} if grad is None else _gradients(self._goal(found["logits"][0], grad, first), trace)
+        goal = None if grad is None else goal_of(self, found[self.asked][0], grad, lambda: self._asked(first))
+        grads = {} if goal is None else gradients(goal, trace)
         found = {name: finite(value.detach(), self.name) for name, value in found.items()}
-        return found.pop("hidden"), found, trace, gradients
+        return found.pop("hidden"), found, trace, grads
 
     def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
         """Outputs that an edit or a gradient needs during the run, with those they read, in order."""
@@ -271,7 +285,7 @@ class Model:
             for name, out in self.outputs.items()
             if any(matches(path, edit.where) for path in out.paths for edit in edits)
         }
-        wanted |= set() if grad is None else {"logits"}
+        wanted |= set() if grad is None else {self.asked}
         wanted |= {self.outputs[name].reads for name in wanted}
         return [name for name in self.outputs if name in wanted]
 
@@ -291,15 +305,6 @@ class Model:
         """Who keeps patterns keeps their masks: they are views, and a picture needs both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
-    def _goal(self, logits: Tensor, grad: Goal, side: Side) -> Tensor:
-        if not isinstance(grad, str):
-            return grad(logits)
-        if not grad.startswith("logit:"):
-            raise InputError(
-                f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token."
-            )
-        return logits[self._asked(side), self.token_id(grad.removeprefix("logit:"))]
-
     def token_id(self, text: str) -> int:
         """The one token that a text is, by itself or behind a space. Raises InputError where it is several."""
         for form in (text, f" {text}"):
@@ -308,14 +313,6 @@ class Model:
                 return ids[0]
         wrong = f"'{text}' is not one token of {self.name}."
         raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
-
-
-def _gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
-    paths = [path for path in trace if trace[path].requires_grad]
-    found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)
-    return {
-        path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)
-    }
 
 
 def _tensors(sides: list[Side]) -> tuple[Tensor, Tensor]:

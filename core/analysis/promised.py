@@ -94,6 +94,25 @@ def _follows(row: Preset, run: Run) -> Outcome:
     )
 
 
+def _told(row: Preset, run: Run) -> Outcome:
+    """The class with the highest score is the right one."""
+    chances = probabilities(run.classes)
+    said, classes = int(chances.argmax()), run.model.config.classes
+    return Outcome(
+        classes[said] in row.wanted,
+        f"{run.model.name} takes it for {plain(classes[said])} ({100 * chances[said]:.0f} %); it is meant as {plain(row.second)}.",
+    )
+
+
+def plain(label: str) -> str:
+    """A class as words.
+
+    >>> plain("fairy_tale")
+    'fairy tale'
+    """
+    return label.replace("_", " ")
+
+
 JUDGES: Mapping[str, Callable[[Preset, Run], Outcome]] = {
     "translate": _written,
     "copy": _written,
@@ -103,4 +122,5 @@ JUDGES: Mapping[str, Callable[[Preset, Run], Outcome]] = {
     "repeat": _next,
     "recall": _next,
     "pair": _follows,
+    "genre": _told,
 }

@@ -43,6 +43,9 @@ class Measure:
 
 
 MEASURES = {
+    "accuracy": Measure("documents whose class is told right", "{:.1%}", telling=True),
+    "commonest": Measure("share of the commonest class", "{:.1%}"),
+    "nats": Measure("nats a document", "{:.3f}", more=False),
     "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
     "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
     "perplexity": Measure("perplexity", "{:.1f}", more=False),
@@ -63,7 +66,6 @@ MEASURES = {
     "token_accuracy_beyond": Measure(
         "token accuracy in strings longer than any in training", "{:.1%}", telling=True
     ),
-    "accuracy": Measure("accuracy", "{:.1%}", telling=True),
     "exact_match": Measure("exact match", "{:.1%}", telling=True),
     "exact_match_beyond": Measure("exact match in strings longer than any in training", "{:.1%}"),
     "induction_score": Measure("induction score of the best head", "{:.3f}", telling=True),
@@ -94,6 +96,7 @@ TABLES = {
     "tags_mixture": "the mixture learned for parts of speech",
     "opinions_by_mixture": "opinions told rightly by a linear head upon",
     "opinions_mixture": "the mixture learned for opinions",
+    "accuracy_by_class": "documents told right by their class",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

@@ -27,6 +27,7 @@ class Reads:
 
 
 BOOKS = Reads("English", "old children's books and everyday sentences")
+PAGES = Reads("English", "pages of old books")
 PAIRS = Reads("English", "short everyday sentences", writes="Spanish")
 
 

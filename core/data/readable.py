@@ -66,7 +66,10 @@ def shouted(text: str, reads: Tokenizer) -> tuple[int, int] | None:
 
 
 def unknown(text: str, reads: Tokenizer) -> str:
-    """The characters, each once, that no token of this tokenizer stands for."""
+    """The characters, each once, that no token of this tokenizer stands for.
+
+    A word in plain letters that a list of words does not hold is an unknown word: its letters are none.
+    """
     text = _begin(text)
     encoded = reads.encode(text)
     spans = [
@@ -74,7 +77,7 @@ def unknown(text: str, reads: Tokenizer) -> str:
         *(
             span
             for token, span in zip(encoded.tokens, encoded.spans, strict=True)
-            if span and token in UNKNOWN
+            if span and token in UNKNOWN and not (span[1] - span[0] > 1 and text[slice(*span)].isascii())
         ),
     ]
     lost = [text[start:end] for start, end in spans]

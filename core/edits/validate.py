@@ -59,7 +59,7 @@ def shapes(run: Run) -> dict[str, Shape]:
     """The sizes of the values that edits are made for, by path: those of attention, of the stream and of the embeddings."""
     config, found = run.model.config, {}
     for kind in run.model.spec.kinds_of(config):
-        queries, keys = (len(_side(run, axis).ids) for axis in (kind.queries, kind.keys))
+        queries, keys = (len(run.axis(axis).ids) for axis in (kind.queries, kind.keys))
         heads = config.n_heads if kind.layered else 1
         sizes = dict.fromkeys(("scores", "allowed", "pattern"), (1, heads, queries, keys))
         if kind.layered:
@@ -75,9 +75,11 @@ def shapes(run: Run) -> dict[str, Shape]:
             for leaf, size in sizes.items()
         }
     for name, stack in run.model.spec.stacks.items():
-        n = len(_side(run, "source" if name == "encoder" else "target").ids)
-        prefix, narrow = stack.removesuffix("layer"), getattr(config, "d_embed", config.d_model)
-        found |= {f"{prefix}embed.position": (n, narrow), f"{prefix}embed.token": (1, n, narrow)}
+        n = len(run.axis({"encoder": "source", "sentences": "sentence"}.get(name, "target")).ids)
+        if name != "sentences":
+            prefix = "" if run.model.spec.sentences else stack.removesuffix("layer")
+            narrow = getattr(config, "d_embed", config.d_model)
+            found |= {f"{prefix}embed.position": (n, narrow), f"{prefix}embed.token": (1, n, narrow)}
         entering, leaving = run.model.spec.stream
         widths = getattr(config, "widths", (config.d_model,) * (config.n_layers + 1))
         found |= {
@@ -90,7 +92,3 @@ def shapes(run: Run) -> dict[str, Shape]:
             )
         }
     return found
-
-
-def _side(run: Run, axis: str):
-    return run.source if axis == "source" and run.source is not None else run.side

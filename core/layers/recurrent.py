@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from core.layers.linear import Linear
 from core.layers.lstm_sequence import LSTMSequence
+from core.layers.parts import begins, rows
 from core.layers.trace_loops import steps
 from core.trace import OFF, Tap
 
@@ -173,28 +174,62 @@ def learning(module: nn.Module, tap: Tap) -> bool:
 
 
 def unroll(
-    cell: Cell, x: Tensor, real: Tensor, tap: Tap = OFF, part: str = "", *, backward: bool = False
+    cell: Cell,
+    x: Tensor,
+    real: Tensor,
+    tap: Tap = OFF,
+    part: str = "",
+    *,
+    backward: bool = False,
+    parts: Tensor | None = None,
+    axis: str = "pos",
 ) -> Tensor:
     """The hidden states of a sequence, from zero: x (batch pos d_input) -> (batch pos d_hidden).
 
     `real` (batch pos) is True at tokens that are not padding; padding stands behind them and has the state zero.
     `backward` reads from the end: each row begins at its own last real token. Step T is the one at position T in both
-    directions; `part` is the scope inside a step.
+    directions; `part` is the scope inside a step, `axis` the word for what stands side by side. Where `parts` (batch
+    pos) are given, as the sentences of a document, each is read for itself: the state is zero again where one begins.
 
     >>> unroll(GRUCell(3, 5), torch.ones(2, 7, 3), torch.ones(2, 7, dtype=torch.bool), backward=True).shape
     torch.Size([2, 7, 5])
+    >>> cell, x, real = GRUCell(3, 5), torch.ones(1, 4, 3), torch.ones(1, 4, dtype=torch.bool)
+    >>> hidden = unroll(cell, x, real, parts=torch.tensor([[0, 0, 1, 1]]))
+    >>> torch.equal(hidden[:, :2], hidden[:, 2:])
+    True
     """
     if learning(cell, tap):
-        whole = cell.fused(reversed_rows(x, real) if backward else x, cell.zeros(x))
-        return torch.where(real[:, :, None], reversed_rows(whole, real) if backward else whole, 0.0)
+        return (
+            _by_part(cell, x, real, backward, parts) if parts is not None else _whole(cell, x, real, backward)
+        )
     n = x.shape[1]
-    at, given, state = steps(tap, n), cell.from_input(x), cell.zeros(x)
+    at, given, state = steps(tap, n, axis=axis), cell.from_input(x), cell.zeros(x)
+    fresh = None if parts is None else begins(parts, backward=backward)
     hidden: list[Tensor] = [x] * n
     for t in reversed(range(n)) if backward else range(n):
         step = at(t) / part if part else at(t)
+        if fresh is not None:
+            state = tuple(torch.where(fresh[:, t, None], 0.0, each) for each in state)
         state = cell.step(given[:, t], state, step, real[:, t])
         hidden[t] = state[0]
     return torch.stack(hidden, dim=1)
+
+
+def _whole(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
+    whole = cell.fused(reversed_rows(x, real) if backward else x, cell.zeros(x))
+    return torch.where(real[:, :, None], reversed_rows(whole, real) if backward else whole, 0.0)
+
+
+def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor) -> Tensor:
+    """Each part as a row of its own, all of about one length at once."""
+    given, found, places = x.flatten(0, 1), [], []
+    for place, inside in rows(parts, real, backward=backward):
+        row = given.index_select(0, place.flatten()).unflatten(0, place.shape)
+        found.append(cell.fused(row, cell.zeros(row)).flatten(0, 1)[inside.flatten()])
+        places.append(place[inside])
+    together = torch.cat(found)
+    whole = together.new_zeros(len(given), cell.d_hidden).index_copy(0, torch.cat(places), together)
+    return whole.unflatten(0, x.shape[:2])
 
 
 def reversed_rows(x: Tensor, real: Tensor) -> Tensor:

@@ -15,11 +15,11 @@ from torch import Tensor
 from core.trace import OFF, Plan, Recorder, Tap
 
 
-def steps(tap: Tap, n: int, first: int = 0) -> Callable[[int], Tap]:
+def steps(tap: Tap, n: int, first: int = 0, axis: str = "pos") -> Callable[[int], Tap]:
     """Taps for the turns t = 0 .. n - 1 of a loop; turn t records under `step.{first + t}`.
 
     In the whole, values with a query axis (there of size 1) are put one below the other along it; all others get a
-    new axis `pos` behind `batch`. The rows stand in the order of t, whatever order the loop takes. The whole is a
+    new axis behind `batch`, called `axis`. The rows stand in the order of t, whatever order the loop takes. The whole is a
     copy made for looking: gradients belong to the steps.
 
     >>> recorder = Recorder()
@@ -32,7 +32,7 @@ def steps(tap: Tap, n: int, first: int = 0) -> Callable[[int], Tap]:
     """
     if not isinstance(tap, Recorder):
         return lambda t: OFF
-    whole = _Whole(tap, n)
+    whole = _Whole(tap, n, axis)
     return lambda t: _Step(tap / f"step.{first + t}", whole, "", t)
 
 
@@ -54,15 +54,17 @@ class _Step(Tap):
 class _Whole:
     """The rows of one loop's values until all are there."""
 
-    def __init__(self, recorder: Recorder, n: int) -> None:
-        self._recorder, self._n = recorder, n
+    def __init__(self, recorder: Recorder, n: int, axis: str) -> None:
+        self._recorder, self._n, self._axis = recorder, n, axis
         self._rows: dict[str, dict[int, Tensor]] = {}
 
     def row(self, name: str, row: int, value: Tensor, axes: str) -> Tensor:
         words = axes.split()
         has_query = "query" in words
         along = words.index("query") if has_query else 1
-        plan = self._recorder.planned(name, axes if has_query else axes.replace("batch", "batch pos", 1))
+        plan = self._recorder.planned(
+            name, axes if has_query else axes.replace("batch", f"batch {self._axis}", 1)
+        )
         if plan.edits:
             value = self._edited(name, row, value if has_query else value.unsqueeze(1), along, plan)
             value = value if has_query else value.squeeze(1)

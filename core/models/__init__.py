@@ -14,7 +14,11 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos)."""
+    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos).
+
+    `segments` (batch pos) says to which part of the text a token belongs: the first or the second text of a pair, or the
+    number of its sentence.
+    """
 
     ids: Tensor
     real: Tensor
@@ -37,6 +41,8 @@ class Batch:
 class Kind:
     """One kind of attention of a family: where its patterns are recorded and what its two axes are.
 
+    An axis has the tokens of the "target" or of the "source", the "sentence"s of the text, or the "document" as one.
+
     Where it is not `layered`, the stack has one alignment beside its layers. A config whose `attends` is false has none.
     """
 
@@ -46,6 +52,11 @@ class Kind:
     queries: str = "target"
     keys: str = "target"
     layered: bool = True
+
+    @property
+    def learned(self) -> bool:
+        """Whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
+        return self.queries in ("sentence", "document")
 
     def path(self, layer: int, value: str) -> str:
         return (
@@ -61,7 +72,12 @@ class Kind:
         return config.n_layers if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
-        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
+        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers
+        `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
+        if not self.layered:
+            return network.get_submodule(
+                f"summaries.{self.stack}" if self.learned else f"{self.stack}.attend"
+            )
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
 
@@ -94,6 +110,7 @@ class Family:
     layer there; `has_source` says whether the family reads a source sequence beside the one it writes; `framed`,
     whether a text stands between START and END and may be followed by a second one. `outputs` names what a network of
     a config computes after its last layer, each by a method of that name; what another reads stands before it.
+    `sentences` says that a text is read sentence by sentence: the segments of a batch are then their numbers.
     """
 
     name: str
@@ -104,6 +121,7 @@ class Family:
     stream: tuple[str, str] = ("resid_in", "resid_out")
     has_source: bool = False
     framed: bool = False
+    sentences: bool = False
     outputs: Callable[[Any], Mapping[str, Output]] = _logits
 
     @property

@@ -88,10 +88,12 @@ class Seq2SeqConfig:
 class Encoder(nn.Module):
     """h_i = f(h_{i-1}, x_i), and with two directions h_i = [forward; backward] (Bahdanau et al. 2015, section 3.2).
 
-    x (batch pos d_model), real (batch pos) -> (batch pos d_model), zero at padding.
+    x (batch pos d_model), real (batch pos) -> (batch pos d_model), zero at padding. `cfg` says n_layers, d_model, cell,
+    dropout, and whether it is bidirectional. For `parts` and `axis`, what is read for itself and the word for what
+    stands side by side, see `unroll`.
     """
 
-    def __init__(self, cfg: Seq2SeqConfig) -> None:
+    def __init__(self, cfg: Any) -> None:
         super().__init__()
         d_hidden = cfg.d_model // 2 if cfg.bidirectional else cfg.d_model
 
@@ -102,15 +104,19 @@ class Encoder(nn.Module):
         self.backward_cells = cells() if cfg.bidirectional else None
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, x: Tensor, real: Tensor, tap: Tap = OFF, *, parts: Tensor | None = None, axis: str = "pos"
+    ) -> Tensor:
+        axes = f"batch {axis} d_model"
         for i, ahead in enumerate(self.forward_cells):
-            x, part = tap(f"layer.{i}.inputs", x, "batch pos d_model"), f"layer.{i}"
+            x, part = tap(f"layer.{i}.inputs", x, axes), f"layer.{i}"
             if self.backward_cells is None:
-                hidden = unroll(ahead, x, real, tap, part)
+                hidden = unroll(ahead, x, real, tap, part, parts=parts, axis=axis)
             else:
-                back = unroll(self.backward_cells[i], x, real, tap / "backward", part, backward=True)
-                hidden = torch.cat((unroll(ahead, x, real, tap / "forward", part), back), dim=-1)
-                hidden = tap(f"layer.{i}.hidden", hidden, "batch pos d_model")
+                behind = self.backward_cells[i]
+                back = unroll(behind, x, real, tap / "backward", part, backward=True, parts=parts, axis=axis)
+                front = unroll(ahead, x, real, tap / "forward", part, parts=parts, axis=axis)
+                hidden = tap(f"layer.{i}.hidden", torch.cat((front, back), dim=-1), axes)
             x = self.drop(hidden)
         return x
 

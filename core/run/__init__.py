@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,46 +11,13 @@ import numpy as np
 from torch import Tensor
 
 from core.errors import InputError
-from core.models import Kind
 from core.run.lazy_logits import Outputs
-from core.text import Word, words_of
+from core.run.side import Side
+from core.text import Word
 from core.text.tokenizer import Span
 from core.trace import Trace, matches, unknown_path
 
 Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Side:
-    """One sequence of a run: its text, its tokens (padding included) and where they stand in the text."""
-
-    text: str
-    tokens: tuple[str, ...]
-    ids: tuple[int, ...]
-    spans: tuple[Span, ...]
-    segments: tuple[int, ...] = ()
-    n_real: int = 0
-    pair: str | None = None
-
-    @cached_property
-    def words(self) -> list[Word]:
-        """Pieces joined to words. The spans of segment 1 are places in `pair`."""
-        if self.pair is None:
-            return words_of(self.text, self.tokens, self.spans)
-        cut = self.segments.index(1)
-        second = words_of(self.pair, self.tokens[cut:], self.spans[cut:])
-        return [
-            *words_of(self.text, self.tokens[:cut], self.spans[:cut]),
-            *(Word(word.text, tuple(cut + piece for piece in word.pieces)) for word in second),
-        ]
-
-    def written(self) -> Side:
-        """The same rows named by what they write: the next token, END after the last."""
-        last = self.n_real - 1
-        tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
-        return replace(
-            self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=()
-        )
 
 
 @dataclass(frozen=True)
@@ -258,7 +225,7 @@ class Run:
 
     @property
     def classes(self) -> Array:
-        """Scores of a model that was tuned to tell classes: of BERT (class,), of the whole input; of GPT (position, class), and the last counts."""
+        """Scores of a model that tells classes: (class,), of the whole input; of a tuned GPT (position, class), and the last counts."""
         return self._output("classes")
 
     @property
@@ -321,20 +288,31 @@ class Run:
             )
         found = self.model.spec.kind(kind)
         paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
-        layers = [self.trace[path] for path in paths]
-        allowed = _one_or_all([self.trace[found.path(layer, "allowed")] for layer in range(len(layers))])
-        queries, keys = self._axis(found, "queries"), self._axis(found, "keys")
+        queries, keys = self.axis(found.queries), self.axis(found.keys)
+        # of several texts in one batch another may have more sentences
+        own = (slice(None), slice(len(queries.ids)), slice(len(keys.ids)))
+        layers = [self.trace[path][own] for path in paths]
+        allowed = _one_or_all([self.trace[found.path(layer, "allowed")][own] for layer in range(len(layers))])
         writes = writing and queries is self.side and not self.model.spec.framed
         queries = queries.written() if writes else queries
         if by == "word":
             return by_word(kind, layers, allowed, paths, queries.words, keys.words)
         return Attention(kind, np.stack(layers), queries.tokens, keys.tokens, allowed, paths)
 
-    def _axis(self, kind: Kind, axis: str) -> Side:
-        return self.side if getattr(kind, axis) == "target" or self.source is None else self.source
+    def axis(self, name: str) -> Side:
+        """What stands along an axis of a kind of attention: see `core.models.Kind`."""
+        if name not in self._axes:
+            made = {"sentence": self.side.sentences, "document": self.side.together}
+            self._axes[name] = made[name]() if name in made else self.side
+        return self._axes[name]
+
+    @cached_property
+    def _axes(self) -> dict[str, Side]:
+        return {} if self.source is None else {"source": self.source}
 
     @property
     def nbytes(self) -> int:
         """Memory held, for the engine's budget."""
-        logits = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
+        as_asked = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
+        logits = as_asked if "logits" in self.model.outputs else 0
         return self.trace.nbytes + self.outputs.nbytes + logits

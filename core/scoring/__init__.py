@@ -23,7 +23,8 @@ class Scoring:
     """How one kind of model is measured.
 
     `families` are measured by `measure(model, path, limit)` on a file that ends in `suffix` (or that and `.xz`).
-    What it returns goes to the screen as JSON: `items` first, then the metrics.
+    What it returns goes to the screen as JSON: `items` first, then the metrics. `beside(model, train, path)`, where given,
+    is what simpler readers reach on the same file that learn from `train`, by their names.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Scoring:
     suffix: str
     content: str
     measure: Callable[[Any, Path, int | None], Metrics]
+    beside: Callable[[Any, Path, Path], Mapping[str, Metrics]] | None = None
 
 
 @cache

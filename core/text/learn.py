@@ -56,19 +56,21 @@ def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> t
     return framed(backend, "[CLS]", "[SEP]")
 
 
-def whole_words(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
+def whole_words(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()) -> tokenizers.Tokenizer:
     """The most frequent words in lower case, without accents; every other one is [UNK], id 0.
 
-    Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id.
+    Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id. Those of
+    `first` have the ids 1, 2, .. however often they stand there.
 
     >>> whole_words(["The cat sat.", "The cat?"], 3).encode("A cat, the cat!").ids
     [0, 1, 0, 2, 1, 0]
     """
     backend = _bert_rules(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     counts = _words(backend, lines, n_letters=1000)
-    kept = sorted(counts, key=lambda word: (-counts[word], word))[: n_vocab - 1]
+    more = sorted(counts.keys() - {*first}, key=lambda word: (-counts[word], word))
+    kept = ("[UNK]", *first, *more)[:n_vocab]
     backend = _bert_rules(
-        models.WordLevel({word: index for index, word in enumerate(("[UNK]", *kept))}, unk_token="[UNK]")
+        models.WordLevel({word: index for index, word in enumerate(kept)}, unk_token="[UNK]")
     )
     backend.add_special_tokens(["[UNK]"])
     return backend

@@ -19,6 +19,7 @@ NAMES = {
     "valid_nats": "nats per token on valid",
     "valid_nats_forward": "on valid, forward",
     "valid_nats_backward": "on valid, backward",
+    "document_nats": "nats per document on valid",
 }
 SIZES = {
     "family": "Family",
@@ -35,6 +36,7 @@ SIZES = {
     "n_ctx": "Context, tokens",
     "n_segments": "Segments",
     "cell": "Cell",
+    "classes": "Classes",
     "bidirectional": "Reads both ways",
     "attention": "Attention",
     "score": "Score",
@@ -119,6 +121,8 @@ def _idle(config: Mapping[str, object]) -> set[str]:
 def _value(value: object) -> str:
     if isinstance(value, bool) or value in ("pre", "post"):
         return SAID[value]  # pyright: ignore
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
     return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""Measure a model: `python -m core.tools.evaluate NAME [--data FILE] [--step N] [--limit N] [--record SPLIT] [--device cpu]`.
+"""Measure a model: `python -m core.tools.evaluate NAME [--data FILE] [--step N] [--limit N] [--record SPLIT] [--beside TRAIN] [--device cpu]`.
 
 Prints one JSON object on standard output and nothing else; progress and errors go to standard error, an error that
 the user can mend ends with status 2.
@@ -10,6 +10,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
                       or sentence_order_accuracy
     word vectors      analogy_top1 analogy_top5 queen_rank top1_by_group           on .tsv
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
+    classifiers       accuracy accuracy_by_class commonest nats                    on .jsonl
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
@@ -78,6 +79,20 @@ def as_asked(model: Any, *, tokens: int | None = None, full: bool = False, block
     return model if tokens is None else replace(model, config=replace(model.config, n_ctx=tokens))
 
 
+def beside(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
+    """The metrics of baselines that learn from `train`, on the same file. Raises InputError where this kind of model has none."""
+    scoring = scoring_of(model.family)
+    if scoring.beside is None or data is None:
+        raise InputError(
+            f"There is nothing to set beside {model.name}.",
+            "Only classifiers of documents have baselines that learn from a file, and are measured on --data.",
+            "Leave --beside out.",
+        )
+    for path in (train, data):
+        files.check(path, scoring.suffix, scoring.content, f"{model.name} (a {scoring.kind})")
+    return {name: _rounded(metrics) for name, metrics in scoring.beside(model, train, data).items()}
+
+
 def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
     scoring = scoring_of(model.family)
     files.check(path, scoring.suffix, scoring.content, f"{model.name} (a {scoring.kind})")
@@ -138,25 +153,37 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument(
         "--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model"
     )
+    ask.add_argument(
+        "--beside",
+        metavar="TRAIN",
+        type=Path,
+        help="also what simpler readers reach on --data that learn from this file",
+    )
     opts = ask.parse_args(argv)
-    if opts.record and opts.limit:
-        ask.error("--record writes down a whole split; leave --limit out")
+    if (opts.record or opts.beside) and opts.limit:
+        ask.error("--record and --beside are of a whole split; leave --limit out")
     try:
         model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
         model.network.to(torch.device(opts.device))
         model = as_asked(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
         found = _rounded(cost.by_length(model)) if opts.cost else evaluate(model, opts.data, opts.limit)
+        others = beside(model, opts.beside, opts.data) if opts.beside else {}
         if opts.record:
-            scores.record(
-                store.shipped_folder() / history.base(model.name), opts.record, found, of=model.name
-            )
+            folder = store.shipped_folder() / history.base(model.name)
+            for of, measured in {**others, model.name: found}.items():  # the last is the first row
+                scores.record(folder, opts.record, measured, of=of)
             store.write_manifest(store.shipped_folder())
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     print(
         json.dumps(
-            {"model": model.name, "data": opts.data.name if opts.data else "drawn", **found},
+            {
+                "model": model.name,
+                "data": opts.data.name if opts.data else "drawn",
+                **found,
+                **({"beside": others} if others else {}),
+            },
             ensure_ascii=False,
         )
     )

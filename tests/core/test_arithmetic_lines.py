@@ -200,6 +200,17 @@ def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attent
         assert ("window" in found) == attention.startswith("luong-local")
 
 
+@pytest.mark.parametrize("kind", ["words", "sentences"])
+def test_a_learned_query_has_its_lines(kind: str) -> None:
+    run = random_model("han").run("She went. He stayed at home. It rained.")
+    attention = run.attention(kind)
+    for query, key in zip(*np.nonzero(attention.allowed[0, 0]), strict=True):
+        found = lines_of(run, kind, 0, 0, int(query), int(key))
+        names = [line.name for line in found.lines]
+        assert names[:5] == ["inner", "key", "product", "mask", "numerator"]
+        check_all(run, found)
+
+
 def test_a_sharp_cosine_says_so() -> None:
     model = random_model("seq2seq", attention="luong-global", score="cosine")
     model.network.decoder.attend.score.sharpness = 3.0

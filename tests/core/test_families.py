@@ -32,6 +32,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
+    "cell": {"gru": {}, "lstm": {}},
     None: {"post": {}},
 }
 
@@ -63,7 +64,8 @@ def example(family, n=5, n_source=7, rows=2):
     draw = torch.Generator().manual_seed(1)
     ids = torch.randint(1, 29, (rows, n), generator=draw)
     if not family.has_source:
-        segments = (torch.arange(n) > 2).long().expand(rows, n) if family.framed else None
+        parted = family.framed or family.sentences
+        segments = (torch.arange(n) > 2).long().expand(rows, n) if parted else None
         return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=segments)
     source = torch.randint(1, 29, (rows, n_source), generator=draw)
     ones = torch.ones_like
@@ -73,12 +75,12 @@ def example(family, n=5, n_source=7, rows=2):
 
 
 def forward(network, batch, tap=OFF):
-    """Every output of the network; gives the logits."""
+    """Every output of the network; gives the logits, and of a network that writes no words its last output."""
     family = next(family for family in families().values() if family.network is type(network))
     found = {"hidden": network(batch, tap=tap)}
     for name, output in family.outputs(network.cfg).items():
         found[name] = getattr(network, name)(found[output.reads], tap)
-    return found["logits"]
+    return found["logits"] if "logits" in found else list(found.values())[-1]
 
 
 def traced(network, batch, **options):
@@ -216,7 +218,7 @@ def test_padding_changes_nothing(case):
         pad = torch.full((2, 2), 3)
         real = torch.cat((batch.real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
         wider = replace(batch, ids=torch.cat((batch.ids, pad), dim=1), real=real)
-        if family.framed:
+        if batch.segments is not None:
             wider = replace(wider, segments=torch.cat((batch.segments, pad % 2), dim=1))
         if family.has_source:
             source_real = torch.cat((batch.source_real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
@@ -227,8 +229,12 @@ def test_padding_changes_nothing(case):
         kind = next(
             k for k in family.kinds if path in {k.path(i, "pattern") for i in range(k.n_layers(network.cfg))}
         )
-        n_real = batch.source.shape[1] if kind.keys == "source" else batch.ids.shape[1]
-        assert (trace[path][..., n_real:] == 0).all(), path
+        assert (trace[path][..., n_along(kind.keys, batch) :] == 0).all(), path
+
+
+def n_along(axis, batch):
+    """How much stands along an axis of a kind of attention; the example has two sentences."""
+    return {"target": batch.ids.shape[1], "sentence": 2, "document": 1}.get(axis) or batch.source.shape[1]
 
 
 @only(lambda family, cfg: family.kinds_of(cfg) and all(kind.layered for kind in family.kinds))
@@ -254,8 +260,7 @@ def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
 def test_a_whole_mask_can_be_put_in_place(case):
     _, family, network, batch = case
     kind = family.kinds[-1]
-    n_keys = batch.ids.shape[1] if kind.keys == "target" else batch.source.shape[1]
-    wanted = masks.full(5, n_keys).tril(1).triu(-1)
+    wanted = masks.full(n_along(kind.queries, batch), n_along(kind.keys, batch)).tril(1).triu(-1)
     rows = tuple(map(tuple, wanted.tolist()))
     layer = kind.n_layers(network.cfg) - 1
     _, trace = traced(network, batch, edits=[edits.SetAllowed(kind.path(layer, "allowed"), rows)])
@@ -289,6 +294,7 @@ WRONG = [
     *({"d_hidden": 0}, {"residual": "yes"}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
+    *({"classes": ()}, {"classes": ("one", "one")}, {"classes": ("one", 2)}, {"classes": "ab"}),
 ]
 REFUSED = [
     (name, wrong)

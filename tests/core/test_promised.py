@@ -20,11 +20,18 @@ KINDS = {
     "copy-rnn-attention": ("copy",),
     "prompt-tiny": ("prompt",),
     "induction-tiny": ("repeat",),
+    "han-genres": ("genre",),
 }
 """The models that a page opens with one of these kinds; and the letter copiers that attend."""
 ATTENDING = ("bahdanau-en-es", "luong-global-en-es", "luong-local-en-es")
-BROKEN = {"bert-mini": {"Money is in the [MASK]."}}
-"""The documents' own sentence stays although this model, which has read children's books, does not think of a bank: the page says so."""
+BROKEN = {
+    "bert-mini": {"Money is in the [MASK]."},
+    "han-genres": {
+        row.text for row in texts("presets") if row.task in ("a murder at sea", "a murder on a ranch")
+    },
+}
+"""The documents' own sentence stays although this model, which has read children's books, does not think of a bank: the page says so.
+Two crimes are told by the place where they are found: cases where a classifier is wrong, to be seen."""
 BLIND = {"copy-lstm", "copy-gru", "copy-rnn"}
 
 

@@ -12,7 +12,9 @@ import core
 from core.data.episodes import SIGNS
 from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
 from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
+from core.text.sentences import sentences_of
 from core.text.words import WORD, words_of
+from core.training.recipe import recipes
 from viz.course.sources import SOURCES
 
 TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED, "recall": SIGNS}
@@ -150,7 +152,7 @@ def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
 
 
 def test_presets_open_with_the_documents_sentences():
-    rows = [row for row in texts("presets") if row.kind not in TOYS]
+    rows = [row for row in texts("presets") if row.kind not in (*TOYS, "genre")]
     kinds = {
         kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")
     }
@@ -168,6 +170,13 @@ def test_presets_open_with_the_documents_sentences():
     assert all(SOURCES[key].teaching for row in rows for key in row.cites)
     assert all((row.text.count("[MASK]") == 1) == (row.kind == "fill") for row in rows)
     assert all(re.fullmatch(r"[a-z]+", row.second) for row in kinds["fill"])
+
+
+def test_our_pages_say_what_kind_of_book_they_are_meant_as():
+    rows = [row for row in texts("presets") if row.kind == "genre"]
+    assert {row.second for row in rows} == set(recipes()["han-genres"].config.classes)
+    assert len({row.task for row in rows}) == len({row.text for row in rows}) == len(rows) >= 8
+    assert all(2 < len(sentences_of(row.text)) < 8 and row.note.endswith((".", "?")) for row in rows)
 
 
 def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():

@@ -45,6 +45,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         4: "draws is {} away",
         5: "exactly {}, from",
     },
+    "hierarchy": {3: "” {} × {} = {},"},
     "luong": {
         1: "with {}.",
         2: "{} of the weight, ",
@@ -199,6 +200,7 @@ EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
 
 EXACT = {
     "counted": (
+        "hierarchy.sum",
         "retrieval.rows",
         "self_attention.count",
         "masks.moved",

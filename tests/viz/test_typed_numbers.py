@@ -220,5 +220,6 @@ def test_a_share_is_written_by_one_function():
     assert own == [
         ("charts/squares", ":.0%"),
         ("prompting/few", ":.1%"),
+        ("hierarchy/steps", ":.1%"),
         ("word_vectors/charts", ":.1%"),
     ], "templates of charts"

@@ -20,7 +20,7 @@ from core.data.texts import texts
 from core.model import Model
 from core.models import families
 from core.serving.engine import Engine
-from core.text.learn import byte_level_bpe, characters, wordpiece
+from core.text.learn import byte_level_bpe, characters, whole_words, wordpiece
 
 MARKS = ("<pad>", "<start>", "<end>")
 ATTENTIONS = {
@@ -41,6 +41,7 @@ MODELS = {
     ),
     "tiny-elmo": ("elmo", {}),
     "tiny-albert": ("albert", {}),
+    "tiny-han": ("han", {}),
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
     "snail-recall": ("snail", {}),
@@ -56,12 +57,16 @@ def write(folder: Path, name: str) -> Path:
     """One model, every weight drawn anew."""
     family, changes = MODELS[name]
     framed = families()[family].framed
-    lines = [text for row in texts("presets") for text in (row.text, row.second)] * 2
+    by_sentence = families()[family].sentences
+    rows = [row for row in texts("presets") if (row.kind == "genre") == by_sentence]
+    lines = [text for row in rows for text in (row.text, row.second)] * 2
     backend = (
         TOYS[name]()
         if name in TOYS
         else wordpiece(lines, 500)
         if framed
+        else whole_words(lines, 400)
+        if by_sentence
         else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,6 +77,7 @@ def write(folder: Path, name: str) -> Path:
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     ids = {"pad": 0, "start": 2, "end": 3, "mask": 4} if framed else {"pad": 0, "start": 1, "end": 2}
+    ids = {"pad": 0} if by_sentence else ids
     return store.save_model(
         folder / name,
         family=family,

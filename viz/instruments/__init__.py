@@ -25,12 +25,21 @@ from viz.instruments.strip.strip import strip
 from viz.instruments.timeline.timeline import timeline
 from viz.instruments.tree.tree import Branch, Node, tree, tree_packet
 from viz.instruments.weighing.weighing import weighed, weighing
-from viz.instruments.words.words import ALIGNING, READING, SILENT, WRITING, Sentences, words_view
+from viz.instruments.words.words import (
+    ALIGNING,
+    READING,
+    SILENT,
+    SUMMING,
+    WRITING,
+    Sentences,
+    words_view,
+)
 
 __all__ = [
     "ALIGNING",
     "READING",
     "SILENT",
+    "SUMMING",
     "WRITING",
     "Branch",
     "Cells",

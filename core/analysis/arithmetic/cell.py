@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Citation, Line, Lines, adds, puts
-from core.analysis.arithmetic.scores import SCORED, SLIDES, SURVEY, Pair, scaled_lines
+from core.analysis.arithmetic.lines import Line, Lines
+from core.analysis.arithmetic.scores import (
+    LEARNED,
+    SCORED,
+    Pair,
+    learned_lines,
+    scaled_lines,
+)
+from core.analysis.arithmetic.softmax import EQUATION_5, EQUATION_8, Cell, mask_line, softmax_lines
 from core.analysis.arithmetic.weighted_sum import (
     CONTEXT,
     MIXED,
@@ -21,22 +27,7 @@ from core.analysis.arithmetic.weighted_sum import (
 )
 from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
-from core.run import Run, Side
-
-EQUATION_8: tuple[Citation, ...] = (
-    (SURVEY, "2.4.2", "Eq. (8)"),
-    (SLIDES, "query-retrieval modeling", "Eq. (8)"),
-    ("vaswani2017", "3.2.1", "Eq. (1)"),
-)
-EQUATION_5: tuple[Citation, ...] = (
-    (SURVEY, "2.3", "Eq. (5)"),
-    (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"),
-    ("bahdanau2015", "3.1", "Eq. (6)"),
-)
-MASK: tuple[Citation, ...] = (
-    (SURVEY, "3.3.1", "Eqs. (28), (29)"),
-    (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"),
-)
+from core.run import Run
 
 
 @dataclass(frozen=True)
@@ -81,7 +72,7 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     """
     found = run.model.spec.kind(kind)
     row = {path.rpartition(".")[2]: run.trace[path][head] for path in needed(run, kind, layer)}
-    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
     own = recorded if dots is None else dots / np.sqrt(row["q"].shape[-1])
@@ -118,6 +109,8 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
             else ()
         )
         return (*(found.path(layer, leaf) for leaf in leaves), *added)
+    if found.learned:
+        return tuple(found.path(layer, leaf) for leaf in leaves)
     local = config.attention.startswith("luong-local")
     leaves += (["centre"] if local else []) + (
         ["align", "gaussian"] if config.attention == "luong-local-p" else []
@@ -134,7 +127,7 @@ def lines_of(
     Raises InputError for a cell that is not there, KeyError naming a path that the run did not keep.
     """
     found = run.model.spec.kind(kind)
-    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    keys, queries = run.axis(found.keys), run.axis(found.queries)
     pattern = run.trace[found.path(layer, "pattern")]
     for name, index, size in zip(("head", "query", "key"), (head, query, key), pattern.shape, strict=True):
         if not 0 <= index < size:
@@ -150,13 +143,13 @@ def lines_of(
     def part(leaf: str) -> Array:
         return run.trace[paths(leaf)][head]
 
-    cell = _Cell(
+    cell = Cell(
         query, key, keys.tokens, part, paths, float(part("scores")[query, key]), part("allowed")[query]
     )
     q_at, k = part("q")[query], part("k")[key]
     pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
     if found.layered:
-        lines = [*scaled_lines(pair), _mask_line(cell), *_softmax_lines(cell, "pattern", EQUATION_8)]
+        lines = [*scaled_lines(pair), mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
         heads = run.trace[paths("heads")][:, query]
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
@@ -166,6 +159,8 @@ def lines_of(
             before, after = _stream_paths(run, kind, layer)
             stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
             lines += projection_lines(module, head, heads, run.trace[paths("out")][query], stream, paths)
+    elif found.learned:
+        lines = _learned(cell, pair, element, found.module(run.model.network, layer))
     else:
         lines = _recurrent(run, cell, pair, element)
     return Lines(
@@ -181,128 +176,7 @@ def lines_of(
     )
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """One cell of one head, and how to get at the tensors of that head."""
-
-    query: int
-    key: int
-    keys: tuple[str, ...]
-    part: Callable[[str], Array]
-    paths: Callable[[str], str]
-    score: float
-    allowed: Array
-
-
-def _mask_line(cell: _Cell) -> Line:
-    may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
-    open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
-    words = (
-        f"The mask lets {{query}} attend to {{key}}; {open_keys}."
-        if may
-        else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
-    )
-    return puts(
-        "mask",
-        "the mask",
-        words,
-        "s_{ij} + M_{ij}",
-        MASK,
-        form="{} + 0" if may else "{} − ∞",
-        formula=lambda s: s if may else -math.inf,
-        values=[cell.score],
-        reads=[cell.paths("scores"), cell.paths("allowed")],
-    )
-
-
-def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
-    """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
-    open_keys = np.flatnonzero(cell.allowed)
-    recorded = float(cell.part(leaf)[cell.query, cell.key])
-    equation, ends = (
-        "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}",
-        {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]},
-    )
-    if not len(open_keys):
-        words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
-        return [
-            puts(
-                "weight",
-                "the weight",
-                words,
-                equation,
-                cites,
-                form="{}",
-                formula=lambda x: x,
-                values=[0.0],
-                recorded=recorded,
-                **ends,
-            )
-        ]
-    scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
-    largest = int(np.argmax(scores))
-    top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
-    off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
-    lines = []
-    if len(place):
-        lines.append(
-            puts(
-                "numerator",
-                "e to the score",
-                off,
-                "e^{s_{ij} − max_{k} s_{ik}}",
-                (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
-                form="e^({} − {})",
-                formula=lambda s, m: math.exp(s - m),
-                values=[cell.score, float(top[0])],
-                reads=[cell.paths("scores")],
-            )
-        )
-    shut = len(cell.allowed) - len(open_keys)
-    words = "The same for every unmasked key of the row, added" + (
-        f"; the {shut} masked ones add exactly 0." if shut else "."
-    )
-    chosen = int(place[0]) if len(place) else None
-    below = adds(
-        "denominator",
-        "the sum over the row",
-        words,
-        "Σ_{k} e^{s_{ik} − max}",
-        cites,
-        columns={"s": scores, "max": top},
-        form="e^({} − {})",
-        axis="key",
-        labels=cell.keys,
-        at=open_keys,
-        chosen=chosen,
-        shared=True,
-        reads=[cell.paths("scores"), cell.paths("allowed")],
-    )
-    share = (
-        "The share of {key} in the row: its weight."
-        if len(place)
-        else "Masked: its weight in the row is exactly 0."
-    )
-    over = lines[0].value if lines else 0.0
-    return [
-        *lines,
-        below,
-        puts(
-            "weight",
-            "the weight",
-            share,
-            equation,
-            cites,
-            form="{} / {}",
-            formula=lambda a, b: a / b,
-            values=[over, below.value],
-            recorded=recorded,
-            **ends,
-        ),
-    ]
-
-
-def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[Line]:
+def _recurrent(run: Run, cell: Cell, pair: Pair, element: int | None) -> list[Line]:
     """The lines of a recurrent decoder's alignment, by the score function and the kind of attention it has."""
     attend = run.model.network.decoder.attend
     lines = SCORED[type(attend.score)](pair, attend.score)
@@ -313,10 +187,10 @@ def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[L
     lines += (
         window_lines(attend, pair.q, cell.query, cell.key, n_real, centre, paths)
         if local
-        else [_mask_line(cell)]
+        else [mask_line(cell)]
     )
     predicted = local and attend.to_centre is not None
-    lines += _softmax_lines(cell, "align" if predicted else "pattern", EQUATION_5)
+    lines += softmax_lines(cell, "align" if predicted else "pattern", EQUATION_5)
     if predicted:
         align, factor = (float(cell.part(leaf)[cell.query, cell.key]) for leaf in ("align", "gaussian"))
         lines += gaussian_lines(attend, cell.key, centre, align, factor, float(weights[cell.key]), paths)
@@ -329,6 +203,27 @@ def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[L
     return lines + attentional_lines(
         run.model.network.decoder.mix, context, state, mixed, {**beside, "heads": paths("heads")}
     )
+
+
+def _learned(cell: Cell, pair: Pair, element: int | None, summary: Any) -> list[Line]:
+    """The lines of an attention whose query is a learned vector (core/layers/summary.py)."""
+    weights, paths = cell.part("pattern")[cell.query], cell.paths
+    return [
+        *learned_lines(pair, summary, cell.part("v")[cell.key], paths("v")),
+        mask_line(cell),
+        *softmax_lines(cell, "pattern", LEARNED),
+        *mixing_lines(
+            weights,
+            cell.part("v"),
+            cell.part("heads")[cell.query],
+            cell.key,
+            cell.keys,
+            element,
+            paths,
+            LEARNED,
+            ("h", "s"),
+        ),
+    ]
 
 
 def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, str]:
@@ -344,7 +239,3 @@ def _written_paths(run: Run, kind: str) -> dict[str, str]:
     """The decoder's top state and what it and the context are mixed into."""
     stack = run.model.spec.kind(kind).stack
     return {"state": f"{stack}.layer.{run.model.config.n_layers - 1}.hidden", "mixed": f"{stack}.mixed"}
-
-
-def _axis(run: Run, name: str) -> Side:
-    return run.side if name == "target" or run.source is None else run.source

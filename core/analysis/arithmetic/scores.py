@@ -19,6 +19,7 @@ from core.analysis.arithmetic.lines import Citation, Line, adds, puts
 from core.layers import scores
 
 SURVEY, SLIDES, TABLE = "ghojogh2020", "ghojogh2023", ("beigy2021", "table of alignment score functions")
+LEARNED: tuple[Citation, ...] = (("yang2016", "2.2", "Eqs. (5)-(10)"),)
 LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
 
 
@@ -100,6 +101,47 @@ def product(
         path=path,
         reads=[pair.q_path, pair.k_path],
     )
+
+
+def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Line]:
+    """u = tanh(W h + b) of the key's `state` h, at `path`, then u times the learned vector, which is the query."""
+    weight, bias = plain(summary.to_k.weight), plain(summary.to_k.bias)
+    most = int(np.argmax(np.abs(pair.k * pair.q)))
+    inner = adds(
+        "inner",
+        f"W h + b, element {most}",
+        f"A linear map of {{key}}'s state h. Its element {most}, the one that weighs most below; the last factor belongs to the bias:",
+        f"(W h_{{j}} + b)_{{{most}}}",
+        LEARNED,
+        columns={"W, b": np.append(weight[most], bias[most]), "h, 1": np.append(state, 1.0)},
+        reads=[path],
+    )
+    return [
+        inner,
+        puts(
+            "key",
+            f"u, element {most}",
+            "The tanh of it: an element of {key}'s vector u.",
+            "u_{j} = tanh(W h_{j} + b)",
+            LEARNED,
+            form="tanh({})",
+            formula=math.tanh,
+            values=[inner.value],
+            recorded=float(pair.k[most]),
+            path=pair.k_path,
+            reads=[path],
+        ),
+        adds(
+            "product",
+            "u · learned vector",
+            "Each number of {key}'s u times that of the learned vector, which is the same for every text; all products added. This is the score.",
+            "s_{j} = u_{j} · u",
+            LEARNED,
+            columns={"u": pair.q, "u_{j}": pair.k},
+            reads=[pair.q_path, pair.k_path],
+            **pair.scored,
+        ),
+    ]
 
 
 def general_lines(pair: Pair, score: Any) -> list[Line]:

@@ -144,15 +144,13 @@ def needed_source(run: Run, kind: str, layer: int) -> tuple[str, ...]:
 def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
     """How long each axis is in this run."""
     config = run.model.config
-    sides = {
-        name: len((run.side if name == "target" or run.source is None else run.source).ids)
-        for name in ("source", "target")
-    }
+    sides = {name: len(run.axis(name).ids) for name in {"target", queries, keys}}
     return {
         "head": config.n_heads,
         "query": sides[queries],
         "key": sides[keys],
-        "pos": sides[queries],
+        "pos": sides[queries if queries in ("source", "target") else keys],
+        "sentence": len(run.axis("sentence").ids),
         "d_head": config.d_head,
         "d_model": config.d_model,
     }
@@ -165,7 +163,7 @@ def _shown(
     model: Model, kind: Kind, layer: int, called: set[Code], tapping: tuple[Code, ...]
 ) -> Iterator[tuple[str, list[int]]]:
     """Files and the lines of them to show: functions that tap, those they call, the score function; file by file."""
-    module = kind.module(model.network, layer) if kind.layered else model.network.decoder.attend
+    module = kind.module(model.network, layer)
     methods = (
         [getattr(type(module.score), name) for name in ("prepare", "compare")]
         if hasattr(module, "score")

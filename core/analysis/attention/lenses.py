@@ -20,10 +20,7 @@ def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False)
 def _sides(run: Run, kind: str) -> tuple[Side, Side]:
     """The tokens that look and those that are looked at."""
     found = run.model.spec.kind(kind)
-    queries, keys = (
-        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
-    )
-    return queries, keys
+    return run.axis(found.queries), run.axis(found.keys)
 
 
 def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list[int]]:

@@ -57,14 +57,19 @@ def _signs(words: tuple[str, ...]) -> Array:
     return np.array([not any(c.isalnum() for c in word) for word in words])
 
 
-def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
-    """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts."""
+def measures(attention: Attention, links: Links = (), *, learned: bool = False) -> Mapping[str, Array]:
+    """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
+
+    Where the query is `learned`, no row is a word's: nothing is next to it, and nothing said before.
+    """
     w = attention.weights
     common = {"punctuation": on_keys(w, _signs(attention.keys)), "spread": spread(w, attention.allowed)}
     if SEPARATOR in attention.keys:
         common["separator"] = on_keys(w, np.array([key == SEPARATOR for key in attention.keys]))
     if links:
         return {"aligner": alignment(w, links), **common}
+    if learned:
+        return common
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
     words = [
         word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)

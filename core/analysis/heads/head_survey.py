@@ -26,8 +26,8 @@ EVERYWHERE = ("punctuation", "separator", "spread")
 def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     """The habits of all heads by kind of attention, each sentence read once.
 
-    Attention inside what is read: over the battery. From a text that is written, to itself or to the one read: over the
-    short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
+    Attention inside what is read: over the battery; of a learned query, over the stories. From a text that is written, to
+    itself or to the one read: over the short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
     """
     kinds = model.spec.kinds_of(model.config)
     if own:
@@ -35,15 +35,17 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
         return {kind.name: Heads(averages([row[kind.name] for row in rows]), len(rows)) for kind in kinds}
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
-    written = [kind for kind in kinds if kind.name not in read]
+    learned = [kind for kind in kinds if kind.learned]
+    written = [kind for kind in kinds if kind.name not in read and not kind.learned]
     found: dict[str, list[tuple[Scores, Scores]]] = {kind.name: [] for kind in kinds}
     for sentence in texts("battery") if read else ():
         run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
         for name in read:
             found[name].append(of_sentence(sentence, run.attention(name, by="word")))
-    for example in texts("heads_en-es") if written else ():
-        for name, scores in of_example(model, example, written).items():
-            found[name].append((scores, {}))
+    for name, asking in (("heads_en-es", written), ("heads_en", learned)):
+        for example in texts(name) if asking else ():
+            for kind, scores in of_example(model, example, asking).items():
+                found[kind].append((scores, {}))
     return {
         name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
         for name, rows in found.items()
@@ -53,13 +55,13 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
 def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
     """What a text says about each head of these kinds; where two texts meet, with the links between them."""
     run = model.run(example.text, target=example.target, keep=KEEP)
-    crossing = {kind.name: kind.queries != kind.keys for kind in kinds}
-    return {
-        name: dict(
-            measures(run.attention(name, by="word", writing=crosses), example.links if crosses else ())
-        )
-        for name, crosses in crossing.items()
-    }
+    found: dict[str, Scores] = {}
+    for kind in kinds:
+        crosses = kind.queries != kind.keys and not kind.learned
+        attention = run.attention(kind.name, by="word", writing=crosses)
+        links = example.links if crosses else ()
+        found[kind.name] = dict(measures(attention, links, learned=kind.learned))
+    return found
 
 
 def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:

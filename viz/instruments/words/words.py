@@ -76,6 +76,19 @@ ALIGNING = Sentences(
     **{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()}
 )
 """What is said of a recurrent translator: it has one alignment, and no heads."""
+SUMMING = Sentences(
+    looks="Of {word} the model gives {percent} of the weight to {key}.",
+    two="Of {word} the model gives {percent} of the weight to {key} and {percent2} to {key2}.",
+    spreads="Of {word} the model spreads the weight: 90 % of it falls on {count} places, most on {key} ({percent}).",
+    itself="Of {word} the model gives {percent} of the weight to {key}.",
+    only="There is nothing in {word} to choose from: {key} has {percent}.",
+    shut="Everything in {word} is masked.",
+    broken="Of {word} this row of the tensor holds a number that is not finite.",
+    unwritten="{word} has no row.",
+    key="{key} gets most weight in {word}: {percent}.",
+    unseen="{key} gets hardly any weight: most in {word}, {percent}.",
+)
+"""What is said where words or sentences are summed up, and no word asks."""
 SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
 """Nothing is said of any word: before a guess."""
 READING = Sentences(

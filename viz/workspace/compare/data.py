@@ -15,6 +15,7 @@ from core.analysis.heads.habits import Heads
 from core.analysis.heads.likeness import Likeness, likeness
 from core.errors import InputError
 from core.run import Run, Side
+from core.text.sentences import sentences_of
 from viz.instruments.kit import origin
 from viz.labels import visible
 from viz.memo import remembered
@@ -160,9 +161,7 @@ def seen(view: View, by: str) -> Pane:
             lambda: aggregated(run, view.kind, how, by, writing=head_picker.crosses(view.kind)),
         )
     kind = run.model.spec.kind(view.kind)
-    queries, keys = (
-        run.source if side == "source" and run.source else run.side for side in (kind.queries, kind.keys)
-    )
+    queries, keys = run.axis(kind.queries), run.axis(kind.keys)
     if head_picker.crosses(view.kind):
         queries = queries.written()
     return Pane(
@@ -195,7 +194,7 @@ def opening(
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
     heads = head_picker.survey(model)
     if not head_picker.several(heads):
-        kind = next(iter(heads), "")
+        kind = kind if kind in heads else next(reversed(heads), "")
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
         kind = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)[-1].name
@@ -269,7 +268,10 @@ def alike(views: Sequence[View], *names: str) -> bool:
 
 
 def _counterpart(model: str, text: str, kind: str) -> View:
-    """Beside a model with one alignment: another model of its task that has attention."""
+    """Beside a model with one alignment: another model of its task that has attention; where sentences are summed up, the text without its last one."""
+    if head_picker.sums(kind):
+        places = sentences_of(text)
+        return View(model, text[: places[-2][1]] if len(places) > 1 else text, kind)
     models = tasks.usable()
     names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
     same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]

@@ -13,7 +13,7 @@ from core.edits.serialize import from_text, in_words
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.kit.component import stored
-from viz.labels import literal, query_and_key, shorten
+from viz.labels import literal, shorten
 from viz.shell import state
 from viz.widgets import pins, reads
 from viz.widgets.pins import View
@@ -24,7 +24,14 @@ from viz.workspace.shared import reads as _reads
 
 GROUP = "compare"
 ROW = "compare.row"
-SHORT = {"self": "encoder", "causal": "causal", "cross": "cross", "alignment": "alignment"}
+SHORT = {
+    "self": "encoder",
+    "causal": "causal",
+    "cross": "cross",
+    "alignment": "alignment",
+    "words": "words",
+    "sentences": "sentences",
+}
 NUMBERS = 12
 """Words up to which values stand in the cells of two panes."""
 
@@ -118,7 +125,6 @@ def _key(name: str) -> str:
 
 def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown, weights = found.panes[pane], found.weights[pane]
-    crossing = head_picker.crosses(shown.view.kind)
     shown.tell()
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
@@ -130,7 +136,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
         lone=found.lone(pane),
         selected=cell,
         group=GROUP,
-        axis=query_and_key(across=crossing),
+        axis=head_picker.axis(shown.view.kind),
         title=f"{LETTERS[place]}: {shown.name}",
         height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
@@ -163,7 +169,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         if kind not in measured:
             return view
         if not head_picker.several(measured):
-            return "its one alignment"
+            return f"its {kind}" if head_picker.sums(kind) else "its one alignment"
         habit = measured[kind].word(layer, head) if isinstance(head, int) else ""
         return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
 

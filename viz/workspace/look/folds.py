@@ -20,6 +20,8 @@ NOTES = {
     "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
+    "words": "Rows are the sentences, columns the words (keys). What asks is no word: one learned vector, the same for every text, asks in each sentence for its informative words. The hatched cells are the words of other sentences.",
+    "sentences": "The one row is the document, columns are the sentences (keys). What asks is one learned vector, the same for every text.",
 }
 CODE = """import core
 

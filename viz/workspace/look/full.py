@@ -18,7 +18,7 @@ from viz.instruments import READING, WRITING, head_view, heatmap, strip
 from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.words.words import start
-from viz.labels import literal, percent, query_and_key, visible
+from viz.labels import literal, percent, visible
 from viz.memo import remembered
 from viz.shell import state
 from viz.shell.pages import Page
@@ -33,12 +33,15 @@ from viz.workspace.shared.head_picker import (
     HeadRef,
     HeadView,
     among,
+    axis,
     crosses,
     drawn_words,
     layout,
     look,
     named,
+    says,
     several,
+    sums,
 )
 
 ONE = "one"
@@ -119,7 +122,7 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
             "word",
             lambda b: {"word": "Words", "token": "Tokens"}[b],
         )
-        offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
+        offered = [how for how in JOINED if how != "rollout" or layout(place.kind) == "one"]
         how = (
             controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__)
             if joins
@@ -171,7 +174,7 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
         among=one,
         called="{head}",
         hint="choose a cell",
-        axis=query_and_key(across=crossing),
+        axis=axis(place.kind),
         selected=_touched(seen, place) if by == "word" else None,
         title=seen.name,
         group=GROUP,
@@ -229,16 +232,16 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     strip(
         seen.weights,
         queries,
-        keys=keys if crossing else None,
+        keys=keys if layout(place.kind) == "two" else None,
         key=f"look.strip.{place.kind}.{by}",
         allowed=seen.allowed,
         special=MARKS,
         group=GROUP,
-        say=WRITING if crossing else READING,
+        say=says(run, place.kind) or (WRITING if crossing else READING),
         who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
         names=("reads", "writes") if crossing else ("", ""),
         spans=None
-        if by == "word" or crossing
+        if by == "word" or layout(place.kind) == "two"
         else (run.source if place.kind == "self" and run.source else run.side).spans,
         height=560,
         python=python_lines(
@@ -292,7 +295,7 @@ def care(seen: HeadView, query: int, how: str) -> list[str]:
 def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = seen.weights[query]
     doing, who = (
-        "Writing" if crosses(place.kind) else "Reading",
+        "Of" if sums(place.kind) else "Writing" if crosses(place.kind) else "Reading",
         seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
     )
     return (
@@ -306,9 +309,7 @@ def _pieces(run: Run, place: HeadRef, query: int, key: int, by: str) -> tuple[in
     if by == "token":
         return query, key
     found = run.model.spec.kind(place.kind)
-    queries, keys = (
-        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
-    )
+    queries, keys = run.axis(found.queries), run.axis(found.keys)
     rows, columns = (
         (queries.written() if crosses(place.kind) else queries).words[query].pieces,
         keys.words[key].pieces,

@@ -14,6 +14,8 @@ from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
+READER = "hierarchy"
+"""The exhibit on reading sentence by sentence."""
 JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
@@ -34,6 +36,10 @@ def course() -> None:
     """To the chapter of the course that is about the attention on screen, with the sentence."""
     now = subject.shown()
     family = tasks.usable()[now["model"]]
+    if family.sentences:
+        asked = {f"{READER}.text": now["text"]}
+        links.to(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
+        return
     chapter = (
         Chapter.BERT
         if family.framed

@@ -12,7 +12,7 @@ from core.analysis.heads.habits import Heads
 from core.decoding import Step
 from core.errors import InputError
 from core.run import Run
-from viz.instruments import ALIGNING, words_view
+from viz.instruments import words_view
 from viz.instruments.kit import origin
 from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
@@ -20,7 +20,7 @@ from viz.shell import errors, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls
-from viz.workspace.look import full, go_on, onward
+from viz.workspace.look import full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.shared import blank, head_picker, one_vector, presets, reads, tasks
 from viz.workspace.shared.head_picker import HeadRef
@@ -168,6 +168,8 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
         go_on.show(data.run, steps)
     if head_picker.several(data.heads):
         head_picker.pills(data.heads, place, data.run)
+    if data.run.model.spec.sentences:
+        told.show(data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
         blank.follows(data.run)
@@ -189,7 +191,7 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
         allowed=attention.allowed[place.layer, place.head],
         selected=head_picker.touched(run, place.kind),
         reading=not crossing,
-        say=None if run.model.spec.kind(place.kind).layered else ALIGNING,
+        say=head_picker.says(run, place.kind),
         special=head_picker.MARKS,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",

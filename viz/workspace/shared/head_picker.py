@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,8 +22,8 @@ from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
 from core.serving import bounds
-from viz.instruments import HeadContext, clicked, stacked
-from viz.labels import head_name
+from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
+from viz.labels import head_name, query_and_key, shorten
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import engine_client
@@ -31,19 +31,32 @@ from viz.workspace.shared.toy_models import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
 """Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
+RANK = ("cross", "alignment", "words", "sentences", "self", "causal")
+"""Which attention is the more telling: across two texts before inside one."""
 KINDS = {
     "self": "Encoder self-attention",
     "causal": "Causal self-attention",
     "cross": "Cross-attention to the source",
     "alignment": "Alignment with the source",
+    "words": "The words of each sentence",
+    "sentences": "The sentences of the document",
 }
-SHORT = {"self": "enc", "causal": "dec", "cross": "cross", "alignment": "align"}
+SHORT = {
+    "self": "enc",
+    "causal": "dec",
+    "cross": "cross",
+    "alignment": "align",
+    "words": "words",
+    "sentences": "sentences",
+}
 """Before the name of a head, in a model that has several kinds of attention."""
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"
 """The instruments that hear of each other's pointer, and of the head that is opened in the grid."""
 PILLS = 4
+BEGINNING = 24
+"""Letters of a sentence that stand for it along an axis."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +172,16 @@ def look(run: Run, kind: str, by: str = "word") -> Attention:
     A copier writes its letters without spaces, as one word: there each token is a word of its own.
     """
     by = "token" if KIND.get(run.model.name) == "copy" else by
-    return remembered(run, (kind, by), lambda: run.attention(kind, by=by, writing=crosses(kind)))
+    return remembered(run, (kind, by), lambda: _short(run.attention(kind, by=by, writing=crosses(kind))))
+
+
+def _short(attention: Attention) -> Attention:
+    """The same with the beginnings of sentences for their names."""
+    if not sums(attention.kind):
+        return attention
+    queries = tuple(shorten(name, BEGINNING) for name in attention.queries)
+    keys = tuple(shorten(name, BEGINNING) for name in attention.keys)
+    return replace(attention, queries=queries, keys=keys)
 
 
 def grid_key(kind: str) -> str:
@@ -182,9 +204,27 @@ def drawn_words(attention: Attention) -> list[tuple[str, int]]:
     return [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
 
 
+def sums(kind: str) -> bool:
+    """Whether what asks is no word: each row sums up the words of a sentence, or the sentences of the text."""
+    return kind in ("words", "sentences")
+
+
+def axis(kind: str) -> tuple[str, str]:
+    """The names of rows and columns of its map."""
+    summed = {"words": ("sentence", "word (key)"), "sentences": ("document", "sentence (key)")}
+    return summed.get(kind) or query_and_key(across=crosses(kind))
+
+
+def says(run: Run, kind: str) -> Sentences | None:
+    """What the picture of words says of a touched one; None: what it says of a head."""
+    if sums(kind):
+        return SUMMING
+    return None if run.model.spec.kind(kind).layered else ALIGNING
+
+
 def layout(kind: str) -> str:
-    """Two rows of words between two texts, one row inside one."""
-    return "two" if crosses(kind) else "one"
+    """Two rows between two texts, or from words to what they are summed up in; one row inside one text."""
+    return "two" if crosses(kind) or sums(kind) else "one"
 
 
 def read_by(run: Run, kind: str) -> str:
@@ -199,7 +239,7 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
     With a run, only habits that its text gives an occasion to show.
     """
     found: dict[str, HeadRef] = {}
-    for kind in sorted(measured, key=("cross", "alignment", "self", "causal").index):
+    for kind in sorted(measured, key=RANK.index):
         for habit, place in measured[kind].best(read_by(run, kind) if run else "").items():
             if habit != VAGUE:
                 found.setdefault(habit, HeadRef(kind, *place))

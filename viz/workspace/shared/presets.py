@@ -27,6 +27,8 @@ def kinds(model: str, family: Family) -> tuple[str, ...]:
     """The kinds of sentences that fit the task of a model."""
     if kind := kind_of(model):
         return (kind,)
+    if family.sentences:
+        return ("genre",)
     return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
 
 

@@ -45,14 +45,22 @@ CONTINUE = Task(
 FILL = Task(
     "Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"
 )
+TELL = Task(
+    "Tell the kind of book",
+    "han-genres",
+    next(row.text for row in texts("presets") if row.kind == "genre"),
+    "A few sentences, as from a book",
+)
 TOYS = Task("Toy tasks", COPIERS[0], toy=True)
-TASKS = (TRANSLATE, CONTINUE, FILL, TOYS)
+TASKS = (TRANSLATE, CONTINUE, FILL, TELL, TOYS)
 
 
 def asked_of(model: str, family: Family) -> Task:
-    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source."""
+    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source, to tell the kind where it reads by sentences."""
     if kind_of(model):
         return TOYS
+    if family.sentences:
+        return TELL
     return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
 
 
@@ -133,6 +141,8 @@ def no_heads(model: Model) -> str:
     """What pages about heads say of a model that has none."""
     if not model.spec.kinds_of(model.config):
         return "it has no attention that could be looked at."
+    if model.spec.sentences:
+        return "it has one weighting of words and one of sentences, and no heads in layers."
     return "it has one alignment, from each word that it writes to the source, and no heads in layers."
 
 
@@ -202,6 +212,8 @@ def take(model: str) -> None:
     state.write(model=model)
 
 
-def cannot_write(_: Model) -> str:
+def cannot_write(model: Model) -> str:
     """Why a model does not write."""
+    if model.spec.sentences:
+        return "it reads a whole text and tells what kind it is of; it cannot go on word by word."
     return "it reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."

@@ -1,0 +1,150 @@
+"""The lines from a score to a weight: the mask, and the softmax over the row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.arithmetic.digits import Array
+from core.analysis.arithmetic.lines import Citation, Line, adds, puts
+from core.analysis.arithmetic.scores import SLIDES, SURVEY
+
+EQUATION_8: tuple[Citation, ...] = (
+    (SURVEY, "2.4.2", "Eq. (8)"),
+    (SLIDES, "query-retrieval modeling", "Eq. (8)"),
+    ("vaswani2017", "3.2.1", "Eq. (1)"),
+)
+EQUATION_5: tuple[Citation, ...] = (
+    (SURVEY, "2.3", "Eq. (5)"),
+    (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"),
+    ("bahdanau2015", "3.1", "Eq. (6)"),
+)
+MASK: tuple[Citation, ...] = (
+    (SURVEY, "3.3.1", "Eqs. (28), (29)"),
+    (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of one head, and how to get at the tensors of that head."""
+
+    query: int
+    key: int
+    keys: tuple[str, ...]
+    part: Callable[[str], Array]
+    paths: Callable[[str], str]
+    score: float
+    allowed: Array
+
+
+def mask_line(cell: Cell) -> Line:
+    """What the mask makes of the score."""
+    may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
+    open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
+    words = (
+        f"The mask lets {{query}} attend to {{key}}; {open_keys}."
+        if may
+        else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
+    )
+    return puts(
+        "mask",
+        "the mask",
+        words,
+        "s_{ij} + M_{ij}",
+        MASK,
+        form="{} + 0" if may else "{} − ∞",
+        formula=lambda s: s if may else -math.inf,
+        values=[cell.score],
+        reads=[cell.paths("scores"), cell.paths("allowed")],
+    )
+
+
+def softmax_lines(cell: Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
+    """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
+    open_keys = np.flatnonzero(cell.allowed)
+    recorded = float(cell.part(leaf)[cell.query, cell.key])
+    equation, ends = (
+        "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}",
+        {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]},
+    )
+    if not len(open_keys):
+        words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
+        return [
+            puts(
+                "weight",
+                "the weight",
+                words,
+                equation,
+                cites,
+                form="{}",
+                formula=lambda x: x,
+                values=[0.0],
+                recorded=recorded,
+                **ends,
+            )
+        ]
+    scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
+    largest = int(np.argmax(scores))
+    top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
+    off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
+    lines = []
+    if len(place):
+        lines.append(
+            puts(
+                "numerator",
+                "e to the score",
+                off,
+                "e^{s_{ij} − max_{k} s_{ik}}",
+                (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
+                form="e^({} − {})",
+                formula=lambda s, m: math.exp(s - m),
+                values=[cell.score, float(top[0])],
+                reads=[cell.paths("scores")],
+            )
+        )
+    shut = len(cell.allowed) - len(open_keys)
+    words = "The same for every unmasked key of the row, added" + (
+        f"; the {shut} masked ones add exactly 0." if shut else "."
+    )
+    chosen = int(place[0]) if len(place) else None
+    below = adds(
+        "denominator",
+        "the sum over the row",
+        words,
+        "Σ_{k} e^{s_{ik} − max}",
+        cites,
+        columns={"s": scores, "max": top},
+        form="e^({} − {})",
+        axis="key",
+        labels=cell.keys,
+        at=open_keys,
+        chosen=chosen,
+        shared=True,
+        reads=[cell.paths("scores"), cell.paths("allowed")],
+    )
+    share = (
+        "The share of {key} in the row: its weight."
+        if len(place)
+        else "Masked: its weight in the row is exactly 0."
+    )
+    over = lines[0].value if lines else 0.0
+    return [
+        *lines,
+        below,
+        puts(
+            "weight",
+            "the weight",
+            share,
+            equation,
+            cites,
+            form="{} / {}",
+            formula=lambda a, b: a / b,
+            values=[over, below.value],
+            recorded=recorded,
+            **ends,
+        ),
+    ]

@@ -1,0 +1,83 @@
+"""What a hierarchical attention network weighs in a text: its words inside their sentences, its sentences, and the products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.data.documents import laid_out
+from core.data.readable import UNKNOWN
+from core.errors import InputError
+from core.models import Batch
+from core.run import Run
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Importance:
+    """For each token its weight inside its sentence and the number of that; for each sentence its weight in the document.
+
+    `words` sum to 1 inside each sentence, `sentences` sum to 1, and `products`, how much of the document's vector is a
+    token's, sum to 1 over the whole text.
+    """
+
+    words: Array
+    numbers: tuple[int, ...]
+    sentences: Array
+
+    @property
+    def products(self) -> Array:
+        return self.words * self.sentences[list(self.numbers)]
+
+
+def importance(run: Run) -> Importance:
+    """The weights a_it of words and a_i of sentences (Yang et al. 2016, Eq. (6) and (9)); products a_i a_it.
+
+    The document's vector is v = sum_i a_i h_i, and h_i comes from s_i = sum_t a_it h_it. Raises InputError for a model
+    that does not read sentence by sentence.
+    """
+    if not run.model.spec.sentences:
+        raise InputError(
+            f"{run.model.name} does not weigh sentences.",
+            "Words and sentences are weighed by a hierarchical attention network.",
+            "Choose such a model.",
+        )
+    n = run.side.n_real
+    numbers = run.segments[:n]
+    pattern = run.trace["words.attn.pattern"][0]
+    sentences = run.trace["sentences.attn.pattern"][0, 0, : max(numbers) + 1]
+    return Importance(pattern[list(numbers), range(n)], numbers, sentences)
+
+
+def unknown_words(run: Run) -> tuple[str, ...]:
+    """The words of a text, each once, that the model reads as one and the same unknown word."""
+    names = [(word.text, run.tokens[word.pieces[0]]) for word in run.side.words]
+    return tuple(dict.fromkeys(word for word, token in names if token in UNKNOWN))
+
+
+def without_each(run: Run) -> Array:
+    """The scores of the classes for the text without one of its sentences, each in turn: (sentence, class).
+
+    The sentence is deleted before anything is read, so that neither its words nor its neighbours' states know of it.
+    Nothing is left of a text of one sentence: then no row.
+    """
+    whole = [np.array(run.ids[: run.side.n_real]), np.array(run.segments[: run.side.n_real])]
+    n = int(whole[1].max()) + 1
+    if n < 2:
+        return np.zeros((0, len(run.model.config.classes)))
+    rows = [_without(*whole, number) for number in range(n)]
+    ids, numbers, real = (
+        torch.from_numpy(each)
+        for each in laid_out(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)
+    )
+    with torch.inference_mode():
+        network = run.model.network
+        return network.classes(network(Batch(ids=ids, real=real, segments=numbers))).double().numpy()
+
+
+def _without(ids: Array, numbers: Array, left_out: int) -> list[Array]:
+    """The ids of each other sentence."""
+    return [ids[numbers == number] for number in np.unique(numbers) if number != left_out]

@@ -1,0 +1,79 @@
+"""Documents with a class: read from a file, encoded sentence by sentence, laid out as rows. For training and measuring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.data.corpora import lines
+from core.errors import InputError
+from core.text import Tokenizer
+
+Sentences = Sequence[np.ndarray]
+"""The ids of each sentence of one document."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sentences, the name of the class they are known to be of, and the book they are from, where it is said."""
+
+    label: str
+    sentences: tuple[str, ...]
+    book: str = ""
+
+
+def read(path: Path) -> Iterator[Document]:
+    """A JSON object a line with `label` and `sentences`, `.xz` unpacked on the way; InputError names the line that has none."""
+    for number, line in enumerate(lines(path), 1):
+        if line.strip():
+            yield _document(line, number, path.name)
+
+
+def _document(line: str, number: int, name: str) -> Document:
+    try:
+        found: Any = json.loads(line)
+        label, sentences = found["label"], found["sentences"]
+    except (ValueError, KeyError, TypeError):
+        label, sentences = None, None
+    whole = isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)
+    if not isinstance(label, str) or not whole:
+        raise InputError(
+            f"Line {number} of {name} is no document: {line[:60]!r}.",
+            'A line is {"label": "..", "sentences": ["..", ..]}.',
+            "Mend or delete that line.",
+        )
+    return Document(label, tuple(sentences), str(found.get("book", "")))
+
+
+def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:
+    """The ids of each sentence of each document; sentences without a token are left out."""
+    found = []
+    for document in documents:
+        ids = tokenizer.encode_many(document.sentences)
+        found.append([np.array(each, dtype=np.int64) for each in ids if each])
+    return found
+
+
+def laid_out(
+    documents: Sequence[Sentences], pad: int, n_ctx: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, the number of each token's sentence, and True where a token is real, each (document pos).
+
+    The tokens of a document stand one behind the other, cut to `n_ctx`.
+
+    >>> laid_out([[np.array([5, 6]), np.array([7])], [np.array([8])]], pad=0, n_ctx=9)[1].tolist()
+    [[0, 0, 1], [0, 0, 0]]
+    """
+    longest = min(n_ctx, max(sum(map(len, sentences)) for sentences in documents))
+    ids = np.full((len(documents), longest), pad, dtype=np.int64)
+    numbers, real = np.zeros_like(ids), np.zeros(ids.shape, dtype=bool)
+    for row, sentences in enumerate(documents):
+        tokens = np.concatenate(sentences)[:longest]
+        of = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])[:longest]
+        ids[row, : len(tokens)], numbers[row, : len(tokens)], real[row, : len(tokens)] = tokens, of, True
+    return ids, numbers, real

@@ -1,0 +1,48 @@
+"""What a gradient is of, and the gradients of one number for every recorded value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.errors import InputError
+from core.trace import Trace
+
+Goal = str | Callable[[Tensor], Tensor]
+"""What a gradient is of: "logit:TOKEN", "class:NAME", or a function of the scores, logits (pos vocab) or classes (class), to one number."""
+
+
+def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> Tensor:
+    """The number that `grad` names among a model's scores; `row` finds the position that a token is asked at.
+
+    Raises InputError for what this model does not score.
+    """
+    if not isinstance(grad, str):
+        return grad(scores)
+    kind, _, name = grad.partition(":")
+    if model.asked == "logits":
+        if kind == "logit":
+            return scores[row(), model.token_id(name)]
+        raise InputError(
+            f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token."
+        )
+    classes = getattr(model.config, "classes", ())
+    if kind == "class" and name in classes:
+        return scores[classes.index(name)]
+    raise InputError(
+        f"grad='{grad}' is unknown.",
+        f"A gradient of {model.name} is asked for as 'class:NAME'.",
+        f"Name one of {', '.join(classes)}." if classes else "Give a function of the scores.",
+    )
+
+
+def gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
+    """The gradient of one number for each recorded value; zeros where it does not depend on it."""
+    paths = [path for path in trace if trace[path].requires_grad]
+    found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)
+    return {
+        path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)
+    }

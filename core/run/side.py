@@ -1,0 +1,67 @@
+"""One sequence of a run: what was read or written, token by token, and where it stands in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from core.text import Word, words_of
+from core.text.tokenizer import Span
+
+
+@dataclass(frozen=True)
+class Side:
+    """One sequence of a run: its text, its tokens (padding included) and where they stand in the text.
+
+    `whole` says that its tokens are more than words, and none is a piece of another: the sentences of a text.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]
+    segments: tuple[int, ...] = ()
+    n_real: int = 0
+    pair: str | None = None
+    whole: bool = False
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Pieces joined to words. The spans of segment 1 are places in `pair`."""
+        if self.whole:
+            return [Word(token, (place,)) for place, token in enumerate(self.tokens)]
+        if self.pair is None:
+            return words_of(self.text, self.tokens, self.spans)
+        cut = self.segments.index(1)
+        second = words_of(self.pair, self.tokens[cut:], self.spans[cut:])
+        return [
+            *words_of(self.text, self.tokens[:cut], self.spans[:cut]),
+            *(Word(word.text, tuple(cut + piece for piece in word.pieces)) for word in second),
+        ]
+
+    def sentences(self) -> Side:
+        """One token a sentence of a text that is read sentence by sentence; one for all of any other."""
+        segments = np.array(self.segments or (0,) * len(self.ids))[: self.n_real]
+        spans = [
+            [span for span, where in zip(self.spans, segments, strict=False) if where == number and span]
+            for number in range(int(segments.max(initial=0)) + 1)
+        ]
+        places = [(min(some)[0], max(end for _, end in some)) if some else None for some in spans]
+        tokens = tuple("" if place is None else self.text[slice(*place)] for place in places)
+        return Side(
+            self.text, tokens, tuple(range(len(tokens))), tuple(places), n_real=len(tokens), whole=True
+        )
+
+    def together(self) -> Side:
+        """The whole text as one token, the document."""
+        return Side(self.text, ("document",), (0,), ((0, len(self.text)),), n_real=1, whole=True)
+
+    def written(self) -> Side:
+        """The same rows named by what they write: the next token, END after the last."""
+        last = self.n_real - 1
+        tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
+        return replace(
+            self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=()
+        )

@@ -1,0 +1,223 @@
+"""Documents with a class: where sentences end, how a file is read and laid out, accuracy, and the two baselines beside it."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import core
+from core.checkpoints.scores import read_scores
+from core.data.documents import Document, encoded, laid_out, read
+from core.errors import InputError
+from core.models import families
+from core.scoring import bags, classes
+from core.text import Tokenizer
+from core.text.learn import whole_words
+from core.text.sentences import numbered, sentences_of
+from core.tools import evaluate
+from core.training.recipes import han_genres
+
+TEXTS = {
+    "sea": ("The ship sank.", "A wave took the mast.", "All men swam."),
+    "wood": ("The wolf ran.", "A tree fell on the path.", "All birds flew."),
+}
+
+
+def model(seed=0):
+    tokenizer = Tokenizer(whole_words([text for some in TEXTS.values() for text in some], 60), pad=0)
+    family = families()["han"]
+    torch.manual_seed(seed)
+    config = replace(family.config.tiny(), n_vocab=len(tokenizer), n_ctx=41, classes=("sea", "wood"))
+    network = family.network(config)
+    for weight in network.parameters():
+        nn.init.normal_(weight, std=0.4)
+    return core.Model("tiny-han", family, config, network, tokenizer)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "some.jsonl.xz"
+    rows = [{"label": label, "sentences": list(some[:n])} for n in (1, 2, 3) for label, some in TEXTS.items()]
+    with lzma.open(path, "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("Mr. J. Brown met Dr. Hay.", ["Mr. J. Brown met Dr. Hay."]),
+        ("It was I. He knew.", ["It was I.", "He knew."]),
+        ('"Run!" she cried. "Now."', ['"Run!" she cried.', '"Now."']),
+        ("At 5 p.m. it rained. 3 men came.", ["At 5 p.m. it rained.", "3 men came."]),
+        ("A line\nthat goes on. And on.", ["A line\nthat goes on.", "And on."]),
+        ("A heading\n\nA sentence.", ["A heading", "A sentence."]),
+        ("你好。再见！", ["你好。", "再见！"]),
+        ("مرحبا؟ نعم.", ["مرحبا؟", "نعم."]),
+        ("...", ["..."]),
+        ("  \n\n ", []),
+        ("", []),
+    ],
+)
+def test_where_sentences_end(text, wanted):
+    assert [text[start:end] for start, end in sentences_of(text)] == wanted
+
+
+def test_every_letter_of_a_text_is_in_one_sentence():
+    text = 'He said: "No. 5 is out." (Why?) Nobody knew...  Then\n\nthe end. e. E.'
+    places = sentences_of(text)
+    assert all(a < b <= c for (a, b), (c, _) in pairwise(places))
+    inside = {place for start, end in places for place in range(start, end)}
+    assert all(place in inside or char.isspace() for place, char in enumerate(text))
+
+
+def test_numbers_have_no_gap_where_a_sentence_has_no_token():
+    assert numbered("One. Two. Three.", [(0, 3), (10, 15)]) == (0, 1)
+    assert numbered("One. Two.", [None, (0, 3), (5, 8)]) == (0, 0, 1)
+
+
+def test_documents_are_read_and_laid_out(file):
+    found = list(read(file))
+    assert found[3] == Document("wood", TEXTS["wood"][:2]) and len(found) == 6
+    ids, numbers, real = laid_out(encoded(found[2:4], model().tokenizer), pad=0, n_ctx=8)
+    assert ids.shape == (2, 8) and numbers[0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1] and real.all()
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"label": 3, "sentences": ["a"]}', '{"label": "a", "sentences": []}']
+)
+def test_a_line_that_is_no_document_is_named(tmp_path, line):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps({"label": "sea", "sentences": ["A."]}) + "\n" + line + "\n")
+    with pytest.raises(InputError, match="Line 2 of bad.jsonl is no document"):
+        list(read(path))
+
+
+def test_accuracy_is_that_of_running_each_document_alone(file):
+    made = model()
+    found = classes.measure(made, file)
+    right, lost = Counter(), 0.0
+    for document in read(file):
+        scores = torch.from_numpy(made.run(" ".join(document.sentences)).classes.astype(np.float64))
+        wanted = made.config.classes.index(document.label)
+        right[document.label] += int(scores.argmax()) == wanted
+        lost -= float(scores.log_softmax(0)[wanted])
+    assert found["accuracy"] == sum(right.values()) / 6 and found["items"] == 6
+    assert found["accuracy_by_class"] == {label: right[label] / 3 for label in ("sea", "wood")}
+    assert found["nats"] == pytest.approx(lost / 6, abs=1e-5) and found["commonest"] == 0.5
+
+
+def test_another_class_or_no_document_is_refused(tmp_path, file):
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"label": "sky", "sentences": ["A cloud."]}\n')
+    with pytest.raises(InputError, match="other.jsonl has the classes sky"):
+        classes.measure(model(), path)
+    path.write_text("\n")
+    with pytest.raises(InputError, match="no document"):
+        classes.measure(model(), path)
+
+
+def test_naive_bayes_by_hand():
+    """p(c) (n_w + 1) / (N_c + V): sea has 3 words, wood 2, 4 are known."""
+    train, wanted = [Counter("aab"), Counter("cd")], np.array([0, 1])
+    for test, odds in ((Counter("a"), (3 / 7) / (1 / 6)), (Counter("bc"), (2 / 7 * 1 / 7) / (1 / 6 * 2 / 6))):
+        assert bags.bayes(train, wanted, [test], 2).tolist() == [0 if odds > 1 else 1]
+    assert bags.bayes(train, wanted, [Counter("zz")], 2).tolist() == [
+        0
+    ]  # nothing known: the first of equal priors
+
+
+def test_tf_idf_by_hand():
+    words, weight = bags._weighed(Counter("aab"), {"a": 0, "b": 1}, np.array([1.0, 2.0]))
+    raw = np.array([1 + math.log(2), 2.0])
+    assert words.tolist() == [0, 1]
+    np.testing.assert_allclose(weight, raw / np.linalg.norm(raw), rtol=1e-6)
+
+
+def test_the_linear_classifier_learns_pairs_that_single_words_do_not_tell():
+    """Order alone: "a b" against "b a", every word as often in both."""
+    rows = [Document(label, (text,)) for label, text in (("x", "a b"), ("y", "b a")) for _ in range(8)]
+    found = bags.guesses(rows, [Document("", ("a b",)), Document("", ("b a",))], ("x", "y"))
+    assert [each.tolist() for each in found.values()][1] == [0, 1]
+
+
+def test_the_command_measures_and_sets_beside(tmp_path, file, monkeypatch, capsys):
+    made = model()
+    folder = tmp_path / "models" / made.name
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(evaluate, "open_model", lambda name: made)
+    monkeypatch.setattr(evaluate.store, "shipped_folder", lambda: folder.parent)
+    monkeypatch.setattr(evaluate.store, "write_manifest", lambda folder: None)
+    asked = ["tiny-han", "--data", str(file), "--beside", str(file), "--record", "test", "--device", "cpu"]
+    assert evaluate.main(asked) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["accuracy"] == classes.measure(made, file)["accuracy"] >= 0
+    assert told["beside"]["naive Bayes over words"]["accuracy"] == 1.0
+    rows = read_scores(folder)
+    assert rows[0].of == "tiny-han" and {row.of for row in rows} == {"tiny-han", *told["beside"]}
+    assert any(row.measure == "accuracy_by_class, wood" for row in rows)
+    assert evaluate.main(["tiny-han", "--beside", str(file)]) == 2
+    assert "Give --data FILE" in capsys.readouterr().err
+
+
+def pages(n=4):
+    """n books of each class, two pages a book; of one class every page is from one book."""
+    labels = han_genres.LABELS
+    return [
+        Document(label, (f"The {label.split('_')[0]} came.", f"A word{page} was said."), f"{label} {i}")
+        for label in labels
+        for i in range(1 if label == labels[0] else n)
+        for page in range(2)
+    ]
+
+
+def test_an_opinion_is_of_a_classifier_that_has_not_read_the_book():
+    some = pages()
+    found = han_genres.opinions(some)
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+    for document, chances in zip(some, found, strict=True):
+        place = han_genres.LABELS.index(document.label)
+        # the only book of its class: without it nobody knows the class
+        assert (chances.argmax() == place) == (place != 0), document
+
+
+def test_the_recipe_hides_words_mixes_answers_and_goes_on_as_it_would_have(tmp_path):
+    some = pages(16)
+    tokenizer = Tokenizer(whole_words([each for one in some for each in one.sentences], 60), pad=0)
+    answers = np.eye(len(han_genres.LABELS), dtype=np.float32)[han_genres.labels(some)]
+    task = han_genres.Documents(some, some[:9], answers, tokenizer, 3, torch.device("cpu"))
+    (batch, wanted), n = task.batch(5)
+    (again, same), _ = task.batch(5)
+    assert torch.equal(batch.ids, again.ids) and torch.equal(wanted, same) and n == int(batch.real.sum())
+    assert len(wanted) == han_genres.ROWS and torch.equal(wanted.sum(1), torch.ones(len(wanted)))
+    hidden = (batch.ids[batch.real] == han_genres.UNKNOWN).float().mean()
+    assert abs(float(hidden) - han_genres.HIDDEN) < 0.08
+    network = families()["han"].network(replace(han_genres.RECIPE.config, n_vocab=len(tokenizer), d_model=34))
+    before = task.loss(network, (batch, wanted)).item()
+    optim = torch.optim.AdamW(network.parameters(), lr=0.02)
+    for step in range(12):
+        optim.zero_grad()
+        task.loss(network, task.batch(step)[0]).backward()
+        optim.step()
+    assert task.loss(network, (batch, wanted)).item() < before / 2
+    assert task.check(network.eval())["accuracy"] > 0.5
+
+
+def test_words_begin_with_the_vectors_that_vectors_mini_has():
+    network = families()["han"].network(han_genres.RECIPE.config)
+    han_genres.begin(network)
+    known = core.open_model("vectors-mini").network.embed["token"].weight
+    here = network.embed["token"](torch.arange(1, len(known))).detach()
+    assert abs(float(here.std()) - 1) < 0.05 and float(here.mean(0).abs().max()) < 1e-4
+    a, b = here[100] - here[200], known[101] - known[201]
+    assert float(torch.cosine_similarity(a, b, dim=0)) > 0.9999

@@ -1,0 +1,37 @@
+"""Words, sentences, a document: one learned question weighs the words of each sentence, another one the sentences."""
+
+from __future__ import annotations
+
+from viz.charts import thumbs
+from viz.course.lesson import Lesson, Step
+from viz.course.look_up.hierarchy import maths, steps
+from viz.course.look_up.hierarchy.params import Params
+from viz.instruments.kit import origin
+
+
+def compute(params: Params) -> maths.Data:
+    """The text through the network, whole and without each sentence. Errors: InputError for no word, or more than it reads."""
+    return maths.told(params.text)
+
+
+def thumbnail() -> str:
+    """The weights of the sentences of the text that the page opens with."""
+    data = compute(Params())
+    return thumbs.bars(data.sentences, [str(1 + i) for i in range(len(data.whole))], marked=data.heaviest)
+
+
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (
+        Step(steps.guess, texts=("text",)),
+        Step(steps.inside, texts=("text",)),
+        Step(steps.product, texts=("text",)),
+        Step(steps.kinds, texts=("text",)),
+        Step(steps.without, texts=("text",)),
+        Step(steps.measured, alone=True),
+    ),
+    cost=lambda params: 10 + 4 * len(params.text),
+    tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.text),
+)

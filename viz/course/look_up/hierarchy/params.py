@@ -1,0 +1,27 @@
+"""What can be set on words, sentences, a document: the text, and which sentence is looked into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.data.texts import texts
+from viz.course.look_up.hierarchy.maths import MODEL
+from viz.widgets.knobs import Knobs, knob, sentence
+
+SLUG = "hierarchy"
+EXAMPLES = {row.task: row.text for row in texts("presets") if row.kind == "genre"}
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """What the visitor chose; which sentence he looks into depends on the text, see the steps."""
+
+    text: str = knob(
+        next(iter(EXAMPLES.values())),
+        sentence(
+            "A text of a few sentences, your own or one of ours",
+            of=MODEL,
+            most="a page of up to 1,024 words and signs",
+            placeholder="Type or paste a few sentences",
+        ),
+    )

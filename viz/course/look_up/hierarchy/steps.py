@@ -1,0 +1,335 @@
+"""The steps on words, sentences, a document: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.analysis.arithmetic.cell import lines_of
+from viz.charts import scores
+from viz.charts.bar_lanes import Lane, bar_lanes
+from viz.course.lesson import Folds
+from viz.course.look_up.hierarchy import maths
+from viz.course.look_up.hierarchy.params import EXAMPLES, SLUG, Params
+from viz.instruments import SUMMING, arithmetic, marked, strip
+from viz.labels import distinct, percent
+from viz.widgets import controls, engine_client, lesson, page_parts
+
+WHOLE = "the whole text"
+OFFERED = 5
+"""Answers to a question, at most."""
+STAYS, SHARE = "It stays", "{:.1%}"
+ROOM = 330
+"""Pixels of a chart before a room."""
+
+
+def guess(params: Params, data: maths.Data) -> Folds:
+    """Which sentence weighs most? Asked before any weight is shown."""
+    _examples(params)
+    top = data.heaviest
+    told = lesson.predict(
+        f"{SLUG}.first",
+        "From this text the network has to tell what kind of book it is from. To which sentence does it give most weight?",
+        {data.names[i]: float(data.sentences[i]) for i in _offered(data.sentences)},
+        data.names[top],
+        f"It gets {percent(data.sentences[top], 2)} of the weight; an even share would be {percent(1 / len(data.whole), 2)}. "
+        "Nobody marked sentences for it: it learned from pages and the kind of their book alone.",
+    )
+    if told:
+        _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
+    if not (told and lesson.presenting()):  # before a room there is no place for both
+        _text(data, len(data.whole) if told else None)
+    said = (
+        f"{len(data.whole)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
+        if told
+        else f"{len(data.words)} words and signs in {len(data.whole)} sentences. Guess first, then the weights are shown."
+    )
+    return _told(said, params, data, top, known=told, equations=("levels.sentences", "levels.document"))
+
+
+def inside(params: Params, data: maths.Data) -> Folds:
+    """The words of one sentence: what they weigh in it."""
+    _examples(params)
+    at = controls.pills(
+        "Sentence", range(len(data.whole)), f"{SLUG}.sentence", data.heaviest, lambda i: str(1 + i)
+    )
+    places = data.words_of(at)
+    weights, words = data.inside[places], distinct(data.words[i] for i in places)
+    top = int(weights.argmax())
+    told = lesson.predict(
+        f"{SLUG}.word",
+        f"Inside sentence {1 + at} the words share 100 %. Which gets most?",
+        {words[i]: float(weights[i]) for i in _offered(weights)},
+        words[top],
+        f"“{words[top]}” gets {percent(weights[top], 2)} of the {len(words)} words and signs, an even share would be "
+        f"{percent(1 / len(words), 2)}. What it is compared with, u_w, is the same vector in every sentence of every text.",
+    )
+    _text(data, at if told else None)
+    said = f"Sentence {1 + at} of {len(data.whole)}: “{data.whole[at]}”"
+    if told:
+        most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
+        listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
+        said = f"Most in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}."
+    return _told(
+        said,
+        params,
+        data,
+        at,
+        known=told,
+        equations=("levels.key", "levels.words", "levels.sentence"),
+        more=partial(_arithmetic, params, at, int(places[top])),
+    )
+
+
+def product(params: Params, data: maths.Data) -> Folds:
+    """Weight of the sentence times weight of the word: how much of the document's vector a word is."""
+    _examples(params)
+    most = np.argsort(-data.products, kind="stable")
+    n, total = len(data.whole), float(data.products.sum())
+    options = ["1", *([str(n)] if n > 1 else []), "It depends on the text"]
+    told = lesson.predict(
+        f"{SLUG}.sum",
+        "Each word's weight in its sentence, times the weight of the sentence. Add up these products over the whole text: what comes out?",
+        options,
+        "1",
+        f"The words of sentence i have a_i together, for inside it they sum to 1; and the a_i sum to 1. Of this text: {total:.4f}.",
+    )
+    _text(data, n if told else None)
+    listed = ", ".join(
+        f"“{data.words[i]}” {percent(data.sentences[data.numbers[i]], 1)} × {percent(data.inside[i], 1)} = {percent(data.products[i], 2)}"
+        for i in most[:3]
+    )
+    said = f"Most important: {listed}." if told else " "
+    return _told(said, params, data, data.heaviest, known=told, equations=("levels.product",))
+
+
+def kinds(params: Params, data: maths.Data) -> Folds:
+    """The six kinds of book with their probabilities, and what was right where the text is one of ours."""
+    _examples(params)
+    order = np.argsort(-data.chances, kind="stable")
+    best = int(order[0])
+    told = lesson.predict(
+        f"{SLUG}.kind",
+        "What kind of book does the network take it from?",
+        {data.classes[i]: float(data.chances[i]) for i in range(len(data.classes))},
+        data.classes[best],
+        f"It gives {data.classes[best]} {percent(data.chances[best], 2)} and, next, {data.classes[order[1]]} "
+        f"{percent(data.chances[order[1]], 2)}.",
+    )
+    if told:
+        rows = [(data.classes[i], float(data.chances[i]), i == best) for i in order]
+        _chart(scores.bars(rows, SHARE, 1.0), f"{SLUG}.kinds", "The probability of each kind of book.")
+    else:
+        _text(data, None)
+    return _told(
+        _verdict(params, data) if told else " ", params, data, data.heaviest, told, ("levels.classes",)
+    )
+
+
+def without(params: Params, data: maths.Data) -> Folds:
+    """The text without each of its sentences: what becomes of the class?"""
+    _examples(params)
+    n, name = len(data.left), data.classes[data.told]
+    if not n:
+        page_parts.numbers("The text is one sentence: without it nothing is left to read.")
+        return _told("", params, data, 0)
+    left = data.left[data.heaviest]
+    likely = [i for i in np.argsort(-left, kind="stable") if i != data.told][:3]
+    answers = {STAYS: float(left[data.told])} | {
+        f"It becomes {data.classes[i]}": float(left[i]) for i in likely
+    }
+    told = lesson.predict(
+        f"{SLUG}.gone",
+        f"It takes the text for {name}. Delete the sentence that weighs most, number {1 + data.heaviest}: what becomes of the class?",
+        answers,
+        max(answers, key=answers.__getitem__),
+        f"{name[0].upper()}{name[1:]} had {percent(data.chances[data.told], 2)}; without that sentence it has "
+        f"{percent(left[data.told], 2)}.",
+    )
+    lost = data.chances[data.told] - data.left[:, data.told]
+    lanes = [
+        Lane("weight of the sentence", data.sentences, limits=(0.0, 1.0)),
+        Lane(f"what “{name}” loses when it is deleted", lost if told else None, hue=1),
+    ]
+    _chart(
+        bar_lanes(lanes, labels=[str(1 + i) for i in range(n)], x_title="sentence"),
+        f"{SLUG}.without",
+        "For each sentence its weight, and what the class loses without it.",
+    )
+    return _told(_lost(data, lost) if told else " ", params, data, data.heaviest, told, ("levels.document",))
+
+
+def measured(params: Params, _: object) -> Folds:
+    """How often it is right: beside what is simpler, by kind of book, and on our own texts."""
+    found, ours = maths.accuracies(), engine_client.submit((SLUG, "ours"), maths.ours, 400)
+    own, others = maths.MODEL, [name for name in found if name != maths.MODEL]
+    best = max(others, key=found.__getitem__, default="")
+    told = lesson.predict_share(
+        f"{SLUG}.right",
+        "Of pages from books that it never read, how many does it tell right? Always saying the commonest kind: "
+        f"{percent(found.get('always the commonest class', 0.0))}.",
+        found.get(own, 0.0),
+        f"The record says {percent(found.get(own, 0.0), 2)}"
+        + (f"; {best}: {percent(found[best], 2)}." if best else "."),
+    )
+    if told:
+        rows = [(name, value, name == own) for name, value in found.items()]
+        _chart(
+            scores.bars(rows, SHARE, 1.0),
+            f"{SLUG}.right",
+            "The share of pages told right, by who tells them.",
+        )
+    wrong = [one for one in ours if not one.kept]
+    kinds = ", ".join(f"{name} {percent(value)}" for name, value in maths.by_class().items())
+    said = f"By kind: {kinds}. Of our {len(ours)} texts it tells {len(ours) - len(wrong)} right. " + " ".join(
+        f"“{one.row.task}”: {one.says}" for one in wrong
+    )
+    page_parts.numbers(said if told else " ")
+    table = pd.DataFrame(
+        [(one.row.task, one.says, one.kept) for one in ours], columns=["our text", "what it says", "right"]
+    )
+    return Folds(
+        table,
+        {"accuracy": np.array(list(found.values()))},
+        known=told,
+        equations={"levels.classes": {}},
+    )
+
+
+def _examples(params: Params) -> None:
+    """Our own texts, by what they are meant as."""
+    if not lesson.presenting():
+        examples = {name: {f"{SLUG}.text": text} for name, text in EXAMPLES.items()}
+        controls.ready(examples, f"{SLUG}.ours", {f"{SLUG}.text": params.text})
+
+
+def _text(data: maths.Data, row: int | None) -> None:
+    """The text, each word shaded by a row of weights: a sentence's, or the products; None: nothing is shaded yet, sentences are numbered."""
+    if row is None:
+        first = np.flatnonzero(np.diff(data.numbers, prepend=-1)).tolist()
+        notes = [str(1 + data.numbers[i]) if i in first else "" for i in range(len(data.words))]
+        marked(data.words, glued=data.glued, notes=notes, key=f"{SLUG}.plain")
+        return
+    strip(
+        data.rows,
+        [*(f"sentence {1 + i}" for i in range(len(data.whole))), WHOLE],
+        keys=data.words,
+        key=f"{SLUG}.text",
+        selected=row,
+        say=SUMMING,
+        who="the network",
+        names=("the text", "shaded by"),
+        height=lesson.fit(520, 365),
+    )
+
+
+def _bars(names: Sequence[str], values: np.ndarray, top: int, key: str, alt: str) -> None:
+    _chart(scores.bars(scores.lit(names, values, top), SHARE, 1.0), key, alt)
+
+
+def _chart(figure: Any, key: str, alt: str) -> None:
+    page_parts.show_large(figure, key, alt, ROOM)
+
+
+def _offered(weights: np.ndarray) -> list[int]:
+    """The place of the largest weight and of some others, in the order of the text."""
+    order = np.argsort(-weights, kind="stable").tolist()
+    spread = [order[round(i * (len(order) - 1) / (OFFERED - 1))] for i in range(OFFERED)]
+    return sorted({*spread} if len(order) > OFFERED else {*order})
+
+
+def _class(data: maths.Data) -> str:
+    return f"It takes the text for {data.classes[data.told]} ({percent(data.chances[data.told], 2)})."
+
+
+def _verdict(params: Params, data: maths.Data) -> str:
+    """What it says, and of a text of ours whether that is right."""
+    meant = next((name for name, text in EXAMPLES.items() if text == params.text), None)
+    one = next(
+        (one for one in engine_client.submit((SLUG, "ours"), maths.ours, 400) if one.row.task == meant), None
+    )
+    if one is None:
+        return f"{_class(data)} It knows six kinds of book and has no word for any other text."
+    return f"{_class(data)} " + (
+        "That is what it is meant as." if one.kept else f"A telling error: {one.says}"
+    )
+
+
+def _lost(data: maths.Data, lost: np.ndarray) -> str:
+    """Which sentence was worth most, and whether the weights told it."""
+    worst, turned = (
+        int(lost.argmax()),
+        [1 + i for i, row in enumerate(data.left) if row.argmax() != data.told],
+    )
+    said = f"Deleting sentence {1 + worst} costs most: {percent(lost[worst], 2)} of probability; it weighs {percent(data.sentences[worst], 2)}. "
+    said += (
+        f"The class changes without sentence {', '.join(map(str, turned))}."
+        if turned
+        else "No single sentence changes the class."
+    )
+    same = maths.agreement(data)
+    return (
+        said
+        if same is None
+        else f"{said} Rank correlation of weight and loss over the sentences: {same:.2f}."
+    )
+
+
+def _arithmetic(params: Params, sentence: int, word: int) -> None:
+    """How the weight of the heaviest word came about, line by line."""
+    run = engine_client.run(maths.MODEL, params.text, keep=maths.KEEP)
+    piece = run.side.words[word].pieces[0]
+    lines = lines_of(run, "words", 0, 0, sentence, piece)
+    arithmetic(lines, key=f"{SLUG}.lines", words=(f"sentence {1 + sentence}", run.side.words[word].text))
+
+
+def _told(
+    said: str,
+    params: Params,
+    data: maths.Data,
+    at: int,
+    known: bool = True,
+    equations: Sequence[str] = (),
+    more: Any = None,
+) -> Folds:
+    """The numbers below the picture, and what belongs in the folds."""
+    if said:
+        page_parts.numbers(said)
+    top = int(data.words_of(at)[data.inside[data.words_of(at)].argmax()])
+    values: Mapping[str, Mapping[str, Any]] = {
+        "levels.words": {"a_it": f"{data.inside[top]:.3f}"},
+        "levels.sentences": {"a_i": f"{data.sentences[at]:.3f}"},
+    }
+    return Folds(
+        partial(_table, data),
+        {
+            "word_weights": data.inside,
+            "sentence_weights": data.sentences,
+            "products": data.products,
+            "sentence": data.numbers,
+            "chances": data.chances,
+            "without": data.left,
+        },
+        {"text": repr(params.text)},
+        known,
+        {key: values.get(key, {}) for key in equations},
+        more=more,
+    )
+
+
+def _table(data: maths.Data) -> pd.DataFrame:
+    """A line a word, the most important first."""
+    order = np.argsort(-data.products, kind="stable")
+    return pd.DataFrame(
+        {
+            "word": [data.words[i] for i in order],
+            "sentence": 1 + data.numbers[order],
+            "weight in its sentence": data.inside[order].round(4),
+            "weight of the sentence": data.sentences[data.numbers[order]].round(4),
+            "product": data.products[order].round(4),
+        }
+    )

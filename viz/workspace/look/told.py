@@ -1,0 +1,30 @@
+"""The class that a model tells of a text, with the probabilities of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.documents import unknown_words
+from core.analysis.guesses import probabilities
+from core.analysis.promised import plain
+from core.run import Run
+from viz.labels import literal, percent
+
+MOST = 6
+"""Unknown words that are named."""
+
+
+def show(run: Run) -> None:
+    """The words that it does not know; the classes with their probabilities, the most probable first."""
+    chances = probabilities(run.classes)
+    order = np.argsort(-chances, kind="stable")
+    said = [f"{literal(plain(run.model.config.classes[i]))} {percent(chances[i])}" for i in order]
+    strange = unknown_words(run)
+    if strange:
+        listed = ", ".join(f"“{literal(word)}”" for word in strange[:MOST])
+        more = f" and {len(strange) - MOST} more" if len(strange) > MOST else ""
+        st.caption(
+            f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
+        )
+    st.markdown(f"It takes the text for **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]", width="content")
