@@ -49,7 +49,8 @@ def write(folder: Path, name: str) -> Path:
     """One model, every weight drawn anew."""
     family, changes = MODELS[name]
     framed = families()[family].framed
-    lines = [text for row in texts("presets") for text in (row.text, row.second)] * 2
+    rows = [row for row in texts("presets") if row.kind != "recall"]  # signs are no words to learn
+    lines = [text for row in rows for text in (row.text, row.second)] * 2
     backend = (
         TOYS[name]()
         if name in TOYS
