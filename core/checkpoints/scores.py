@@ -43,7 +43,7 @@ class Measure:
 
 
 MEASURES = {
-    "accuracy": Measure("documents whose class is told right", "{:.1%}", telling=True),
+    "accuracy": Measure("accuracy", "{:.1%}", telling=True),
     "commonest": Measure("share of the commonest class", "{:.1%}"),
     "nats": Measure("nats a document", "{:.3f}", more=False),
     "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),

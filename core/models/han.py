@@ -18,8 +18,8 @@ from core.layers.config_checks import check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
-from core.layers.parts import members
 from core.layers.recurrent import CELLS
+from core.layers.recurrent.parts import members
 from core.layers.summary import Summary
 from core.models import Batch, Family, Kind, Output
 from core.models.seq2seq import Encoder

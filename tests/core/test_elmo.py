@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from core import edits
-from core.layers.lstm_sequence import LSTMSequence
+from core.layers.recurrent.lstm_sequence import LSTMSequence
 from core.models import Batch, families
 from core.models.elmo import ELMo, ELMoConfig, Mixture
 from core.scoring import both_ways, language

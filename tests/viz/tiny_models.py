@@ -58,7 +58,7 @@ def write(folder: Path, name: str) -> Path:
     family, changes = MODELS[name]
     framed = families()[family].framed
     by_sentence = families()[family].sentences
-    rows = [row for row in texts("presets") if (row.kind == "genre") == by_sentence]
+    rows = [row for row in texts("presets") if row.kind != "recall" and (row.kind == "genre") == by_sentence]
     lines = [text for row in rows for text in (row.text, row.second)] * 2
     backend = (
         TOYS[name]()

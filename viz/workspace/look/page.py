@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.guesses import guesses
 from core.analysis.heads.habits import Heads
 from core.decoding import Step
 from core.errors import InputError
@@ -16,7 +17,7 @@ from viz.instruments import words_view
 from viz.instruments.kit import origin
 from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
-from viz.shell import errors, notices, state, subject
+from viz.shell import errors, links, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls
@@ -120,6 +121,21 @@ def _beside(params: Params, view: str) -> Params:
     return replace(params, target=given or None, pair=pair if pair.strip() else None)
 
 
+def _without(params: Params, run: Run) -> None:
+    """What there is to see of a model without attention, and where to look instead."""
+    if run.source is not None:
+        one_vector.show(params.text, run.target_text or "")
+        st.text(
+            f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
+        )
+        return
+    st.text(
+        f"{params.model} has no attention to look at: what reaches a position comes through its convolutions. "
+        f"After this text it says “{guesses(run, run.side.n_real - 1, 1)[0][0]}”."
+    )
+    links.to("decode", "Watch it write in Decode")
+
+
 @st.fragment
 def _picture(params: Params) -> None:
     with errors.guard():
@@ -133,10 +149,7 @@ def _picture(params: Params) -> None:
         subject.shows(target=params.target, pair=params.pair)
         note = partial(look_note.show, data.run, given=params.target is not None)
         if not data.heads:
-            one_vector.show(params.text, data.run.target_text or "")
-            st.text(
-                f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
-            )
+            _without(params, data.run)
             note(side="left")
             return
         place = head_picker.chosen(data.heads, data.run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -95,7 +95,12 @@ def choose(
 
     Raises InputError where no such model can be opened.
     """
-    models = {name: family for name, family in tasks.usable().items() if fits(family)}
+    asked = state.peek("model")
+    models = {
+        name: family
+        for name, family in tasks.usable().items()
+        if fits(family) and (name != asked or _has(name, family, fits))
+    }
     if not models:
         raise InputError(
             "No model that this page needs can be opened.",
@@ -148,6 +153,17 @@ def _left_out(family: Family, given: bool) -> None:
             st.caption(
                 f"{words}, “{literal(shorten(text, 40))}”, is not read on this page; it is kept for the others."
             )
+
+
+def _has(name: str, family: Family, fits: Callable[[Family], bool]) -> bool:
+    """Whether the network itself has the layers of heads that its family may have: one without attention is no use here."""
+    if not layered(family):
+        return True
+    try:
+        model = head_picker.opened(name)
+    except InputError:
+        return True  # why it does not open is said where it is opened
+    return fits(replace(family, kinds=family.kinds_of(model.config)))
 
 
 def layered(family: Family) -> bool:

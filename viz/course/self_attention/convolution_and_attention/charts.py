@@ -132,8 +132,10 @@ def field(
 
 
 @kept
-def answers(rows: Sequence[Answer], right: str, *, height: float = 44) -> vega.Layers:
+def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: float = 1.5) -> vega.Layers:
     """A bar a row: the probability of the right sign, and behind it what is said where that is another one.
+
+    The axis goes on to `end`, so that the words have room.
 
     >>> rows = [Answer("both", 0.9, "F", 0.9), Answer("half", None, "", 0)]
     >>> [row["said"] for row in answers(rows, "F").to_dict()["data"]["values"]]
@@ -153,7 +155,7 @@ def answers(rows: Sequence[Answer], right: str, *, height: float = 44) -> vega.L
     across = alt.X(
         "from:Q",
         title=f"probability of “{visible(right)}”",
-        scale=vega.span(0, 1.5),
+        scale=vega.span(0, end),
         axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
     )
     down = vega.places([row.name for row in rows], apart=(0.35, 0.2), labelLimit=260)

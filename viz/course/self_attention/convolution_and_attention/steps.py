@@ -183,7 +183,7 @@ def together(params: Params, data: Data) -> Folds:
             "The positions that reach the last one through the convolutions, and how much each sign moves it.",
         )
         page_parts.show(
-            charts.answers(rows, right, height=lesson.fit(44, 40)),
+            charts.answers(rows, right, height=lesson.fit(44, 40), end=2.0),
             f"{SLUG}.both.answers",
             f"Probability of {visible(right)} as the switches stand, and for the others.",
         )

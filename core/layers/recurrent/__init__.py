@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.linear import Linear
-from core.layers.lstm_sequence import LSTMSequence
-from core.layers.parts import begins, rows
+from core.layers.recurrent.lstm_sequence import LSTMSequence
+from core.layers.recurrent.parts import begins, rows
 from core.layers.trace_loops import steps
 from core.trace import OFF, Tap
 
