@@ -294,12 +294,13 @@ def care(seen: HeadView, query: int, how: str) -> list[str]:
 
 def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = seen.weights[query]
+    of = str if sums(place.kind) else visible  # the spaces of a sentence are no part of a token
     doing, who = (
         "Of" if sums(place.kind) else "Writing" if crosses(place.kind) else "Reading",
         seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
     )
     return (
-        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{visible(seen.attention.keys[key])}”; "
+        f"{doing} “{of(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{of(seen.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f}; its effective number of keys is {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} (2^entropy)."
     )
 
