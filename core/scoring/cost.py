@@ -45,15 +45,10 @@ class _Held(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = {
-            each.untyped_storage().data_ptr()
-            for each in tree_leaves((args, kwargs))
-            if isinstance(each, Tensor)
-        }
+        given = {each.untyped_storage().data_ptr() for each in _plain((args, kwargs))}
         out = func(*args, **(kwargs or {}))
-        for each in tree_leaves(out):
-            if isinstance(each, Tensor):
-                self._hold(each, given)
+        for each in _plain(out):
+            self._hold(each, given)
         return out
 
     def _hold(self, value: Tensor, given: set[int]) -> None:
@@ -72,6 +67,11 @@ class _Held(TorchDispatchMode):
         if not self._holders[place]:
             del self._holders[place]
             self.now -= size
+
+
+def _plain(tree: Any) -> list[Tensor]:
+    """Its tensors, but weights in the processor's own layout: they are kept from pass to pass."""
+    return [each for each in tree_leaves(tree) if isinstance(each, Tensor) and each.layout is torch.strided]
 
 
 def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:

@@ -10,13 +10,15 @@ import torch
 
 import core
 from core import masks
+from core.checkpoints.scores import record
 from core.layers.attention import explicit
 from core.layers.block_sparse import PARTS, BlockMask, everything, layout, sparse
 from core.models import Batch, families
-from core.scoring.cost import attention_costs, cost, read_in_full
+from core.scoring.cost import attention_costs, by_length, cost, read_in_full
 from core.text import Tokenizer
 from core.text.learn import wordpiece
 from core.tools import evaluate
+from core.tools.card_sections import scored
 
 TEXT = "She has a white car and the animal didn't cross the street because it was too tired . "
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -236,6 +238,22 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     }
     assert rows[8]["passages"] > rows[200]["passages"] > 0
     assert set(rows[200]) >= {"masked_top1", "masked_top5"}
+
+
+def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand_in_the_card(model, tmp_path):
+    lengths = (50, 400)
+    blocks, full = (by_length(each, lengths, budget=0.0) for each in (model, read_in_full(model)))
+    for found in (blocks, full):
+        assert list(found["ms_by_length"]) == list(found["mb_by_length"]) == ["50 tokens", "400 tokens"]
+        assert all(value > 0 for part in ("ms_by_length", "mb_by_length") for value in found[part].values())
+    assert full["mb_by_length"]["400 tokens"] > 1.5 * blocks["mb_by_length"]["400 tokens"]
+    folder = tmp_path / "tiny-bigbird"
+    folder.mkdir()
+    record(folder, "one thread", blocks)
+    rows = record(folder, "one thread", full, of="tiny-bigbird with the full mask")
+    said = scored(rows, "tiny-bigbird")
+    assert "On one thread, milliseconds of a pass by length of the text: 50 tokens" in said
+    assert "On one thread, with the full mask, megabytes that it holds at once by length of the text" in said
 
 
 @pytest.mark.parametrize(

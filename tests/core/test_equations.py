@@ -55,6 +55,7 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "bert.masked",
     "bert.loss",
     "bert.rate",
+    "bert.sparse",
     "gpt.conditionals",
     "gpt.prompted",
     "tuning.frozen",
