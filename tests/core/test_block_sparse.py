@@ -268,6 +268,18 @@ def test_what_cannot_be_measured_is_said(model, asked, said):
         evaluate.as_asked(model, **asked)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"layout": "half"}, {"layout": True}, {"block": 0}, {"block": 18}, {"block": True}, {"window": 2}),
+        *({"n_global": -1}, {"n_random": 1.0}, {"seed": -1}, {"full_up_to": True}, {"draw": "lot"}),
+    ],
+)
+def test_a_bigbird_that_cannot_be_built_names_its_numbers(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(families()["bigbird"].config.tiny(), **wrong)
+
+
 def test_a_model_without_blocks_has_no_full_mask_to_be_measured_with():
     with pytest.raises(core.InputError, match="no mask in blocks"):
         evaluate.as_asked(core.open_model("bert-mini"), full=True, blocks=True)
