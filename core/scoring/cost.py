@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from core.layers.attention import explicit
-from core.layers.block_sparse import Layout, sparse
+from core.layers.block_sparse import Layout, over_all_pairs, sparse
 from core.models import Batch
 from core.scoring import Metrics
 
@@ -108,7 +107,7 @@ def attention_costs(layout: Layout, block: int, d_head: int, budget: float = 0.1
     allowed, real = torch.ones(n, n, dtype=torch.bool), torch.ones(1, n, dtype=torch.bool)
     layout.gathered, layout.wide  # noqa: B018 - made once for all texts of this length, not part of a pass
     return (
-        cost(lambda: explicit(q, k, v, allowed), budget),
+        cost(lambda: over_all_pairs(q, k, v, allowed), budget),
         cost(lambda: sparse(q, k, v, layout, block, real), budget),
     )
 

@@ -11,8 +11,7 @@ import torch
 import core
 from core import masks
 from core.checkpoints.scores import record
-from core.layers.attention import explicit
-from core.layers.block_sparse import PARTS, BlockMask, everything, layout, sparse
+from core.layers.block_sparse import PARTS, BlockMask, everything, layout, over_all_pairs, sparse
 from core.models import Batch, families
 from core.scoring.cost import attention_costs, by_length, cost, read_in_full
 from core.text import Tokenizer
@@ -100,7 +99,7 @@ def test_blocks_alone_give_the_numbers_of_the_whole_mask(n, shape):
     real = torch.arange(n) < torch.tensor([n, n - 1])[:, None]
     mask = BlockMask((found, found), 2, real)
     assert found.saves
-    whole = explicit(q, k, v, mask.laid(), repeated=mask.repeated)
+    whole = over_all_pairs(q, k, v, mask.laid(), times=mask.times)
     torch.testing.assert_close(sparse(q, k, v, found, 2, real), whole, atol=1e-5, rtol=1e-5)
 
 
@@ -109,7 +108,7 @@ def test_gradients_are_those_of_the_whole_mask():
     real = torch.arange(n) < torch.tensor([n, n - 3])[:, None]
     mask, toward = BlockMask((found, found), 2, real), random(2, 2, n, 5)
     slopes = []
-    for way in (mask.sparse, lambda q, k, v: explicit(q, k, v, mask.laid())):
+    for way in (mask.sparse, lambda q, k, v: over_all_pairs(q, k, v, mask.laid())):
         given = [random(2, 2, n, 5 + i)[..., :5].requires_grad_() for i in range(3)]
         slopes.append(torch.autograd.grad(way(*given), given, toward))
     for ours, whole in zip(*slopes, strict=True):
@@ -162,7 +161,7 @@ def test_the_full_mask_is_full_attention(n):
         assert (network()(batch) - plain(batch)).abs().max() > (0.01 if n > 50 else -1)
     q = random(1, 2, 40, 4)
     real = torch.ones(1, 40, dtype=torch.bool)
-    whole = explicit(q, q, q, real)
+    whole = over_all_pairs(q, q, q, real)
     torch.testing.assert_close(sparse(q, q, q, everything(20, 2), 2, real), whole, atol=1e-6, rtol=1e-6)
 
 
