@@ -14,8 +14,8 @@ from core.layers.sdpa import attend
 from core.trace import OFF, Tap
 
 
-def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    """Softmax over the keys that may be attended; forbidden cells are exactly 0.
+def masked_softmax(scores: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
+    """Softmax over the keys that may be attended; forbidden cells are exactly 0. `times`: how often a key counts.
 
     A row with nothing allowed gives zeros: by decision, where other code gives NaN or a uniform row.
     scores and allowed (True = may attend) are (batch head query key), or broadcast to it.
@@ -23,34 +23,26 @@ def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    filled = torch.where(allowed, scores, torch.finfo(scores.dtype).min)
+    counted = scores if times is None else scores + times.log().to(scores.dtype)
+    filled = torch.where(allowed, counted, torch.finfo(scores.dtype).min)
     return torch.where(allowed, filled.softmax(dim=-1), 0.0)
 
 
 class Sight(Protocol):
-    """What may stand in the place of a mask: it knows who may attend whom, and mixes the values itself."""
+    """What may stand in the place of a mask: it knows who may attend whom, and perhaps a shorter way to the heads."""
 
-    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor:
-        """q, k, v (batch head pos d_head) -> what each head hands on (batch head query d_head)."""
+    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap) -> Tensor | None:
+        """What each head hands on (batch head query d_head), without the whole pattern; None where that is wanted."""
         ...
 
+    def laid(self, tap: Tap) -> Tensor:
+        """The mask itself, broadcastable to (batch head query key)."""
+        ...
 
-def explicit(
-    q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, tap: Tap = OFF, repeated: Tensor | None = None
-) -> Tensor:
-    """softmax(q k^T / sqrt(d_head)) v, every step named. `repeated` (head query key) is the log of how often a key counts.
-
-    q, k, v (batch head pos d_head), allowed broadcastable to (batch head query key) -> (batch head query d_head).
-
-    >>> one = torch.ones(1, 1, 2, 4)
-    >>> explicit(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape
-    torch.Size([1, 1, 2, 4])
-    """
-    scores = tap("scores", q @ k.mT / math.sqrt(q.shape[-1]), "batch head query key")
-    allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-    counted = scores if repeated is None else scores + repeated.to(scores)
-    pattern = tap("pattern", masked_softmax(counted, allowed), "batch head query key")
-    return pattern.to(v.dtype) @ v
+    @property
+    def times(self) -> Tensor | None:
+        """How often a key counts, of the mask's shape; None: once."""
+        ...
 
 
 class SideBySide(nn.Module):
@@ -109,14 +101,20 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, source: Tensor, allowed: Tensor | Sight, tap: Tap = OFF, store: Store = NO_STORE
     ) -> Tensor:
         q, project = self._sides(x, source)
-        plain = isinstance(allowed, Tensor)
-        if plain and self.training and tap is OFF and store is NO_STORE and q.requires_grad:
+        sight = None if isinstance(allowed, Tensor) else allowed
+        if sight is None and self.training and tap is OFF and store is NO_STORE and q.requires_grad:
             return self.to_out(self._merge(attend(q, *project(source), allowed)))
         q = tap("q", q, "batch head query d_head")
         k, v = store(project, source)
         k = tap("k", k, "batch head key d_head")
         v = tap("v", v, "batch head key d_head")
-        mixed = explicit(q, k, v, allowed, tap) if plain else allowed.mixed(q, k, v, tap)
+        mixed = None if sight is None else sight.mixed(q, k, v, tap)
+        if mixed is None:
+            allowed, times = (allowed, None) if sight is None else (sight.laid(tap), sight.times)
+            scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
+            allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
+            pattern = tap("pattern", masked_softmax(scores, allowed, times), "batch head query key")
+            mixed = pattern.to(v.dtype) @ v
         heads = tap("heads", mixed, "batch head query d_head")
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")
 

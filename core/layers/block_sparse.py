@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core import masks
-from core.layers.attention import explicit, masked_softmax
+from core.layers.attention import masked_softmax
 from core.layers.linear import lasting
 from core.trace import OFF, Tap
 
@@ -147,12 +147,12 @@ class BlockMask:
     block: int
     real: Tensor
 
-    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor:
-        """q, k, v (batch head pos d_head) -> what each head hands on, the same shape."""
+    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor | None:
+        """q, k, v (batch head pos d_head) -> what each head hands on, the same shape; None where the whole is to be formed."""
         parts = (f"allowed.{name}" for name in PARTS)
         if any(each.saves for each in self.layouts) and not tap.wants("scores", "allowed", "pattern", *parts):
             return self.sparse(q, k, v)
-        return explicit(q, k, v, self.laid(tap), tap, self.repeated)
+        return None
 
     def laid(self, tap: Tap = OFF) -> Tensor:
         """The mask over tokens (batch head query key), the union of its three parts."""
@@ -167,11 +167,11 @@ class BlockMask:
         return (window | all_over | random) & masks.not_padding(self.real)
 
     @property
-    def repeated(self) -> Tensor | None:
-        """What is added to the scores where a block is read more than once (batch head query key): log of how often."""
+    def times(self) -> Tensor | None:
+        """How often a key counts (batch head query key); None where none is read more than once."""
         if not any(bool((each.times > 1).any()) for each in self.layouts):
             return None
-        return self._cells(lambda each: each.times.clamp(min=1).float().log())
+        return self._cells(lambda each: each.times).clamp(min=1)
 
     def sparse(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """The same as by the whole mask, without it: texts of one layout together, each as long as its layout."""
@@ -208,7 +208,7 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
 
     >>> q, real = torch.randn(1, 2, 40, 4), torch.ones(1, 40, dtype=torch.bool)
     >>> mask = BlockMask((layout(20, 2),), 2, real)
-    >>> torch.allclose(sparse(q, q, q, layout(20, 2), 2, real), explicit(q, q, q, mask.laid()), atol=1e-6)
+    >>> torch.allclose(sparse(q, q, q, layout(20, 2), 2, real), over_all_pairs(q, q, q, mask.laid()), atol=1e-6)
     True
     """
     n, n_blocks = q.shape[2], layout.n_blocks
@@ -230,6 +230,16 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
     return torch.cat(found, 2).index_select(2, place).flatten(2, 3)[:, :, :n]
 
 
+def over_all_pairs(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
+    """The same over all pairs: every score is formed, and forbidden ones are thrown away.
+
+    >>> one = torch.ones(1, 1, 2, 4)
+    >>> over_all_pairs(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape
+    torch.Size([1, 1, 2, 4])
+    """
+    return _weighed(q, k, v, allowed, times)
+
+
 def _gathered(side: Tensor, index: Tensor) -> Tensor:
     """(batch head block token d_head), index (head row slot) -> (batch head row slot * token d_head)."""
     n_batch, n_heads, n_blocks, block, d_head = side.shape
@@ -238,7 +248,7 @@ def _gathered(side: Tensor, index: Tensor) -> Tensor:
     return found.view(n_batch, n_heads, index.shape[1], index.shape[2] * block, d_head)
 
 
-def _weighed(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
+def _weighed(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
     """(.. query d_head) over (.. key d_head)."""
-    weights = masked_softmax(q * q.shape[-1] ** -0.5 @ k.mT, allowed)
+    weights = masked_softmax(q * q.shape[-1] ** -0.5 @ k.mT, allowed, times)
     return weights.to(v.dtype) @ v

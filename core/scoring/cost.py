@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from core.layers.attention import explicit
-from core.layers.block_sparse import Layout, sparse
+from core.layers.block_sparse import Layout, over_all_pairs, sparse
 from core.models import Batch
 from core.scoring import Metrics
 
@@ -45,15 +44,10 @@ class _Held(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = {
-            each.untyped_storage().data_ptr()
-            for each in tree_leaves((args, kwargs))
-            if isinstance(each, Tensor)
-        }
+        given = {each.untyped_storage().data_ptr() for each in _plain((args, kwargs))}
         out = func(*args, **(kwargs or {}))
-        for each in tree_leaves(out):
-            if isinstance(each, Tensor):
-                self._hold(each, given)
+        for each in _plain(out):
+            self._hold(each, given)
         return out
 
     def _hold(self, value: Tensor, given: set[int]) -> None:
@@ -72,6 +66,11 @@ class _Held(TorchDispatchMode):
         if not self._holders[place]:
             del self._holders[place]
             self.now -= size
+
+
+def _plain(tree: Any) -> list[Tensor]:
+    """Its tensors, but weights in the processor's own layout: they are kept from pass to pass."""
+    return [each for each in tree_leaves(tree) if isinstance(each, Tensor) and each.layout is torch.strided]
 
 
 def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:
@@ -108,7 +107,7 @@ def attention_costs(layout: Layout, block: int, d_head: int, budget: float = 0.1
     allowed, real = torch.ones(n, n, dtype=torch.bool), torch.ones(1, n, dtype=torch.bool)
     layout.gathered, layout.wide  # noqa: B018 - made once for all texts of this length, not part of a pass
     return (
-        cost(lambda: explicit(q, k, v, allowed), budget),
+        cost(lambda: over_all_pairs(q, k, v, allowed), budget),
         cost(lambda: sparse(q, k, v, layout, block, real), budget),
     )
 

@@ -163,9 +163,11 @@ def scored(scores: Sequence[Score], name: str) -> str:
         if cells:
             parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
         own = [
-            of for of in dict.fromkeys(s.of for s in scores if s.split == split) if of.startswith(f"{name} ")
+            of
+            for of in dict.fromkeys(s.of for s in scores if s.split == split)
+            if of.startswith(f"{name} with ")
         ]
-        for of in (name, *own):  # the model itself, then its weights read otherwise
+        for of in (name, *own):  # then its weights under another mask
             whose = of.removeprefix(name).strip()
             parts += [
                 f"On {split}, {f'{whose}, ' if whose else ''}{said}" for said in told(scores, split, of)

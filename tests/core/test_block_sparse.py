@@ -10,13 +10,14 @@ import torch
 
 import core
 from core import masks
-from core.layers.attention import explicit
-from core.layers.block_sparse import PARTS, BlockMask, everything, layout, sparse
+from core.checkpoints.scores import record
+from core.layers.block_sparse import PARTS, BlockMask, everything, layout, over_all_pairs, sparse
 from core.models import Batch, families
-from core.scoring.cost import attention_costs, cost, read_in_full
+from core.scoring.cost import attention_costs, by_length, cost, read_in_full
 from core.text import Tokenizer
 from core.text.learn import wordpiece
 from core.tools import evaluate
+from core.tools.card_sections import scored
 
 TEXT = "She has a white car and the animal didn't cross the street because it was too tired . "
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -98,7 +99,7 @@ def test_blocks_alone_give_the_numbers_of_the_whole_mask(n, shape):
     real = torch.arange(n) < torch.tensor([n, n - 1])[:, None]
     mask = BlockMask((found, found), 2, real)
     assert found.saves
-    whole = explicit(q, k, v, mask.laid(), repeated=mask.repeated)
+    whole = over_all_pairs(q, k, v, mask.laid(), times=mask.times)
     torch.testing.assert_close(sparse(q, k, v, found, 2, real), whole, atol=1e-5, rtol=1e-5)
 
 
@@ -107,7 +108,7 @@ def test_gradients_are_those_of_the_whole_mask():
     real = torch.arange(n) < torch.tensor([n, n - 3])[:, None]
     mask, toward = BlockMask((found, found), 2, real), random(2, 2, n, 5)
     slopes = []
-    for way in (mask.sparse, lambda q, k, v: explicit(q, k, v, mask.laid())):
+    for way in (mask.sparse, lambda q, k, v: over_all_pairs(q, k, v, mask.laid())):
         given = [random(2, 2, n, 5 + i)[..., :5].requires_grad_() for i in range(3)]
         slopes.append(torch.autograd.grad(way(*given), given, toward))
     for ours, whole in zip(*slopes, strict=True):
@@ -160,7 +161,7 @@ def test_the_full_mask_is_full_attention(n):
         assert (network()(batch) - plain(batch)).abs().max() > (0.01 if n > 50 else -1)
     q = random(1, 2, 40, 4)
     real = torch.ones(1, 40, dtype=torch.bool)
-    whole = explicit(q, q, q, real)
+    whole = over_all_pairs(q, q, q, real)
     torch.testing.assert_close(sparse(q, q, q, everything(20, 2), 2, real), whole, atol=1e-6, rtol=1e-6)
 
 
@@ -238,6 +239,22 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     assert set(rows[200]) >= {"masked_top1", "masked_top5"}
 
 
+def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand_in_the_card(model, tmp_path):
+    lengths = (50, 400)
+    blocks, full = (by_length(each, lengths, budget=0.0) for each in (model, read_in_full(model)))
+    for found in (blocks, full):
+        assert list(found["ms_by_length"]) == list(found["mb_by_length"]) == ["50 tokens", "400 tokens"]
+        assert all(value > 0 for part in ("ms_by_length", "mb_by_length") for value in found[part].values())
+    assert full["mb_by_length"]["400 tokens"] > 1.5 * blocks["mb_by_length"]["400 tokens"]
+    folder = tmp_path / "tiny-bigbird"
+    folder.mkdir()
+    record(folder, "one thread", blocks)
+    rows = record(folder, "one thread", full, of="tiny-bigbird with the full mask")
+    said = scored(rows, "tiny-bigbird")
+    assert "On one thread, milliseconds of a pass by length of the text: 50 tokens" in said
+    assert "On one thread, with the full mask, megabytes that it holds at once by length of the text" in said
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -248,6 +265,18 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
 def test_what_cannot_be_measured_is_said(model, asked, said):
     with pytest.raises(core.InputError, match=said):
         evaluate.as_asked(model, **asked)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"layout": "half"}, {"layout": True}, {"block": 0}, {"block": 18}, {"block": True}, {"window": 2}),
+        *({"n_global": -1}, {"n_random": 1.0}, {"seed": -1}, {"full_up_to": True}, {"draw": "lot"}),
+    ],
+)
+def test_a_bigbird_that_cannot_be_built_names_its_numbers(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(families()["bigbird"].config.tiny(), **wrong)
 
 
 def test_a_model_without_blocks_has_no_full_mask_to_be_measured_with():

@@ -56,6 +56,7 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "bert.masked",
     "bert.loss",
     "bert.rate",
+    "bert.sparse",
     "gpt.conditionals",
     "gpt.prompted",
     "albert.shared",

@@ -11,8 +11,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core import masks
-from core.layers.attention import explicit
-from core.layers.block_sparse import PARTS, sparse
+from core.layers.block_sparse import PARTS, over_all_pairs, sparse
 from core.scoring.cost import Cost
 from viz.course.bert.sparse_attention import clock, maths, read
 from viz.course.bert.sparse_attention.maths import Mask, Shape
@@ -97,7 +96,7 @@ def test_full_mask_equals_full_attention():
     q, k, v = torch.randn(3, 1, 1, 128, 8, generator=torch.Generator().manual_seed(2))
     real = torch.ones(1, 128, dtype=torch.bool)
     ours = sparse(q, k, v, whole.layout(), 16, real)
-    torch.testing.assert_close(ours, explicit(q, k, v, masks.full(128)), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours, over_all_pairs(q, k, v, masks.full(128)), atol=1e-5, rtol=1e-5)
 
 
 def test_a_way_is_as_long_as_a_search_by_powers_says():

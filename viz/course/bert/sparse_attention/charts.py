@@ -111,8 +111,13 @@ def way(
             [] if covered else zip(path[:-1], path[1:], parts, strict=True)
         )
     ]
-    dots = [{"x": source, "y": 0, "text": "from"}]
-    dots += [{"x": target, "y": n_rows - 1, "text": "to"}]
+    ends = [{"x": source, "y": 0, "text": "from"}], [{"x": target, "y": n_rows - 1, "text": "to"}]
+    beside: dict[str, Any] = {"dy": -14}  # the way leaves to the other side
+    if source <= target and source > 0.12 * n:
+        beside = {"align": "right", "dx": -11}
+    elif source > target and source < 0.88 * n:
+        beside = {"align": "left", "dx": 11}
+    dot = min(70.0, 1400 / len(path)) if path else 70.0
     middle = [{"x": block, "y": row} for row, block in enumerate([] if covered else path)]
     across = alt.X(
         "x:Q",
@@ -140,11 +145,14 @@ def way(
         vega.rows(steps, x=across, y=up)
         .mark_rule(strokeWidth=3)
         .encode(x2="x2:Q", y2="y2:Q", color=vega.hue("part:N", {name: HUES[name] for name in present}, key)),
-        vega.rows(middle, x=across, y=up).mark_circle(size=70, opacity=1, color=theme.TEXT),
-        vega.rows(dots, x=across, y=up).mark_circle(size=150, opacity=1, color=theme.TEXT),
-        vega.rows(dots, x=across, y=up)
-        .mark_text(fontSize=14, dy=-14, color=theme.TEXT)
-        .encode(text="text:N"),
+        vega.rows(middle, x=across, y=up).mark_circle(size=dot, opacity=1, color=theme.TEXT),
+        *(vega.rows(end, x=across, y=up).mark_circle(size=150, opacity=1, color=theme.TEXT) for end in ends),
+        *(
+            vega.rows(end, x=across, y=up)
+            .mark_text(fontSize=14, color=theme.TEXT, **put)
+            .encode(text="text:N")
+            for end, put in zip(ends, (beside, {"dy": -14}), strict=True)
+        ),
     ]
     if covered:
         layers.append(vega.question())
