@@ -70,8 +70,8 @@ def _try(model: Model) -> None:
     given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
     with torch.inference_mode():
         hidden = finite(model.network(given), model.name)
-        if "logits" in model.outputs:
-            finite(model.network.logits(hidden), model.name)
+        if model.outputs[model.asked].reads == "hidden":
+            finite(getattr(model.network, model.asked)(hidden), model.name)
 
 
 def _card(folder: Path) -> str:
