@@ -84,9 +84,9 @@ TABLES = {
     "exact_match_by_task": "answers right by task",
     "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
     "copied_by_offset": "signs of the second copy foretold by length of the string",
-    "tags_by_mixture": "parts of speech told rightly by a linear head upon",
+    "tags_by_mixture": "parts of speech told rightly by a small head upon",
     "tags_mixture": "the mixture learned for parts of speech",
-    "opinions_by_mixture": "opinions told rightly by a linear head upon",
+    "opinions_by_mixture": "opinions told rightly by a small head upon",
     "opinions_mixture": "the mixture learned for opinions",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
