@@ -275,7 +275,8 @@ def test_training_begins_with_the_table_of_gpt_mini():
 
 
 def test_a_mixture_finds_the_layer_that_tells(monkeypatch):
-    monkeypatch.setattr(mixing, "STEPS", 200)
+    monkeypatch.setattr(mixing, "LR", 0.03)
+    monkeypatch.setattr(mixing, "MIX_LR", 0.03)
     draws = torch.Generator().manual_seed(0)
     layers, wanted = torch.randn(400, 3, 12, generator=draws), torch.randint(0, 2, (400,), generator=draws)
     layers[:, 1, 0] = 2.0 * (2 * wanted - 1) + 0.5 * layers[:, 1, 0]
