@@ -275,11 +275,16 @@ def test_training_begins_with_the_table_of_gpt_mini():
 
 
 def test_a_mixture_finds_the_layer_that_tells(monkeypatch):
-    monkeypatch.setattr(mixing, "STEPS", 200)
+    monkeypatch.setattr(mixing, "LR", 0.03)
+    monkeypatch.setattr(mixing, "MIX_LR", 0.03)
     draws = torch.Generator().manual_seed(0)
     layers, wanted = torch.randn(400, 3, 12, generator=draws), torch.randint(0, 2, (400,), generator=draws)
     layers[:, 1, 0] = 2.0 * (2 * wanted - 1) + 0.5 * layers[:, 1, 0]
-    train, test = (mixing.States(layers[half], wanted[half]) for half in (slice(0, 300), slice(300, None)))
+    one = torch.ones(400, 1, dtype=torch.bool)
+    train, test = (
+        mixing.States(layers[half][:, None].half(), one[half], wanted[half])
+        for half in (slice(0, 300), slice(300, None))
+    )
     found = {only: mixing.learn(train, test, 2, only) for only in (None, 0, 1, 2)}
     assert max(found[None].s) == found[None].s[1] > 0.4
     assert sum(found[None].s) == pytest.approx(1)
@@ -301,7 +306,21 @@ def test_states_of_words_and_sentences_are_those_of_the_run(task, monkeypatch):
         hidden = tiny.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))[0]
     if task == "tags":
         asked = torch.tensor(shortest.wanted) != mixing.NONE
-        torch.testing.assert_close(found.layers[: int(asked.sum())], hidden[asked])
+        torch.testing.assert_close(found.layers[: int(asked.sum()), 0], hidden[asked].half())
+        assert found.real.all()
     else:
-        torch.testing.assert_close(found.layers[0], hidden.mean(0))
-    assert len(found.layers) == len(found.wanted)
+        n = len(ids[0])
+        torch.testing.assert_close(found.layers[0, :n], hidden.half())
+        assert found.real[0, :n].all() and not found.real[0, n:].any()
+    assert len(found.layers) == len(found.real) == len(found.wanted)
+
+
+def test_a_sentence_is_judged_by_the_largest_numbers_of_its_own_tokens():
+    torch.manual_seed(0)
+    head = mixing.Head(3, 8, 2, pooled=True)
+    layers, real = torch.randn(1, 5, 3, 8).half(), torch.tensor([[True, True, True, False, False]])
+    moved = layers.clone()
+    moved[:, 3:] = 9.0
+    torch.testing.assert_close(head(layers, real), head(moved, real))
+    inner = torch.tanh(head.inner(layers.float().mean(2)))[0, :3].amax(0)
+    torch.testing.assert_close(head(layers, real)[0], head.to_label(inner))

@@ -219,6 +219,7 @@ def test_a_share_is_written_by_one_function():
     ]
     assert own == [
         ("charts/squares", ":.0%"),
+        ("elmo/mixture", ":.1%"),
         ("prompting/few", ":.1%"),
         ("hierarchy/steps", ":.1%"),
         ("word_vectors/charts", ":.1%"),

@@ -54,7 +54,7 @@ def mix(params: Params, found: Chains) -> Folds:
         Panel("ELMo = γ Σ s h", made.mixture[None], ("mixture",), limit=limit, ours=True),
     ]
     page_parts.show(
-        tensors(panels, height=lesson.fit(290, 230), room=lesson.presenting()),
+        tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting()),
         SLUG + "mix",
         f"Three rows of {layers.shape[1]} numbers, one a layer, and below them their mixture.",
     )
@@ -99,7 +99,7 @@ def mix(params: Params, found: Chains) -> Folds:
 
 
 def learned(params: Params, found: object) -> Folds:
-    """What a task made of the layers: accuracy of a linear head upon the mixture and upon each layer alone, and the learned s."""
+    """What a task made of the layers: accuracy of a small head upon the mixture and upon each layer alone, and the learned s."""
     accuracy, s = mixed.learned(_scores(), MODEL, SPLIT, params.task)
     if not accuracy:
         raise InputError(
@@ -110,7 +110,7 @@ def learned(params: Params, found: object) -> Folds:
     floors, task = FLOORS[: len(s)], TASKS[params.task]
     told = lesson.predict(
         SLUG + f"learned.{params.task}",
-        f"A linear head learns {task} upon frozen states, and with it w. Which layer gets the largest share?",
+        f"A small head learns {task} upon frozen states, and with it w. Which layer gets the largest share?",
         dict(zip(floors, s, strict=True)),
         floors[int(np.argmax(s))],
         f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. With the mixture {percent(accuracy[MIXED])} are right, with the top layer alone {percent(accuracy[_alone(len(s) - 1)])}.",
@@ -220,7 +220,9 @@ def _kept(found: in_context.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndar
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("token ").replace("LSTM layer ", "L").replace("+ position", "+p")
+    return {"+ position": "", "mixture": "mix"}.get(
+        name, name.removeprefix("token ").replace("LSTM layer ", "L")
+    )
 
 
 def _scores() -> tuple[mixed.Score, ...]:

@@ -35,7 +35,7 @@ class Params(Knobs):
     second: str = knob(WORDS[OPENING[1]], segmented("Second word", WORDS, width=200))
     third: str = knob(WORDS[OPENING[2]], segmented("Third word", WORDS, width=200))
     table: int = knob(0, draw(99, again="Another table"))
-    place: int = knob(2, slider("Which token", 1, LONGEST))
+    place: int = knob(4, slider("Which token, counted from 1", 1, LONGEST))
     w0: float = knob(0.0, _w(0))
     w1: float = knob(0.0, _w(1))
     w2: float = knob(0.0, _w(2))

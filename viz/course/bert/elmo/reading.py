@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number
+from viz.charts.curves import number, tiny
 from viz.course.bert.elmo.maths import chains, table
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
 from viz.course.lesson import Folds
@@ -46,7 +46,7 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         )
     ]
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(380, 320)),
+        bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
         SLUG + "words",
         "; ".join(
             f"{side}: {listed(zip(names, values, strict=True), '{:.3f}')}"
@@ -116,7 +116,7 @@ def loss(params: Params, found: chains.Chains) -> Folds:
                 ),
             ],
             labels=names,
-            height=lesson.fit(380, 320),
+            height=lesson.fit(380, 410),
         ),
         SLUG + "loss",
         f"Forward: {listed(zip(names, both[0], strict=True), '{:.2f}')}."
@@ -156,23 +156,25 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     )
     own = params.reads == "back"
     values = read.own if own else read.other
+    ends = (1.1 * min(float(each.min()) for each in (found.backward, read.own, read.other)), 0.0)
     lanes = [
-        Lane("ln p, backward chain on the text", found.backward, 1),
+        Lane("ln p, backward chain on the text", found.backward, 1, limits=ends),
         Lane(
             f"ln p, the text in reverse, read forward with {READS[params.reads]}",
             values if told else None,
             1 if own else 0,
+            limits=ends,
         ),
     ]
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(380, 320)),
+        bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
         SLUG + "turned",
         f"Backward: {listed(zip(names, found.backward, strict=True), '{:.2f}')}."
         + (f" In reverse: {listed(zip(names, values, strict=True), '{:.2f}')}." if told else ""),
     )
     gap = read.gap(found)
     page_parts.numbers(
-        f"Backward is forward on the reversed text with the same weights: the largest difference is {gap:.1e}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
+        f"Backward is forward on the reversed text with the same weights: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
         if told
         else "Nothing but the order of the steps makes a chain a backward one."
     )
@@ -205,7 +207,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
         "the same",
         f"{other:.10f}. Both are the probability in the table, {both.joint:.10f}, taken apart in another order.",
     )
-    steps = ("first factor", "second factor", "third factor")
+    steps = ("first", "second", "third")
     page_parts.show(
         bar_lanes(
             [
@@ -223,7 +225,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
                 ),
             ],
             labels=steps,
-            height=lesson.fit(340, 300),
+            height=lesson.fit(340, 380),
         ),
         SLUG + "joint",
         f"From the left {both.forward[0]:.4f}, {both.forward[1]:.4f}, {both.forward[2]:.4f}."
