@@ -19,12 +19,14 @@ from viz.workspace.find import sketch as pad
 from viz.workspace.find.pool import Head
 from viz.workspace.shared.head_picker import HeadRef
 
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert")
+
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     with (
         pytest.MonkeyPatch.context() as patch,
-        served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator", "tiny-bert") as found,
+        served(patch, tmp_path_factory.mktemp("models"), *MODELS) as found,
     ):
         yield found
 
@@ -50,7 +52,7 @@ def head_of(name: str) -> Head:
 
 def test_the_nearest_head_is_named_with_its_distance(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=1, head=1))
-    assert {head.model for head in found.pool.heads} == {"tiny-gpt", "tiny-translator", "tiny-bert"}
+    assert {head.model for head in found.pool.heads} == set(MODELS)
     own = found.pool.index(Head("tiny-gpt", HeadRef("causal", 1, 1)))
     assert found.apart[own] == pytest.approx(0, abs=1e-6) and own not in found.order
     assert (np.diff(found.apart[found.order]) >= 0).all()
@@ -94,7 +96,13 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
 
 @pytest.mark.parametrize("by", list(find.BY))
 @pytest.mark.parametrize(
-    ("model", "kind"), [("tiny-bert", "self"), ("tiny-translator", "cross"), ("tiny-translator", "causal")]
+    ("model", "kind"),
+    [
+        ("tiny-bert", "self"),
+        ("tiny-albert", "self"),
+        ("tiny-translator", "cross"),
+        ("tiny-translator", "causal"),
+    ],
 )
 def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, model, kind):
     monkeypatch.setattr("core.analysis.heads.evidence.SOME", 60)

@@ -29,7 +29,7 @@ from viz.workspace.importance import work
 from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
-MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-bigbird", "prompt-tiny")
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert", "tiny-bigbird", "prompt-tiny")
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +71,7 @@ def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
         ("tiny-translator", TEXT, "self"),
         ("tiny-translator", TEXT, "cross"),
         ("tiny-bert", "She has a [MASK] car.", "self"),
+        ("tiny-albert", "She has a [MASK] car.", "self"),
     ],
 )
 def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(engine, model, text, kind):
@@ -127,13 +128,18 @@ def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
     model = engine.open("tiny-gpt")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="many"))
     np.testing.assert_allclose(values, ablation(model, samples(model, 3), "causal"), atol=1e-5)
-    for name in ("tiny-translator", "tiny-bert", "prompt-tiny"):
+    for name in ("tiny-translator", "tiny-bert", "tiny-albert", "prompt-tiny"):
         assert "nats per token" in said(page(model=name, importance__by="many"))
 
 
 @pytest.mark.parametrize(
     ("model", "text", "n"),
-    [("tiny-gpt", TEXT, 5), ("tiny-translator", TEXT, 4), ("tiny-bert", "She has a [MASK] car.", 5)],
+    [
+        ("tiny-gpt", TEXT, 5),
+        ("tiny-translator", TEXT, 4),
+        ("tiny-bert", "She has a [MASK] car.", 5),
+        ("tiny-albert", "She has a [MASK] car.", 5),
+    ],
 )
 def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     test = page(model=model, text=text, importance__by="words")

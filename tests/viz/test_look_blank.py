@@ -135,6 +135,22 @@ def test_a_second_text_is_read_behind_the_first(model):
     )  # the fold is closed
 
 
+def test_a_model_that_tells_the_order_of_two_texts_says_so(monkeypatch):
+    made = replace(build("albert"), name="tiny-albert")
+    with Engine(
+        opener={"tiny-albert": made}.__getitem__,
+        listing=lambda: (Listing("tiny-albert", True, "", "albert"),),
+    ) as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        test = look(text=TEXT, pair="It was tired.")
+        chance = probabilities(made.run(TEXT, pair="It was tired.").sentence_order)[0]
+        assert any(
+            "in their order" in text.value and f"a probability of {percent(chance)}" in text.value
+            for text in test.text
+        )
+        assert blank(test).options and words(test)["keys"][-2:] == [".", "[SEP]"]
+
+
 def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
     made = replace(build(masked_lm=False), name="body")
     with Engine(

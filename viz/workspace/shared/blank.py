@@ -116,10 +116,14 @@ def second_text() -> str:
 
 
 def follows(run: Run) -> None:
-    """What the model thinks of the second text as the continuation of the first."""
+    """What the model thinks of the second text as the continuation of the first, or of the order of the two."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
         st.text(
             f"That the second text follows the first has, for this model, a probability of {percent(probabilities(run.next_sentence)[0])}."
+        )
+    if run.side.pair is not None and "sentence_order" in run.model.outputs:
+        st.text(
+            f"That the two texts stand in their order has, for this model, a probability of {percent(probabilities(run.sentence_order)[0])}."
         )
 
 

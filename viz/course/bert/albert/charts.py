@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Protocol
 
 import altair as alt
 
@@ -17,49 +16,28 @@ LETTERS, LINE = 46, 21
 """Letters in a line of a card, and pixels of a line."""
 
 
-class Table(Protocol):
-    """The sizes of a table whole and in two factors, and what they come to."""
-
-    V: int
-    E: int
-    H: int
-    whole: int
-    factors: tuple[int, int]
-    even: float
-
-
-class Place(Protocol):
-    """Where one part of a layer lies in memory; `owner` is the first layer that has the same address."""
-
-    layer: int
-    part: str
-    address: int
-    owner: int
-
-
 @kept
-def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.Layers:
+def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) -> vega.Layers:
     """V x H above, V x E and E x H below, all by the same two scales: equal areas are equally many numbers. covered: no counts of the factors.
 
-    >>> from viz.course.bert.albert.maths import Table as Sizes
-    >>> [row["said"] for row in tables(Sizes(10, 2, 4)).to_dict()["layer"][1]["data"]["values"]]
+    >>> [row["said"] for row in tables(10, 2, 4).to_dict()["layer"][1]["data"]["values"]]
     ['V × H = 40', 'V × E = 20']
     """
-    apart, deep = 0.02 * table.V, max(table.H, table.E)
+    apart, deep = 0.02 * V, max(H, E)
     gap = 0.3 * deep
     names = (
-        f"V × H = {table.whole:,}",
-        *(f"{name} = {n:,}" for name, n in zip(("V × E", "E × H"), table.factors, strict=True)),
+        f"V × H = {V * H:,}",
+        *(f"{name} = {n:,}" for name, n in zip(("V × E", "E × H"), (V * E, E * H), strict=True)),
     )
-    below = table.H + gap
+    below = H + gap
     boxes = [
-        {"x": 0, "right": table.V, "y": 0, "bottom": table.H, "of": "BERT"},
-        {"x": 0, "right": table.V, "y": below, "bottom": below + table.E, "of": "ALBERT"},
+        {"x": 0, "right": V, "y": 0, "bottom": H, "of": "BERT"},
+        {"x": 0, "right": V, "y": below, "bottom": below + E, "of": "ALBERT"},
         {
-            "x": table.V + apart,
-            "right": table.V + apart + table.E,
+            "x": V + apart,
+            "right": V + apart + E,
             "y": below,
-            "bottom": below + table.H,
+            "bottom": below + H,
             "of": "ALBERT",
         },
     ]
@@ -68,11 +46,9 @@ def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.La
     words = [
         {"x": 0, "y": -0.04 * deep, "said": names[0]},
         {"x": 0, "y": below - 0.04 * deep, "said": boxes[1]["said"]},
-        {"x": table.V + apart + table.E, "y": below - 0.04 * deep, "said": boxes[2]["said"]},
+        {"x": V + apart + E, "y": below - 0.04 * deep, "said": boxes[2]["said"]},
     ]
-    across, down = vega.plane(
-        (-0.005 * table.V, table.V * 1.03 + table.E), (below + deep * 1.02, -0.2 * deep)
-    )
+    across, down = vega.plane((-0.005 * V, V * 1.03 + E), (below + deep * 1.02, -0.2 * deep))
     drawn = vega.rows(
         boxes, x=across, x2="right:Q", y=down, y2="bottom:Q", tooltip=vega.told("of:N", ("said:N", "numbers"))
     )
@@ -94,15 +70,15 @@ def tables(table: Table, *, covered: bool = False, height: int = 300) -> vega.La
 
 
 @kept
-def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.Layers:
+def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190) -> vega.Layers:
     """Numbers of both kinds of table over E, with the chosen E and where they cross; covered: the factors' line comes later.
 
-    >>> from viz.course.bert.albert.maths import Table as Sizes
-    >>> len(crossing(Sizes(10, 2, 4)).to_dict()["layer"][0]["data"]["values"])
+    >>> len(crossing(10, 2, 4).to_dict()["layer"][0]["data"]["values"])
     4
     """
-    far = max(1.5 * table.even, 1.1 * table.E)
-    lines = {"V × H": (table.whole, table.whole), "V × E + E × H": (0, far * (table.V + table.H))}
+    even = V * H / (V + H)
+    far = max(1.5 * even, 1.1 * E)
+    lines = {"V × H": (V * H, V * H), "V × E + E × H": (0, far * (V + H))}
     if covered:
         lines.pop("V × E + E × H")
     rows = [
@@ -121,38 +97,39 @@ def crossing(table: Table, *, covered: bool = False, height: int = 190) -> vega.
         color=vega.hue("of:N", hues, key),
         tooltip=vega.told("of:N", ("n:Q", "millions", ",.3f")),
     )
-    marks = [] if covered else [{"E": table.even, "n": table.whole / 1e6, "said": f"E = {table.even:,.1f}"}]
+    marks = [] if covered else [{"E": even, "n": V * H / 1e6, "said": f"E = {even:,.1f}"}]
     point = vega.rows(marks, x=panels.on(across, "E:Q"), y=panels.on(up, "n:Q"))
     return vega.framed(
         line.mark_line(strokeWidth=3),
         point.mark_circle(size=110, opacity=1, color=theme.TEXT),
         point.mark_text(dx=9, dy=15, fontSize=13, align="left", color=theme.TEXT).encode(text="said:N"),
-        vega.here(across, table.E),
+        vega.here(across, E),
         height=height,
     )
 
 
 @kept
-def owners(places: Sequence[Place], *, height: int = 150) -> vega.Layers:
-    """Layers from left to right, their two parts in two rows: one colour for one address in memory, and the layer that had it first.
+def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) -> vega.Layers:
+    """Layers from left to right, their parts in rows: one colour for one address in memory, and the layer that had it first.
 
-    >>> from viz.course.bert.albert.maths import Place
-    >>> chart = owners([Place(0, "attention", 64, 0), Place(1, "attention", 64, 0)]).to_dict()
+    `places`: of each its layer, its part, its address, and the first layer with that address.
+
+    >>> chart = owners([(0, "attention", 64, 0), (1, "attention", 64, 0)]).to_dict()
     >>> [cell["said"] for cell in chart["data"]["values"]]
     ['L0', 'L0']
     """
-    names = [*dict.fromkeys(place.part for place in places)]
+    names = list(dict.fromkeys(part for _, part, _, _ in places))
     cells = [
         {
-            "layer": place.layer,
-            "place": names.index(place.part),
-            "said": f"L{place.owner}",
-            "owner": f"L{place.owner} {place.part}",
-            "address": hex(place.address),
-            "of": f"layer {place.layer}, {place.part}",
-            "colour": theme.CATEGORICAL[(place.owner + names.index(place.part)) % len(theme.CATEGORICAL)],
+            "layer": layer,
+            "place": names.index(part),
+            "said": f"L{owner}",
+            "owner": f"L{owner} {part}",
+            "address": hex(address),
+            "of": f"layer {layer}, {part}",
+            "colour": theme.CATEGORICAL[(owner + names.index(part)) % len(theme.CATEGORICAL)],
         }
-        for place in places
+        for layer, part, address, owner in places
     ]
     n = max(cell["layer"] for cell in cells) + 1
     base = vega.rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from functools import partial
 
 import numpy as np
@@ -21,7 +22,7 @@ LONGEST = 1000
 
 def factors(params: Params, _: object) -> Folds:
     """The rectangles to scale and both counts over E; where do they cross?"""
-    table = params.table
+    table, sizes = params.table, (params.V, params.E, params.H)
     known = lesson.predict_number(
         SLUG + "even",
         f"V = {table.V:,}, H = {table.H:,}. Up to which E do V × E and E × H together have fewer numbers than V × H?",
@@ -33,14 +34,14 @@ def factors(params: Params, _: object) -> Folds:
     )
     high = lesson.fit(300, 280)
     page_parts.show(
-        charts.tables(table, covered=not known, height=high),
+        charts.tables(*sizes, covered=not known, height=high),
         SLUG + "tables",
         f"V × H has {table.whole:,} numbers"
         + (f", V × E and E × H {table.both:,}." if known else ", the others are covered until you guess."),
     )
     if not lesson.presenting():
         page_parts.show(
-            charts.crossing(table, covered=not known),
+            charts.crossing(*sizes, covered=not known),
             SLUG + "crossing",
             f"The two lines cross at E = {table.even:.1f}."
             if known
@@ -63,7 +64,7 @@ def factors(params: Params, _: object) -> Folds:
             "numbers": [table.whole, *table.factors, table.both],
         },
         {
-            "sizes": [table.V, table.E, table.H],
+            "sizes": sizes,
             "numbers": [table.whole, *table.factors],
             "even": [table.even],
         },
@@ -99,7 +100,7 @@ def sharing(params: Params, _: object) -> Folds:
     places = maths.addresses(shared, n)
     distinct = len({place.address for place in places})
     page_parts.show(
-        charts.owners(places, height=lesson.fit(150, 130)),
+        charts.owners([astuple(place) for place in places], height=lesson.fit(150, 130)),
         SLUG + "owners",
         f"{n} layers of two parts each; {distinct} different addresses in memory.",
     )
