@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from core.layers.attention import explicit
+from core.layers.attention import masked_softmax
 from core.layers.cache import NO_STORE, KeysValues, Store
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
@@ -32,6 +33,9 @@ class GroupedQueryAttention(nn.Module):
     >>> attend(x, torch.ones(3, 3, dtype=torch.bool), lambda each: each).shape
     torch.Size([1, 3, 6])
     """
+
+    mixes = True
+    """There is a W_O."""
 
     def __init__(
         self,
@@ -70,7 +74,10 @@ class GroupedQueryAttention(nn.Module):
         k, v = store(project, x)
         k = tap("k", self._shared(k), "batch head key d_head")
         v = tap("v", self._shared(v), "batch head key d_head")
-        heads = tap("heads", explicit(q, k, v, allowed, tap), "batch head query d_head")
+        scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
+        allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
+        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
+        heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
         return tap("out", self.to_out(heads.transpose(1, 2).flatten(-2)), "batch query d_model")
 
     def group_of(self, head: int) -> int:
