@@ -20,11 +20,10 @@ Sentences = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences, the name of the class they are known to be of, and the book they are from, where it is said."""
+    """Sentences and the name of the class they are known to be of."""
 
     label: str
     sentences: tuple[str, ...]
-    book: str = ""
 
 
 def read(path: Path) -> Iterator[Document]:
@@ -47,7 +46,7 @@ def _document(line: str, number: int, name: str) -> Document:
             'A line is {"label": "..", "sentences": ["..", ..]}.',
             "Mend or delete that line.",
         )
-    return Document(label, tuple(sentences), str(found.get("book", "")))
+    return Document(label, tuple(sentences))
 
 
 def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:

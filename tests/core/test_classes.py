@@ -171,35 +171,22 @@ def test_the_command_measures_and_sets_beside(tmp_path, file, monkeypatch, capsy
 
 
 def pages(n=4):
-    """n books of each class, two pages a book; of one class every page is from one book."""
-    labels = han_genres.LABELS
+    """n pages of each class: what is said in it names the class."""
     return [
-        Document(label, (f"The {label.split('_')[0]} came.", f"A word{page} was said."), f"{label} {i}")
-        for label in labels
-        for i in range(1 if label == labels[0] else n)
-        for page in range(2)
+        Document(label, (f"The {label.split('_')[0]} came.", f"A word{page} was said."))
+        for label in han_genres.LABELS
+        for page in range(n)
     ]
 
 
-def test_an_opinion_is_of_a_classifier_that_has_not_read_the_book():
-    some = pages()
-    found = han_genres.opinions(some)
-    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
-    for document, chances in zip(some, found, strict=True):
-        place = han_genres.LABELS.index(document.label)
-        # the only book of its class: without it nobody knows the class
-        assert (chances.argmax() == place) == (place != 0), document
-
-
-def test_the_recipe_hides_words_mixes_answers_and_goes_on_as_it_would_have(tmp_path):
-    some = pages(16)
+def test_the_recipe_hides_words_and_goes_on_as_it_would_have(tmp_path):
+    some = pages(24)
     tokenizer = Tokenizer(whole_words([each for one in some for each in one.sentences], 60), pad=0)
-    answers = np.eye(len(han_genres.LABELS), dtype=np.float32)[han_genres.labels(some)]
-    task = han_genres.Documents(some, some[:9], answers, tokenizer, 3, torch.device("cpu"))
+    task = han_genres.Documents(some, some[:9], tokenizer, 3, torch.device("cpu"))
     (batch, wanted), n = task.batch(5)
     (again, same), _ = task.batch(5)
     assert torch.equal(batch.ids, again.ids) and torch.equal(wanted, same) and n == int(batch.real.sum())
-    assert len(wanted) == han_genres.ROWS and torch.equal(wanted.sum(1), torch.ones(len(wanted)))
+    assert len(wanted) == han_genres.ROWS
     hidden = (batch.ids[batch.real] == han_genres.UNKNOWN).float().mean()
     assert abs(float(hidden) - han_genres.HIDDEN) < 0.08
     network = families()["han"].network(replace(han_genres.RECIPE.config, n_vocab=len(tokenizer), d_model=34))
@@ -209,7 +196,7 @@ def test_the_recipe_hides_words_mixes_answers_and_goes_on_as_it_would_have(tmp_p
         optim.zero_grad()
         task.loss(network, task.batch(step)[0]).backward()
         optim.step()
-    assert task.loss(network, (batch, wanted)).item() < before / 2
+    assert task.loss(network, (batch, wanted)).item() < before - 0.3
     with torch.inference_mode():
         assert task.check(network.eval())["accuracy"] > 0.5
 

@@ -17,7 +17,6 @@ from core.data.documents import Document, encoded, laid_out, read
 from core.data.texts import Example, texts
 from core.models import Batch
 from core.models.han import HANConfig
-from core.scoring import bags
 from core.text import Tokenizer
 from core.text.learn import whole_words
 from core.training.recipe import Recipe
@@ -30,9 +29,8 @@ HIDDEN = 0.2
 """Share of words that are read as unknown while learning: no document is told by one word alone."""
 OTHERS = 0.3
 """Size of the vectors that begin as noise."""
-FOLDS, OPINION = 8, 0.6
-"""The label is the book's, and many a page does not show it: of each answer this share is the opinion of a linear classifier
-that has read the other books alone, a new one for each eighth of the books."""
+SMOOTH = 0.1
+"""Of each answer this share is given to all classes alike: the label is the book's, and many a page does not show it."""
 
 
 class Documents:
@@ -42,14 +40,13 @@ class Documents:
         self,
         train: Sequence[Document],
         valid: Sequence[Document],
-        answers: np.ndarray,
         tokenizer: Tokenizer,
         seed: int,
         device: torch.device,
     ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         self.train, self.valid = encoded(train, tokenizer), encoded(valid, tokenizer)
-        self.answers, self.wanted = answers, labels(valid)
+        self.right, self.wanted = labels(train), labels(valid)
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
         per_pass = len(self.train) // ROWS
@@ -59,11 +56,11 @@ class Documents:
         chosen = order[part::per_pass][:ROWS]
         batch = self._read([self.train[i] for i in chosen])
         batch.ids[torch.from_numpy(drawn.random(batch.ids.shape) < HIDDEN)] = UNKNOWN
-        return (batch, torch.from_numpy(self.answers[chosen])), int(batch.real.sum())
+        return (batch, torch.from_numpy(self.right[chosen])), int(batch.real.sum())
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor]) -> Tensor:
-        read, answers = batch
-        return F.cross_entropy(network.classes(network(read)).float(), answers)
+        read, right = batch
+        return F.cross_entropy(network.classes(network(read)).float(), right, label_smoothing=SMOOTH)
 
     def check(self, network: Any) -> Mapping[str, float]:
         scores = torch.cat(
@@ -90,24 +87,6 @@ def labels(documents: Sequence[Document]) -> np.ndarray:
     return np.array([LABELS.index(each.label) for each in documents])
 
 
-def opinions(documents: Sequence[Document]) -> np.ndarray:
-    """The probabilities of the classes (document class), float32, by classifiers of which none has read the document's book."""
-    books = sorted({each.book for each in documents})
-    np.random.default_rng(0).shuffle(books)
-    part = {book: place % FOLDS for place, book in enumerate(books)}
-    mine, wanted = np.array([part[each.book] for each in documents]), labels(documents)
-    bagged = [bags.bag(each, 2) for each in documents]
-    found = np.zeros((len(documents), len(LABELS)), dtype=np.float32)
-    for fold in range(FOLDS):
-        read, asked = np.flatnonzero(mine != fold), np.flatnonzero(mine == fold)
-        if len(read) and len(asked):
-            scores = bags.linear(
-                [bagged[i] for i in read], wanted[read], [bagged[i] for i in asked], len(LABELS)
-            )
-            found[asked] = torch.from_numpy(scores).softmax(-1).numpy()
-    return found
-
-
 @torch.no_grad()
 def begin(network: Any) -> None:
     """The words that vectors-mini knows begin with its vectors, brought to mean 0 and size 1; the others small."""
@@ -125,12 +104,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Document
         known = open_model("vectors-mini").tokenizer
         first = [known.token(index) for index in range(UNKNOWN + 1, len(known))]
         whole_words(texts, RECIPE.config.n_vocab, first=first).save(str(saved))
-    told = work / "opinions.npy"
-    if not told.is_file():
-        np.save(told, opinions(train))
-    right = np.eye(len(LABELS), dtype=np.float32)[labels(train)]
-    answers = (1 - OPINION) * right + OPINION * np.load(told)
-    return Documents(train, valid, answers, Tokenizer.from_file(saved, **IDS), seed, device)
+    return Documents(train, valid, Tokenizer.from_file(saved, **IDS), seed, device)
 
 
 RECIPE = Recipe(

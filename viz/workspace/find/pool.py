@@ -80,7 +80,10 @@ class Pool:
 
 
 def pool(model: str, kind: str) -> Pool:
-    """The heads that can be compared with those of a model: a toy's with its own, else those of all that read sentences."""
+    """The heads that can be compared with those of a model: a toy's with its own, else those of all that read sentences.
+
+    Where a learned vector asks there is no head: its rows are sentences, not words.
+    """
     space = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind))
     names = [model] if model in KIND else [name for name in tasks.usable() if name not in KIND]
     members = []
@@ -89,7 +92,7 @@ def pool(model: str, kind: str) -> Pool:
         members += [
             (name, found.name, found.n_layers(reader.config), reader.config.n_heads if found.layered else 1)
             for found in reader.spec.kinds_of(reader.config)
-            if _space(reader, found) == space
+            if _space(reader, found) == space and not found.learned
         ]
     return Pool(tuple(members), "token" if model in KIND else "word", space)
 
