@@ -25,6 +25,8 @@ from core.scoring.files import reading
 from core.scoring.language import first_scored, streams, token_losses
 
 DIRECTIONS = ("forward", "backward")
+BATCH_TOKENS = 32768
+"""A step of a recurrent network is a product of as many rows as there are windows: few of them leave the processor idle."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     found: Metrics = {"items": n_lines, "tokens": sum(len(text) - 1 for text in texts), "bytes": n_bytes}
     for direction, name in enumerate(DIRECTIONS):
         read = [in_reverse(text) for text in texts] if direction else texts
-        lost = token_losses(OneWay(model.network, direction), read, model.config.n_ctx)
+        lost = token_losses(OneWay(model.network, direction), read, model.config.n_ctx, BATCH_TOKENS)
         nats = sum(float(row.sum()) for row in lost)
         found[f"nats_per_token_{name}"] = nats / found["tokens"]
         found[f"bits_per_byte_{name}"] = nats / math.log(2) / n_bytes

@@ -114,10 +114,12 @@ def spans(n: int, n_ctx: int) -> list[Span]:
     return found
 
 
-def token_losses(network: Any, texts: list[np.ndarray], n_ctx: int) -> list[np.ndarray]:
+def token_losses(
+    network: Any, texts: list[np.ndarray], n_ctx: int, batch_tokens: int | None = None
+) -> list[np.ndarray]:
     """-log p of every token of each text but its first, in nats: (pos - 1) float64 for each text.
 
-    Windows of all texts are batched by length; padding stands behind them, where a causal model does not see it.
+    Windows of all texts are batched by length, BATCH_TOKENS at once unless said; padding stands behind them, where a causal model does not see it.
     """
     device = next(network.parameters()).device
     work = [(number, span) for number, text in enumerate(texts) for span in spans(len(text), n_ctx)]
@@ -126,7 +128,7 @@ def token_losses(network: Any, texts: list[np.ndarray], n_ctx: int) -> list[np.n
     )  # stable: the same batches each time
     lost = [np.zeros(len(text) - 1) for text in texts]
     with torch.inference_mode(), progress(sum(map(len, lost)), "token") as bar:
-        for part in _batches(work):
+        for part in _batches(work, batch_tokens or BATCH_TOKENS):
             batch, wanted, counts = _collated(texts, part, device)
             found = _losses(network, network(batch)[counts], wanted).cpu().double().numpy()
             place = 0
@@ -138,12 +140,12 @@ def token_losses(network: Any, texts: list[np.ndarray], n_ctx: int) -> list[np.n
     return lost
 
 
-def _batches(work: list[tuple[int, Span]]) -> Iterator[list[tuple[int, Span]]]:
-    """Work, longest first, in batches of about BATCH_TOKENS."""
+def _batches(work: list[tuple[int, Span]], tokens: int) -> Iterator[list[tuple[int, Span]]]:
+    """Work, longest first, in batches of about so many tokens."""
     first = 0
     while first < len(work):
         longest = work[first][1].last - work[first][1].first
-        n = max(1, BATCH_TOKENS // longest)
+        n = max(1, tokens // longest)
         yield work[first : first + n]
         first += n
 

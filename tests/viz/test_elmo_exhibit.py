@@ -21,6 +21,7 @@ from viz.course.bert.elmo.maths import chains, mixed, table
 from viz.course.bert.elmo.params import FLOORS, SENTENCES
 from viz.course.bert.maths import in_context, senses
 from viz.labels import percent
+from viz.shell import pages
 
 SLUG, TEXT = "elmo.", SENTENCES[1]
 TOLD = {"tags": (0.2, 0.5, 0.3), "opinions": (0.1, 0.3, 0.6)}
@@ -42,7 +43,8 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
         patch.setitem(tiny_models.MODELS, "elmo-mini", ("elmo", {}))
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         patch.setattr(mixture, "_scores", scores)
-        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "elmo-mini", "bert-mini") as served:
+        names = ("elmo-mini", "bert-mini", "tiny-gpt", "tiny-translator")
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), *names) as served:
             yield served
 
 
@@ -234,3 +236,17 @@ def test_odd_texts_are_told_calmly(step, text, words):
 def test_only_an_elmo_reads_both_ways():
     with pytest.raises(core.InputError, match="both ways"):
         chains.chains(core.serving.engine.default().open("bert-mini"), TEXT)
+
+
+@pytest.mark.parametrize("slug", [entry.slug for entry in pages.workspace() if entry.whole])
+def test_a_page_on_heads_says_why_it_shows_no_elmo_and_keeps_the_text(slug):
+    test = AppTest.from_string(
+        f"from viz.shell import pages, state\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()",
+        default_timeout=120,
+    )
+    test.query_params["model"], test.query_params["text"] = "elmo-mini", TEXT
+    test.run()
+    assert not test.exception
+    assert "This page cannot show elmo-mini." in said(test)
+    assert "no attention" in said(test) or "cannot go on" in said(test)
+    assert "choose another model here" in said(test) and test.text_input[0].value == TEXT
