@@ -54,7 +54,8 @@ def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
     marks = {
         mark: word
-        for mark, word in plan.marks.items()
+        for mark, words in plan.marks.items()
+        for word in words.split()[::-1]  # of several names the first that is there
         if mark not in plan.ids and backend.token_to_id(word) is not None
     }
     known = {token.content for token in backend.get_added_tokens_decoder().values()}

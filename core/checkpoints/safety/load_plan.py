@@ -53,7 +53,7 @@ class Plan:
     """Everything needed to build a network, checked.
 
     `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
-    under which the tokenizer is asked for those that it does not; `unused` lists tensors of task heads that are there
+    under which the tokenizer is asked for those that it does not, several with a space between; `unused` lists tensors of task heads that are there
     and not read.
     """
 
