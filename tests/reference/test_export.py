@@ -167,7 +167,7 @@ def test_bert_with_some_of_its_heads(tmp_path, heads, kind, output, ours):
 
 @pytest.mark.parametrize("shared", ["all", "none"])
 def test_albert_with_all_its_heads(tmp_path, shared):
-    model = made(tmp_path / "model", "albert", shared=shared, eps=3e-4)
+    model = made(tmp_path / "model", "albert", shared=shared, eps=3e-4, d_embed=18)
     folder = export.export_model(model, tmp_path / "out")
     run = round_trip(model, folder, pair=PAIR)
     tokens, out, unused = theirs(AutoModelForPreTraining, folder, texts=[TEXT, PAIR])
