@@ -48,7 +48,7 @@ def test_both_chains_say_at_a_blank_what_the_card_says():
     assert len(told) == 15 and all(told)
     for line in told:
         assert line
-        assert at_a_blank(line[1]) == (line[2].split(", "), line[3].split(", ")), line[1]
+        assert at_a_blank(line[1]) == (line[2].split(" / "), line[3].split(" / ")), line[1]
 
 
 def values(split: str) -> dict[str, float]:
