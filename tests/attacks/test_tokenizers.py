@@ -91,8 +91,8 @@ BAD = {
         "not understood",
     ),
     "an unknown normalizer": (
-        part("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}),
-        "Precompiled",
+        part("normalizer", {"type": "Transliterate"}),
+        "Transliterate",
     ),
     "a normalizer that is a list": (part("normalizer", [1]), "not understood"),
     "a backtracking regex": (
