@@ -8,6 +8,7 @@ from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
+import viz
 from core.analysis.guesses import probabilities
 from core.text.sentences import sentences_of
 from viz.labels import percent, shorten
@@ -103,3 +104,16 @@ def test_a_page_that_cannot_says_why_and_keeps_the_text(slug, why):
     test = page(slug)
     assert "This page cannot show tiny-han." in said(test) and why in said(test)
     assert test.text_input[0].value == TEXT and (test.pills or test.button)
+
+
+@pytest.mark.parametrize("kind", ["words", "sentences"])
+@pytest.mark.parametrize("name", ["words", "heatmap", "strip", "head_view", "grid", "arithmetic", "source"])
+def test_a_notebook_draws_both_weightings(engine, name, kind):
+    run = engine.open("tiny-han").run(TEXT)
+    picture = getattr(viz, name)(run, kind=kind)
+    assert (
+        picture.html().startswith("<!doctype html>") and "tiny-han" in picture.name and kind in picture.name
+    )
+    if name in ("words", "heatmap", "strip"):
+        wanted = run.attention(kind, by="word").weights[0, 0]
+        np.testing.assert_allclose(unpacked(picture.packet.to_bytes()), wanted, atol=1e-3)

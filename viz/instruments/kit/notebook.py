@@ -20,11 +20,11 @@ from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
 from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
 from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
-from viz.instruments.kit.picture import CROSSING, Picture, axis, check, lines, named, position, seen
+from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, lines, named, position, seen
 from viz.instruments.kit.spec import Spec
 from viz.instruments.source.source import SOURCE, Source
 from viz.instruments.strip.strip import STRIP, Strip
-from viz.instruments.words.words import READING, WORDS, WRITING, Words
+from viz.instruments.words.words import READING, SUMMING, WORDS, WRITING, Words
 from viz.labels import head_name, visible
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
         attention.queries,
         attention.keys,
         allowed=attention.allowed[layer, head],
-        layout="two" if crossing else "one",
+        layout="two" if crossing or attention.kind in SUMMED else "one",
+        say=SUMMING if attention.kind in SUMMED else None,
         reading=not crossing,
         names=("reads", "writes") if crossing else ("", ""),
         targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
@@ -200,14 +201,14 @@ def strip(
 ) -> Picture:
     """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
     attention, index, what = _headed(run, kind, by, layer, head)
-    crossing = attention.kind in CROSSING
+    crossing, summed = attention.kind in CROSSING, attention.kind in SUMMED
     spec = Strip(
         attention.weights[layer, index],
         [*map(visible, attention.queries)],
-        keys=[*map(visible, attention.keys)] if crossing else None,
+        keys=[*map(visible, attention.keys)] if crossing or summed else None,
         allowed=attention.allowed[layer, index],
         special=SPECIAL,
-        say=WRITING if crossing else READING,
+        say=SUMMING if summed else WRITING if crossing else READING,
         names=("reads", "writes") if crossing else ("", ""),
         title=what,
         python=lines(run, "strip", layer=layer, head=head, kind=attention.kind, by=by),

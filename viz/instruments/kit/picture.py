@@ -28,6 +28,9 @@ EXACT_CELLS = 1_000_000
 CROSSING = ("cross", "alignment")
 """Kinds of attention that look from what is written to a text that is read: there a row has the name of the word it writes."""
 
+SUMMED = {"words": ("sentence", "word (key)"), "sentences": ("document", "sentence (key)")}
+"""Kinds of attention whose query is a learned vector, with the names of rows and columns: a row sums up a sentence, or the document."""
+
 
 class Picture:
     """An instrument with what it draws; the last line of a notebook cell shows it.
@@ -89,6 +92,8 @@ def seen(run: Run, kind: str | None, by: str) -> Attention:
 
 def axis(attention: Attention) -> tuple[str, str]:
     """The names of rows and columns."""
+    if attention.kind in SUMMED:
+        return SUMMED[attention.kind]
     return ("written (query)", "source (key)") if attention.kind in CROSSING else ("query", "key")
 
 

@@ -23,6 +23,7 @@ from core.model import Model
 from core.run import Attention, Run
 from core.serving import bounds
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
+from viz.instruments.kit.picture import SUMMED
 from viz.labels import head_name, query_and_key, shorten
 from viz.memo import remembered
 from viz.shell import state
@@ -206,13 +207,12 @@ def drawn_words(attention: Attention) -> list[tuple[str, int]]:
 
 def sums(kind: str) -> bool:
     """Whether what asks is no word: each row sums up the words of a sentence, or the sentences of the text."""
-    return kind in ("words", "sentences")
+    return kind in SUMMED
 
 
 def axis(kind: str) -> tuple[str, str]:
     """The names of rows and columns of its map."""
-    summed = {"words": ("sentence", "word (key)"), "sentences": ("document", "sentence (key)")}
-    return summed.get(kind) or query_and_key(across=crosses(kind))
+    return SUMMED.get(kind) or query_and_key(across=crosses(kind))
 
 
 def says(run: Run, kind: str) -> Sentences | None:
