@@ -50,7 +50,13 @@ def mix(params: Params, found: Chains) -> Folds:
     made = mixed.mixed(layers, params.w, params.gamma, params.alone)
     limit = float(np.quantile(np.abs(layers), 0.98))
     panels = [
-        Panel(f"h of “{visible(names[place])}”, and below it their mixture", layers, FLOORS[: len(layers)], limit=limit, ours=True),
+        Panel(
+            f"h of “{visible(names[place])}”, and below it their mixture",
+            layers,
+            FLOORS[: len(layers)],
+            limit=limit,
+            ours=True,
+        ),
         Panel("", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
     ]
     page_parts.show(
