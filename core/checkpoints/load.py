@@ -70,7 +70,7 @@ def _try(model: Model) -> None:
     given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
     with torch.inference_mode():
         hidden = finite(model.network(given), model.name)
-        if model.outputs[model.asked].reads == "hidden":
+        if model.outputs and model.outputs[model.asked].reads == "hidden":
             finite(getattr(model.network, model.asked)(hidden), model.name)
 
 

@@ -78,6 +78,10 @@ class Given:
     def kinds(self) -> tuple[str, ...]:
         return (self._attention.kind,)
 
+    def axis(self, name: str) -> Side:
+        """The tokens along an axis, as `Run.axis` gives them."""
+        return self.source if name == "source" and self.source is not None else self.side
+
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
         """The patterns by token, whatever is asked for: which tokens make a word only their tokenizer knows."""
         if kind not in (None, *self.kinds):

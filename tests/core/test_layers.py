@@ -98,7 +98,12 @@ def test_feed_forward_equals_two_linear_maps(activation):
     first, second = nn.Linear(WIDE, 13), nn.Linear(13, WIDE)
     first.load_state_dict(ours.to_hidden.state_dict())
     second.load_state_dict(ours.to_out.state_dict())
-    between = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
+    between = {
+        "relu": nn.ReLU(),
+        "gelu": nn.GELU(),
+        "gelu_tanh": nn.GELU(approximate="tanh"),
+        "silu": nn.SiLU(),
+    }[activation]
     x = draw(BATCH, POS, WIDE, seed=22)
     with torch.no_grad():
         torch.testing.assert_close(ours(x), second(between(first(x))), rtol=1e-5, atol=1e-6)

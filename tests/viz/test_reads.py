@@ -19,6 +19,7 @@ from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
+    "albert/params": "texts that a bag of words counts, and no model reads",
     "autoencoder/params": "one word, which no model reads",
     "bert_input/pieces": "pieces of a vocabulary",
     "prompting/few": "one word, as its label says",

@@ -60,6 +60,7 @@ OUTCOME = re.compile(
 
 CODE = re.compile(r"import |print\(|\\frac|\\sum|\\lVert|\\quad|\\mathrm|\\text|core\.open_model")
 MAY_STAND = {
+    'title = "ALBERT in three steps"': "the exhibit's own steps",
     "GPT-2 (1.5 billion weights, 40 GB of text)": "Radford et al. 2019",
     "BERT itself reached 97 to 98 %": "Devlin et al. 2019",
     "up to 175 billion parameters": "Brown et al. 2020",
