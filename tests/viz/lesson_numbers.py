@@ -248,5 +248,6 @@ EXACT = {
         "self_attention.which",
     ),
     "written by the model": ("prompting.written",),
+    "the same by the product rule": ("elmo.joint",),
 }
 """Questions of which no two answers can be nearly as good, and why."""

@@ -25,13 +25,17 @@ def side_by_side(params: Params, _: object) -> Folds:
     learned = {task: _learned(task) for task in pairs.TASKS}
     measured = {task: found.held_out for task, found in learned.items()}
     n = len(pairs.neighbours(True))
-    known = lesson.predict_share(
+    known = lesson.predict_number(
         SLUG + "order",
         "A classifier sees which words are in a pair, not in which order. It learned both tasks from the beginnings of our "
         f"{len(pairs.stories())} stories. At their ends: of a pair in order and the same pair swapped, how often does it find the one in order?",
+        0.25,
+        1.0,
         measured[pairs.ORDER],
         f"Both orders have the same words, so it scores them alike: chance. With a second text of another story it finds the "
         f"right pair in {percent(measured[pairs.NEXT])} of the cases.",
+        0.05,
+        "%",
     )
     drawn = {task: pairs.drawn(task, params.draw) for task in pairs.TASKS}
     room = lesson.presenting()

@@ -97,7 +97,7 @@ def loss(params: Params, found: chains.Chains) -> Folds:
         SLUG + "loss",
         f"The forward chain loses {one:.1f} nats on this text, the sum of −ln p over its {n} tokens. How many does the backward chain lose?",
         0.0,
-        float(np.ceil(2 * max(one, other))),
+        float(np.ceil(max(3 * one, 1.2 * other))),
         other,
         f"Forward {one:.2f}, backward {other:.2f}; L = {found.loss:.2f}. Training lowers this sum, and both chains share the token table and the output layer.",
         max(1.0, 0.1 * other),
