@@ -165,6 +165,7 @@ NONE = {
     "scaling 5": "that it is no number is the lesson",
     "self_attention 2": "the vectors of one word are shown, whatever they are",
     "permutation 4": "that two means are the same up to rounding is the lesson",
+    "elmo 4": "that both products are one number is the lesson",
     "positions 5": "that learned places are as ordered as the sinusoids is the lesson",
     "positional_encoding 1": "one picture without steps; its question names the numbers",
     "walk_through 2": "shows which word stands where",
