@@ -51,13 +51,13 @@ def mix(params: Params, found: Chains) -> Folds:
     limit = float(np.quantile(np.abs(layers), 0.98))
     panels = [
         Panel(
-            f"h of “{visible(names[place])}”, and below it their mixture",
+            f"h of “{visible(names[place])}”",
             layers,
             FLOORS[: len(layers)],
             limit=limit,
             ours=True,
         ),
-        Panel("", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
+        Panel("mixture", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
     ]
     page_parts.show(
         tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting()),
@@ -125,7 +125,12 @@ def learned(params: Params, found: object) -> Folds:
     with left:
         if told:
             page_parts.show(
-                shares(floors, s, title=f"s, learned for {task}", height=210),
+                shares(
+                    [lesson.fit(name, _short(name)) for name in floors],
+                    s,
+                    title=lesson.fit(f"s, learned for {task}", "s"),
+                    height=210,
+                ),
                 SLUG + "s",
                 f"The learned shares: {listed(list(zip(floors, s, strict=True)), '{:.2f}')}.",
             )
@@ -135,7 +140,11 @@ def learned(params: Params, found: object) -> Folds:
     with right:
         if told:
             page_parts.show(
-                bars([(name, value, name == MIXED) for name, value in rows.items()], "{:.1%}", 1.0),
+                bars(
+                    [(lesson.fit(name, _short(name)), value, name == MIXED) for name, value in rows.items()],
+                    "{:.1%}",
+                    1.0,
+                ),
                 SLUG + "accuracy",
                 f"Right: {listed(list(rows.items()), '{:.3f}')}.",
             )
@@ -226,7 +235,7 @@ def _kept(found: in_context.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndar
 
 
 def _short(name: str) -> str:
-    return {"+ position": "", "mixture": "mix"}.get(
+    return {"+ position": "", "mixture": "mix", MIXED: "mix"}.get(
         name, name.removeprefix("token ").replace("LSTM layer ", "L")
     )
 
