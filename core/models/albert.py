@@ -23,7 +23,7 @@ from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
 from core.models import Batch, Family, Kind, Output
-from core.models.bert import RESID, MaskedLM, absent
+from core.models.bert import RESID, MaskedLM, Reader, absent
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap
 
@@ -81,7 +81,7 @@ class ALBERTConfig:
         return cls(n_layers=2, n_heads=3, d_model=33, d_ff=13, d_embed=7, n_vocab=29, n_ctx=17)
 
 
-class ALBERT(nn.Module):
+class ALBERT(Reader):
     """Token + segment + learned position embeddings of width E, normed, mapped to H; one block L times; two heads.
 
     `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
@@ -131,17 +131,6 @@ class ALBERT(nn.Module):
         for i, block in enumerate(self.layers):
             x = block(x, allowed, tap / f"layer.{i}")
         return x
-
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        if self.masked_lm is None:
-            raise absent("head for hidden words", "run.hidden() and run.attention()")
-        return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
-
-    def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        if self.pooler is None:
-            raise absent("pooled output", "run.hidden()")
-        pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
-        return tap("pooler.out", pre.tanh(), "batch d_model")
 
     def sentence_order(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_sentence_order is None:

@@ -101,7 +101,26 @@ class MaskedLM(nn.Module):
         return tokens.scores(self.transformed(hidden, tap / "masked_lm")) + self.bias
 
 
-class BERT(nn.Module):
+class Reader(nn.Module):
+    """The two heads that every network of BERT's kind may have: for hidden words, and over the first token."""
+
+    embed: Any
+    masked_lm: MaskedLM | None
+    pooler: Linear | None
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.masked_lm is None:
+            raise absent("head for hidden words", "run.hidden() and run.attention()")
+        return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
+
+    def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.pooler is None:
+            raise absent("pooled output", "run.hidden()")
+        pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
+        return tap("pooler.out", pre.tanh(), "batch d_model")
+
+
+class BERT(Reader):
     """Token + segment + learned position embeddings, normed; post-norm encoder blocks; three heads.
 
     `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
@@ -152,17 +171,6 @@ class BERT(nn.Module):
     def sights(self, real: Tensor) -> Sequence[Tensor | Sight]:
         """For each layer, who may attend whom: here everybody every token that is no padding (`real`, batch pos)."""
         return [masks.not_padding(real)] * self.cfg.n_layers
-
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        if self.masked_lm is None:
-            raise absent("head for hidden words", "run.hidden() and run.attention()")
-        return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
-
-    def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        if self.pooler is None:
-            raise absent("pooled output", "run.hidden()")
-        pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
-        return tap("pooler.out", pre.tanh(), "batch d_model")
 
     def next_sentence(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_next_sentence is None:

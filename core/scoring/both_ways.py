@@ -16,13 +16,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from core.data.corpora import NEW_TEXT, lines
-from core.errors import InputError
 from core.layers.recurrent import reversed_rows
 from core.models import Batch
 from core.scoring import Metrics, Scoring
-from core.scoring.files import reading
-from core.scoring.language import first_scored, streams, token_losses
+from core.scoring.language import scored, token_losses
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 32768
@@ -67,14 +64,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
     `items` are the scored lines. Raises InputError for a file without any.
     """
-    with reading(path):
-        texts, n_lines, n_bytes = streams(first_scored(lines(path), limit), model.tokenizer)
-    if not n_lines:
-        raise InputError(
-            f"{path.name} has no line to score.",
-            f"Lines that begin with {NEW_TEXT!r} only begin a text.",
-            "Give a file with text.",
-        )
+    texts, n_lines, n_bytes = scored(path, limit, model.tokenizer)
     found: Metrics = {"items": n_lines, "tokens": sum(len(text) - 1 for text in texts), "bytes": n_bytes}
     for direction, name in enumerate(DIRECTIONS):
         read = [in_reverse(text) for text in texts] if direction else texts

@@ -49,14 +49,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
     `items` are the scored lines. Raises InputError for a file without any.
     """
-    with reading(path):
-        texts, n_lines, n_bytes = streams(first_scored(lines(path), limit), model.tokenizer)
-    if not n_lines:
-        raise InputError(
-            f"{path.name} has no line to score.",
-            f"Lines that begin with {NEW_TEXT!r} only begin a text.",
-            "Give a file with text.",
-        )
+    texts, n_lines, n_bytes = scored(path, limit, model.tokenizer)
     lost = token_losses(model.network, texts, model.config.n_ctx)
     nats, n_tokens = sum(float(row.sum()) for row in lost), sum(map(len, lost))
     mean = nats / n_tokens
@@ -68,6 +61,19 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
         "bits_per_byte": nats / math.log(2) / n_bytes,
         "perplexity": math.exp(mean),
     }
+
+
+def scored(path: Path, limit: int | None, tokenizer: Tokenizer) -> tuple[list[np.ndarray], int, int]:
+    """The `streams` of a file's first `limit` scored lines. Raises InputError for a file without any."""
+    with reading(path):
+        texts, n_lines, n_bytes = streams(first_scored(lines(path), limit), tokenizer)
+    if not n_lines:
+        raise InputError(
+            f"{path.name} has no line to score.",
+            f"Lines that begin with {NEW_TEXT!r} only begin a text.",
+            "Give a file with text.",
+        )
+    return texts, n_lines, n_bytes
 
 
 def first_scored(rows: Iterable[str], limit: int | None) -> Iterator[str]:

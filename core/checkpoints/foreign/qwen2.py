@@ -31,12 +31,16 @@ def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without those biases."""
     if not cfg.qkv_bias or cfg.qk_norm:
         return None
+    return said(cfg)
+
+
+def said(cfg: LlamaConfig) -> dict[str, Any]:
+    """What the configs of both kinds of Qwen say: Llama's, and whether all layers have a window."""
     slides = cfg.sliding_window > 0
-    kinds = [llama.SLIDING if slides else llama.WHOLE] * cfg.n_layers
     window = {
         "use_sliding_window": slides,
         "sliding_window": cfg.sliding_window or None,
-        "layer_types": kinds,
+        "layer_types": [llama.SLIDING if slides else llama.WHOLE] * cfg.n_layers,
     }
     return {**llama.said(cfg), **window}
 

@@ -23,14 +23,7 @@ def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without those norms."""
     if not cfg.qk_norm or cfg.qkv_bias:
         return None
-    slides = cfg.sliding_window > 0
-    kinds = [llama.SLIDING if slides else llama.WHOLE] * cfg.n_layers
-    window = {
-        "use_sliding_window": slides,
-        "sliding_window": cfg.sliding_window or None,
-        "layer_types": kinds,
-    }
-    return {**llama.said(cfg), **window}
+    return qwen2.said(cfg)
 
 
 FORMAT = replace(
