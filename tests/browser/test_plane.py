@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from settling import settle
+from settling import settle, until
 
 from viz.course.look_up.retrieval.maths.look_up import look_up
 
@@ -77,8 +77,7 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python(visit) -> N
     x, y = json.loads(seen.attribute("points"))[0]
     for key in ("ArrowRight", "ArrowRight", "Shift+ArrowUp"):
         seen.page.keyboard.press(key)
-    settle(seen.page)
-    assert np.allclose(json.loads(seen.attribute("points"))[0], [x + 0.2, y + 0.01])
+    until(seen.page, lambda: np.allclose(json.loads(seen.attribute("points"))[0], [x + 0.2, y + 0.01]))
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
     assert "<b>k4</b>" in seen.text(".plane .rows")

@@ -32,8 +32,8 @@ export function accept(view, packet) {
   const head = view.head = packet.header;
   view.theme = readTheme(view.root);
   view.colours = view.theme.categorical;
-  const other = view.base !== head.base;
-  if (other || (!view.dragged && (!view.pending || view.pending === head.echo))) {   // an answer to an older move would throw the points back
+  const other = view.base !== head.base, walking = !other && view.said !== state(view);
+  if (other || (!view.dragged && !walking && (!view.pending || view.pending === head.echo))) {   // an answer to an older move would throw the points back
     view.points = head.points.map(({ at }) => at);
     view.values = (head.values ?? []).map((at) => at);
     view.pending = null;
