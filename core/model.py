@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.errors import InputError
 from core.models import Batch, Family, Output
@@ -17,7 +17,7 @@ from core.run import Run, RunTrace, Side
 from core.run.batched import greedy
 from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, finite
-from core.text import Encoded, Tokenizer
+from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import numbered
 from core.trace import Edit, Recorder, Trace, matches
 
@@ -44,6 +44,11 @@ class Model:
     @property
     def family(self) -> str:
         return self.spec.name
+
+    @cached_property
+    def reader(self) -> Reader | Tokenizer:
+        """What reads the text, or the source of one that writes: the tokenizer, if the input is a sentence."""
+        return self.tokenizer if self.spec.reads is None else self.spec.reads(self.config)
 
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
@@ -162,7 +167,8 @@ class Model:
         return self._padded(sides), sources, [side.text for side in sides]
 
     def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
-        encoded = self.tokenizer.encode(text, special=special)
+        reader = self.tokenizer if start else self.reader
+        encoded = reader.encode(text, special=special)
         if self.spec.sentences:
             if not encoded.ids:
                 raise InputError(
@@ -208,7 +214,7 @@ class Model:
                 f"{self.name} reads at most {self.config.n_ctx:,} at once.",
                 "Shorten the text, or choose the part to read.",
             )
-        return Side(text, encoded.tokens, encoded.ids, encoded.spans)
+        return Side(text, encoded.tokens, encoded.ids, encoded.spans, values=encoded.values)
 
     def _padded(self, sides: list[Side]) -> list[Side]:
         longest = max(len(side.ids) for side in sides)
@@ -231,13 +237,16 @@ class Model:
         source, source_real = _tensors(sources) if sources else (None, None)
         parted = self.spec.framed or self.spec.sentences
         segments = torch.tensor([side.segments for side in sides]) if parted else None
-        return Batch(ids=ids, real=real, source=source, source_real=source_real, segments=segments)
+        values = _values(sources or sides)
+        return Batch(
+            ids=ids, real=real, source=source, source_real=source_real, segments=segments, values=values
+        )
 
     def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
         ids, real = _tensors(sources)
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
-        batch = Batch(ids=ids, real=real, source=ids, source_real=real)
+        batch = Batch(ids=ids, real=real, source=ids, source_real=real, values=_values(sources))
         limits = [
             min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2))
             for source in sources
@@ -318,6 +327,14 @@ class Model:
 def _tensors(sides: list[Side]) -> tuple[Tensor, Tensor]:
     ids = torch.tensor([side.ids for side in sides])
     return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
+
+
+def _values(sides: list[Side]) -> Tensor | None:
+    """The numbers behind tokens, zero at padding; None where tokens are words."""
+    if sides[0].values is None:
+        return None
+    own = [torch.from_numpy(side.values) for side in sides]
+    return nn.utils.rnn.pad_sequence(own, batch_first=True).float()
 
 
 @dataclass(frozen=True)

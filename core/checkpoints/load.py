@@ -66,6 +66,9 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
 
 def _try(model: Model) -> None:
     """Read a few tokens. Raises InputError where finite weights make numbers that are not."""
+    if model.spec.reads is not None:
+        model.run(model.spec.reads(model.config).example)
+        return
     ids = torch.arange(min(TRIED, model.config.n_vocab, model.config.n_ctx))[None]
     given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
     with torch.inference_mode():

@@ -11,13 +11,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from core.text import Reader
+
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos).
 
     `segments` (batch pos) says to which part of the text a token belongs: the first or the second text of a pair, or the
-    number of its sentence.
+    number of its sentence. `values` (batch pos number) are the numbers behind the tokens of what is read where these are no
+    words of a table: of the source where there is one, else of the text itself; zero at padding.
     """
 
     ids: Tensor
@@ -25,6 +28,7 @@ class Batch:
     source: Tensor | None = None
     source_real: Tensor | None = None
     segments: Tensor | None = None
+    values: Tensor | None = None
 
     def read(self) -> Tensor:
         """The source sentence. Raises ValueError where there is none."""
@@ -111,6 +115,7 @@ class Family:
     whether a text stands between START and END and may be followed by a second one. `outputs` names what a network of
     a config computes after its last layer, each by a method of that name; what another reads stands before it.
     `sentences` says that a text is read sentence by sentence: the segments of a batch are then their numbers.
+    `reads` makes, for a network of a config, what reads its input where that is no sentence.
     """
 
     name: str
@@ -123,6 +128,7 @@ class Family:
     framed: bool = False
     sentences: bool = False
     outputs: Callable[[Any], Mapping[str, Output]] = _logits
+    reads: Callable[[Any], Reader] | None = None
 
     @property
     def writes(self) -> bool:

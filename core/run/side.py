@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.text import Word, words_of
 from core.text.tokenizer import Span
@@ -16,6 +17,7 @@ class Side:
     """One sequence of a run: its text, its tokens (padding included) and where they stand in the text.
 
     `whole` says that its tokens are more than words, and none is a piece of another: the sentences of a text.
+    `values` (token number) are the numbers behind its real tokens, where they are no words: `Encoded.values`.
     """
 
     text: str
@@ -26,6 +28,7 @@ class Side:
     n_real: int = 0
     pair: str | None = None
     whole: bool = False
+    values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def words(self) -> list[Word]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 
 from core.errors import InputError
 
@@ -22,12 +24,14 @@ class Encoded:
     """Tokens of one text. `spans[i]` is where token i stands in the text as typed, None for an added token.
 
     The pieces of one character share its span. `lost` lists the spans of characters no token stands for.
+    `values` (token number) are the numbers behind each token where it is no word of a table: a patch's, a frame's.
     """
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     spans: tuple[Span, ...]
     lost: tuple[tuple[int, int], ...] = ()
+    values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 class Tokenizer:
