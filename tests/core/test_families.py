@@ -33,6 +33,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
+    "first_place": {0: {}, 2: {"n_segments": 0, "pooler": False, "next_sentence": False}},
     None: {"post": {}},
 }
 
@@ -293,7 +294,14 @@ WRONG = [
     ),
     *({"d_hidden": 0}, {"residual": "yes"}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
-    *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
+    *(
+        {"d_embed": 0},
+        {"shared": "some"},
+        {"shared": None},
+        {"n_segments": -1},
+        {"first_place": -1},
+        {"sentence_order": "yes"},
+    ),
     *({"classes": ()}, {"classes": ("one", "one")}, {"classes": ("one", 2)}, {"classes": "ab"}),
 ]
 REFUSED = [
@@ -311,7 +319,7 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_segments": True}, {"n_segments": 0}, {"pooler": False}, {"masked_lm": "yes"}]
+    "wrong", [{"n_segments": True}, {"n_segments": -1}, {"pooler": False}, {"masked_lm": "yes"}]
 )
 def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

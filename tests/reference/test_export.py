@@ -198,6 +198,10 @@ SHAPES = {
     "mistral": {"sliding_window": 3, "tied": True},
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True},
+    "roberta": (later := {"n_segments": 1, "first_place": 2, "next_sentence": False}),
+    "xlm-roberta": later,
+    "camembert": later,
+    "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }
 """What a tiny config of a kind has that others of its family have not."""
 
