@@ -179,7 +179,8 @@ def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
     mark = {"id": str(words[bos]), "type_id": 0}
     whole = [{"SpecialToken": mark}, {"Sequence": {"id": "A", "type_id": 0}}]
     known = {mark["id"]: {"id": mark["id"], "ids": [bos], "tokens": [mark["id"]]}}
-    return {"type": "TemplateProcessing", "single": whole, "pair": whole, "special_tokens": known}
+    pair = [*whole, {"Sequence": {"id": "B", "type_id": 0}}]
+    return {"type": "TemplateProcessing", "single": whole, "pair": pair, "special_tokens": known}
 
 
 def gguf_card(file: Path) -> str:

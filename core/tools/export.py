@@ -86,6 +86,9 @@ def _ids(model: Model) -> dict[str, int | None]:
     tokenizer = model.tokenizer
     if model.spec.framed:
         return {"pad_token_id": tokenizer.pad}
+    if model.spec.has_source:
+        marks = {"decoder_start": tokenizer.start, "eos": tokenizer.end, "pad": tokenizer.pad}
+        return {f"{name}_token_id": index for name, index in marks.items()}
     return {"bos_token_id": tokenizer.start, "eos_token_id": tokenizer.end, "pad_token_id": tokenizer.pad}
 
 

@@ -15,6 +15,11 @@ from core.trace import OFF, Recorder
 GOLDEN = Path(__file__).parent.parent / "golden"
 VARIANTS = {  # the field that makes the largest difference, by what a family's config has; None: there is no choice
     "layout": {"sparse": {}, "full": {}},
+    "positions": {
+        "sinusoidal": {},
+        "halves": {"order": "pre"},
+        "learned": {"first_place": 2, "embed_norm": True, "output_bias": True, "scaled": False},
+    },
     "order": {"pre": {}, "post": {}},
     "attention": {
         "none": {"cell": "rnn", "bidirectional": False},
@@ -292,7 +297,8 @@ WRONG = [
         {"parts": "neither"},
         {"parts": None},
     ),
-    *({"d_hidden": 0}, {"residual": "yes"}),
+    *({"d_hidden": 0}, {"residual": "yes"}, {"positions": "rotary"}, {"positions": None}),
+    *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(
         {"d_embed": 0},

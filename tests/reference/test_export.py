@@ -201,6 +201,8 @@ SHAPES = {
     "roberta": (later := {"n_segments": 1, "first_place": 2, "next_sentence": False}),
     "xlm-roberta": later,
     "camembert": later,
+    "marian": {"positions": "halves", "output_bias": True},
+    "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }
 """What a tiny config of a kind has that others of its family have not."""
@@ -230,9 +232,15 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     ("family", "changes", "words"),
     [
         (
-            "transformer",
+            "seq2seq",
             {},
-            r"model is a transformer, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, gpt, llama\.",
+            r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, gpt, llama, transformer\.",
+        ),
+        ("transformer", {}, "No Hugging Face format holds a transformer of this shape"),
+        (
+            "transformer",
+            {"positions": "halves", "order": "pre"},
+            "No Hugging Face format holds a transformer",
         ),
         ("albert", {"shared": "attention"}, "No Hugging Face format holds a albert of this shape"),
         ("gpt", {"order": "post"}, "No Hugging Face format holds a gpt of this shape"),

@@ -104,7 +104,7 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     weights = weights.renamed(form.plain)
     config = form.config(fields, weights.entries.keys())
     takes, spec = form.takes(config), families()[form.family]
-    if any(take.again and take.again not in weights.entries for take in takes):
+    if any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
             "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
         )

@@ -24,8 +24,8 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
-    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` is a name under which
-    the same numbers may be stored once more (a tied output layer).
+    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
+    which the same numbers may be stored once more (a tied output layer, the last of several).
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
@@ -35,7 +35,12 @@ class Take:
     shape: tuple[int, ...]
     into: tuple[str, ...]
     turned: bool = False
-    again: str = ""
+    again: str | tuple[str, ...] = ""
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The other names, be there one, several or none."""
+        return self.again if isinstance(self.again, tuple) else (self.again,) if self.again else ()
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
         parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
@@ -79,7 +84,7 @@ def check_names(
     Raises InputError naming the first five missing, left-over or misshapen tensors.
     """
     wanted = {take.name: take.shape for take in takes}
-    shapes = wanted | {take.again: take.shape for take in takes if take.again in stored}
+    shapes = wanted | {copy: take.shape for take in takes for copy in take.copies if copy in stored}
     missing = [name for name in wanted if name not in stored]
     other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
@@ -125,12 +130,13 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
     state: dict[str, Tensor] = {}
     for take in plan.takes:
         value = weights.read(take.name)
-        if take.again in weights.entries and not torch.equal(value, weights.read(take.again)):
-            raise InputError(
-                f"'{take.again}' differs from '{take.name}'.",
-                "The output layer of this family reads the table of its tokens (tied weights).",
-                "Open a model whose output layer is tied.",
-            )
+        for copy in take.copies:
+            if copy in weights.entries and not torch.equal(value, weights.read(copy)):
+                raise InputError(
+                    f"'{copy}' differs from '{take.name}'.",
+                    "The output layer of this family reads the table of its tokens (tied weights).",
+                    "Open a model whose output layer is tied.",
+                )
         state.update(take.into_parts(value))
     network = blank(plan.spec, plan.config)
     if any(
