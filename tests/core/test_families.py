@@ -34,6 +34,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
         6: {"qkv_bias": True},
     },
+    "parallel": {True: {}, False: {"bias": False, "tied": True}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
@@ -298,6 +299,14 @@ WRONG = [
         {"parts": None},
     ),
     *({"d_hidden": 0}, {"residual": "yes"}, {"positions": "rotary"}, {"positions": None}),
+    *(
+        {"d_rotary": 3},
+        {"d_rotary": 0},
+        {"d_rotary": 64},
+        {"rope_base": -1.0},
+        {"parallel": 1},
+        {"tied": None},
+    ),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(

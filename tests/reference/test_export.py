@@ -203,6 +203,7 @@ SHAPES = {
     "camembert": later,
     "marian": {"positions": "halves", "output_bias": True},
     "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
+    "gpt_neox": {"tied": False},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }
 """What a tiny config of a kind has that others of its family have not."""
@@ -234,7 +235,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
         (
             "seq2seq",
             {},
-            r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, gpt, llama, transformer\.",
+            r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, gpt, llama, neox, transformer\.",
         ),
         ("transformer", {}, "No Hugging Face format holds a transformer of this shape"),
         (

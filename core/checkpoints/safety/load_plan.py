@@ -24,6 +24,8 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
+    With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
+
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
     which the same numbers may be stored once more (a tied output layer, the last of several).
 
@@ -35,6 +37,7 @@ class Take:
     shape: tuple[int, ...]
     into: tuple[str, ...]
     turned: bool = False
+    heads: int = 0
     again: str | tuple[str, ...] = ""
 
     @property
@@ -43,12 +46,19 @@ class Take:
         return self.again if isinstance(self.again, tuple) else (self.again,) if self.again else ()
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
-        parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
+        if self.heads:
+            rows = value.unflatten(0, (self.heads, len(self.into), -1))
+            parts = tuple(part.flatten(0, 1) for part in rows.unbind(1))
+        else:
+            parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
             yield ours, (part.T if self.turned else part).contiguous()
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
+        if self.heads:
+            rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
+            return torch.stack(rows, dim=1).flatten(0, 2)
         return torch.cat(
             [state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1
         ).contiguous()
