@@ -22,6 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "marian": {"positions": "halves", "output_bias": True},
     "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
     "gpt_neox": {"tied": False},
+    "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }
 """What a tiny config of a kind has that others of its family have not."""

@@ -34,6 +34,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
         6: {"qkv_bias": True},
     },
+    "gated": {False: {}, True: {"activation": "gelu_tanh", "tied": False, "scaled_output": False}},
     "parallel": {True: {}, False: {"bias": False, "tied": True}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "residual": {True: {}, False: {}},
@@ -307,6 +308,7 @@ WRONG = [
         {"parallel": 1},
         {"tied": None},
     ),
+    *({"n_buckets": 5}, {"furthest": 4}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(
@@ -324,6 +326,7 @@ REFUSED = [
     for name, family in families().items()
     for wrong in WRONG
     if wrong.keys() <= {part.name for part in fields(family.config)}
+    and (wrong, name) != ({"n_heads": 2}, "t5")
 ]
 
 

@@ -113,6 +113,8 @@ def agree(opened, model):
             ):
                 for i, state in enumerate(states):
                     path = f"{side}.layer.{i - 1}.resid_out" if i else f"{side}.embed.out"
+                    if i == len(states) - 1 and f"{side}.final_norm.out" in run.trace:
+                        path = f"{side}.final_norm.out"
                     assert np.abs(run.trace[path][:real] - state[row, :real].numpy()).max() <= SAME, path
             for kind, patterns, real in (
                 ("self", out.encoder_attentions, m),

@@ -39,6 +39,7 @@ class Format:
     `architecture` is how the class names begin that old configs give instead of a model type. `alike` are other model
     types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
     a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
+    `ties`: a config that says it is not tied must come with an output layer.
     """
 
     model_type: str
@@ -57,6 +58,7 @@ class Format:
     refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
     alike: Mapping[str, str] = field(default_factory=dict)
     telling: str = ""
+    ties: bool = True
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -104,7 +106,7 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     weights = weights.renamed(form.plain)
     config = form.config(fields, weights.entries.keys())
     takes, spec = form.takes(config), families()[form.family]
-    if any(take.copies and take.copies[-1] not in weights.entries for take in takes):
+    if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
             "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
         )
