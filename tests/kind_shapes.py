@@ -22,6 +22,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "marian": {"positions": "halves", "output_bias": True},
     "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
     "gpt_neox": {"tied": False},
+    "mpnet": {"n_buckets": 32, "furthest": 128},
+    "electra": {"pooler": False, "next_sentence": False},
     "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }

@@ -36,6 +36,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "gated": {False: {}, True: {"activation": "gelu_tanh", "tied": False, "scaled_output": False}},
     "parallel": {True: {}, False: {"bias": False, "tied": True}},
+    "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
@@ -308,7 +309,8 @@ WRONG = [
         {"parallel": 1},
         {"tied": None},
     ),
-    *({"n_buckets": 5}, {"furthest": 4}, {"gated": 1}, {"scaled_output": "no"}),
+    *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
+    *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(

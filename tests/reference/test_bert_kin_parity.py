@@ -11,10 +11,13 @@ from transformers import (
     AutoModelForMaskedLM,
     CamembertConfig,
     DistilBertConfig,
+    ElectraConfig,
+    MPNetConfig,
     RobertaConfig,
     XLMRobertaConfig,
 )
 
+from core.analysis.arithmetic.cell import lines_of, row_of
 from core.checkpoints import open_model
 from core.errors import InputError
 from core.text.learn import wordpiece
@@ -40,6 +43,14 @@ KINDS = {
     "xlm-roberta": (WORDS, XLMRobertaConfig, {**BERT, "type_vocab_size": 1, "num_hidden_layers": 3}),
     "xlm-roberta-body": (BODY, XLMRobertaConfig, {**BERT, "type_vocab_size": 1}),
     "camembert": (WORDS, CamembertConfig, {**BERT, "type_vocab_size": 1, "num_attention_heads": 1}),
+    "electra": (WORDS, ElectraConfig, {**BERT, "embedding_size": 33}),
+    "electra-narrow": (WORDS, ElectraConfig, {**BERT, "embedding_size": 7}),
+    "electra-narrow-body": (BODY, ElectraConfig, {**BERT, "embedding_size": 7, "hidden_act": "relu"}),
+    "electra-body": (BODY, ElectraConfig, {**BERT, "embedding_size": 33, "type_vocab_size": 1}),
+    "mpnet": (WORDS, MPNetConfig, BERT),
+    "mpnet-body": (BODY, MPNetConfig, {**BERT, "hidden_act": "relu"}),
+    "mpnet-deeper": (WORDS, MPNetConfig, {**BERT, "num_hidden_layers": 4, "layer_norm_eps": 1e-12}),
+    "mpnet-one-head": (WORDS, MPNetConfig, {**BERT, "num_attention_heads": 1, "num_hidden_layers": 3}),
     "distilbert": (WORDS, DistilBertConfig, DISTIL),
     "distilbert-body": (BODY, DistilBertConfig, {**DISTIL, "sinusoidal_pos_embds": True}),
     "distilbert-relu": (WORDS, DistilBertConfig, {**DISTIL, "activation": "relu"}),
@@ -101,10 +112,12 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     folder, model = written
     opened = open_model(folder)
     agree(opened, model)
-    assert opened.family == "bert"
+    kind = model.config.model_type
+    narrow = getattr(model.config, "embedding_size", model.config.hidden_size) < model.config.hidden_size
+    assert opened.family == ("mpnet" if kind == "mpnet" else "albert" if narrow else "bert")
     assert opened.n_parameters == sum(weight.numel() for weight in model.parameters())
-    segments = getattr(model.config, "type_vocab_size", 0)
-    assert ("embed.segment" in opened.run(SHORT).trace) == bool(segments)
+    segments = kind not in ("mpnet", "distilbert")
+    assert ("embed.segment" in opened.run(SHORT).trace) == segments
 
 
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
@@ -116,6 +129,8 @@ def test_what_is_exported_opens_there_and_here(written, tmp_path):
     kind = WORDS if "logits" in opened.outputs else BODY
     loaded = kind.from_pretrained(tmp_path / "out", attn_implementation="eager").eval()
     alike = {"xlm-roberta": "roberta", "camembert": "roberta"}
+    if model.config.model_type == "electra":
+        alike = {"electra": opened.family}
     assert loaded.config.model_type == alike.get(model.config.model_type, model.config.model_type)
     agree(again, loaded)
 
@@ -130,6 +145,17 @@ def roberta(backend, tmp_path_factory):
         text = text.replace(old, new)
     (folder / "tokenizer.json").write_text(text, encoding="utf-8")
     return folder
+
+
+def test_the_arithmetic_of_a_biased_score_is_that_of_the_run(backend, tmp_path):
+    config = MPNetConfig(**BERT, vocab_size=backend.get_vocab_size() + 9)
+    redraw(WORDS.from_config(config)).save_pretrained(tmp_path / "model")
+    backend.save(str(tmp_path / "model" / "tokenizer.json"))
+    run = open_model(tmp_path / "model").run(TEXT)
+    row = row_of(run, "self", 1, 2, 3)
+    assert row.residue < 1e-4 and row.divisor == 11**0.5 and np.ptp(row.bias) > 0
+    lines = lines_of(run, "self", 1, 2, 3, 1)
+    assert lines.residue < 1e-4 and {"product", "scale", "bias"} <= {line.name for line in lines.lines}
 
 
 def test_its_own_marks_stand_around_a_text(roberta):
@@ -155,6 +181,10 @@ def test_rows_from_the_first_are_seen(roberta):
         ({"is_decoder": True}, "is_decoder"),
         ({"hidden_act": "gelu_new"}, "hidden_act"),
         ({"type_vocab_size": 10**6}, "type_vocab_size"),
+        ({"model_type": "mpnet", "relative_attention_num_buckets": 8}, "relative_attention_num_buckets is 8"),
+        ({"model_type": "mpnet", "pad_token_id": 0}, "pad_token_id is 0"),
+        ({"model_type": "electra", "embedding_size": 0}, "embedding_size is 0"),
+        ({"model_type": "electra", "embedding_size": 10**9}, "embedding_size is 1000000000"),
         ({"model_type": "bert"}, "missing: embeddings.word_embeddings"),
         ({"model_type": "distilbert"}, "missing: embeddings"),
         ({"model_type": "absent", "architectures": ["RobertaPreLayerNormModel"]}, "RobertaPreLayerNorm"),

@@ -105,7 +105,8 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         fields.absent(name, why)
     weights = weights.renamed(form.plain)
     config = form.config(fields, weights.entries.keys())
-    takes, spec = form.takes(config), families()[form.family]
+    takes = form.takes(config)
+    spec = next(family for family in families().values() if family.config is type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
             "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
