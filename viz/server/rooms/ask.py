@@ -43,7 +43,7 @@ class Form:
         rule = f"An answer is the place of one of the {len(self.options)} options, counted from 0."
         if self.kind == "number":
             rule = f"An answer is a number from {self.low:g} to {self.high:g}."
-            if type(given) in (int, float) and math.isfinite(given) and self.low <= given <= self.high:
+            if type(given) in (int, float) and self.low <= given <= self.high:
                 return float(given)
         elif self.kind == "cell":
             rule = f"An answer is a row and a column, each counted from 0 and below {len(self.options)}."

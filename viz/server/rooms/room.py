@@ -86,11 +86,12 @@ class Room:
     def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
         """The lecturer's page and its pictures, in their order; what did not change is not told again."""
         with self._lock:
-            kept, room = {}, MOST_BYTES
-            for key, shown in list(pictures.items())[:MOST_PICTURES]:
-                room -= sum(map(len, shown.parts.values()))
-                if room >= 0:
-                    kept[key] = shown
+            kept: dict[str, Shown] = {}
+            room = MOST_BYTES
+            for key, shown in pictures.items():
+                size = sum(map(len, shown.parts.values()))
+                if size <= room and len(kept) < MOST_PICTURES:
+                    kept[key], room = shown, room - size
             for key in self._pictures.keys() - kept:
                 self._topics.pop(f"picture.{key}", None)
             self._pictures = kept

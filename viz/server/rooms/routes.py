@@ -95,7 +95,7 @@ async def join(request: Request) -> Response:
             code, request.client.host if request.client else "", str(told.get("door", ""))
         )
     answer = JSONResponse({"code": room.code})
-    _keep(answer, request, SEAT, room.sit(seat), f"room/{code}")
+    _keep(answer, request, SEAT, room.sit(seat), f"room/{room.code}")
     return answer
 
 
