@@ -35,7 +35,7 @@ def led() -> tuple[Room, str] | None:
     """The room that this session leads, and the secret that steers it."""
     held = st.session_state.get(_LED)
     if held is None:
-        code, _, secret = st.context.cookies.get(LEAD, "").partition(".")
+        code, _, secret = str(st.context.cookies.get(LEAD, "")).partition(".")
         held = st.session_state[_LED] = (code, secret)
     if not held[0] or (room := store.ROOMS.find(held[0])) is None or not room.steers(held[1]):
         return None
