@@ -13,6 +13,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "gpt2": {"order": "pre"},
     "openai-gpt": {"order": "post", "d_ff": 132, "activation": "gelu_tanh"},
     "mistral": {"sliding_window": 3, "tied": True},
+    "gemma": {"scaled": True, "activation": "gelu_tanh", "tied": True},
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True},
     "roberta": LATER,

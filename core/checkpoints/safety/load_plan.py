@@ -24,7 +24,7 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
-    With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
+    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
 
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
     which the same numbers may be stored once more (a tied output layer, the last of several).
@@ -38,6 +38,7 @@ class Take:
     into: tuple[str, ...]
     turned: bool = False
     heads: int = 0
+    plus: float = 0.0
     again: str | tuple[str, ...] = ""
 
     @property
@@ -52,10 +53,13 @@ class Take:
         else:
             parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
+            part = part + self.plus if self.plus else part
             yield ours, (part.T if self.turned else part).contiguous()
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
+        if self.plus:
+            state = {ours: state[ours] - self.plus for ours in self.into}
         if self.heads:
             rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
             return torch.stack(rows, dim=1).flatten(0, 2)
