@@ -21,6 +21,7 @@ from viz.instruments.marked.marked import marked, picked
 from viz.instruments.mask_editor.mask_editor import mask_editor
 from viz.instruments.picture.picture import DESCRIBING, LOOKING, Looks, picture_view
 from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
+from viz.instruments.sketch.sketch import sketch
 from viz.instruments.source.source import Chosen, source
 from viz.instruments.strip.strip import strip
 from viz.instruments.timeline.timeline import timeline
@@ -77,6 +78,7 @@ __all__ = [
     "plane",
     "plane_packet",
     "show_grid",
+    "sketch",
     "source",
     "stacked",
     "strip",
