@@ -27,6 +27,7 @@ FORMAT = replace(
     llama.FORMAT,
     model_type="mistral",
     architecture="Mistral",
+    telling="sliding_window",
     config=config,
     values=values,
     classes=lambda _: "MistralForCausalLM",
