@@ -27,6 +27,7 @@ from core.serving.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
 from viz.widgets import controls
+from viz.widgets import doodle as canvas
 
 Of = Any
 """A value, or a function that makes it of the Params."""
@@ -248,6 +249,16 @@ def sentence(
                 controls.preset_row(offered, name, opening)
 
     return Control(draw, lambda opening: typed, width)
+
+
+def doodle(title: Of = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()) -> Control:
+    """A doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
+    return Control(
+        lambda name, opening, p, names: canvas.draw(
+            name, opening, title=_of(title, p), upload=upload, drops=tuple(map(names, drops))
+        ),
+        lambda opening: canvas.linked,
+    )
 
 
 def touched(rule: Callable[[str], Any]) -> Control:

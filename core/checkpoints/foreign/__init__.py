@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import tokenizers
+
 from core.checkpoints.files import shown
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names
@@ -40,6 +42,7 @@ class Format:
     types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
     a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
     `ties`: a config that says it is not tied must come with an output layer.
+    `tokenizer` names what a model of a config reads where that is no text, and its folders have none.
     """
 
     model_type: str
@@ -55,6 +58,7 @@ class Format:
     passed: re.Pattern[str] = NEVER
     heads: re.Pattern[str] = NEVER
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+    tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
     refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
     alike: Mapping[str, str] = field(default_factory=dict)
     telling: str = ""
@@ -115,7 +119,11 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     ids = (
         {} if spec.framed else _ids(fields, config.n_vocab, writes=spec.has_source)
     )  # those of a frame: by name
-    return Plan(spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused), weights
+    named = form.tokenizer(config) if form.tokenizer else None
+    plan = Plan(
+        spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused, tokenizer=named
+    )
+    return plan, weights
 
 
 def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import tokenizers
 import torch
 from torch import Tensor, nn
 
@@ -27,7 +28,8 @@ class Take:
     `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
 
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
-    which the same numbers may be stored once more (a tied output layer, the last of several).
+    which the same numbers may be stored once more (a tied output layer, the last of several). `ours` is the shape here
+    where the numbers of a tensor are laid out in another: a convolution's are those of a matrix.
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
@@ -40,6 +42,7 @@ class Take:
     heads: int = 0
     plus: float = 0.0
     again: str | tuple[str, ...] = ""
+    ours: tuple[int, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:
@@ -47,6 +50,7 @@ class Take:
         return self.again if isinstance(self.again, tuple) else (self.again,) if self.again else ()
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
+        value = value.reshape(self.ours) if self.ours else value
         if self.heads:
             rows = value.unflatten(0, (self.heads, len(self.into), -1))
             parts = tuple(part.flatten(0, 1) for part in rows.unbind(1))
@@ -63,9 +67,8 @@ class Take:
         if self.heads:
             rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
             return torch.stack(rows, dim=1).flatten(0, 2)
-        return torch.cat(
-            [state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1
-        ).contiguous()
+        whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
+        return whole.reshape(self.shape).contiguous()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +77,7 @@ class Plan:
 
     `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
-    and not read.
+    and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     """
 
     spec: Family
@@ -83,6 +86,7 @@ class Plan:
     takes: tuple[Take, ...]
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
+    tokenizer: tokenizers.Tokenizer | None = None
 
 
 def check_names(

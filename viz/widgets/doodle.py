@@ -1,0 +1,90 @@
+"""The box for a doodle, as `controls.text` is that for a sentence: drawn, chosen or uploaded, kept as text in the link and in the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import streamlit as st
+
+from core.data import doodles
+from core.errors import InputError
+from viz.instruments.sketch.sketch import sketch
+from viz.shell import notices, state
+
+TITLE = "Your doodle"
+HINT = "draw, or choose one"
+MEGABYTES = doodles.MOST_BYTES // 10**6
+_REFUSED = "doodle.refused"
+
+
+@cache
+def samples() -> dict[str, str]:
+    """Our own doodles, by name, as text."""
+    return {name: doodles.as_text(doodles.own(name)) for name in doodles.NAMES}
+
+
+def linked(raw: str) -> str:
+    """The doodle in a link, as it is written; raises `state.Unusable` for what is none."""
+    try:
+        return doodles.as_text(doodles.from_text(raw))
+    except InputError as error:
+        raise state.Unusable(error.rule) from None
+
+
+def draw(
+    name: str,
+    default: str,
+    *,
+    title: str = TITLE,
+    hint: str = HINT,
+    upload: bool = True,
+    drops: Sequence[str] = (),
+) -> str:
+    """The canvas with what is kept under `name`, our doodles beside it, and below it a place for a file; the doodle's text.
+
+    Another doodle takes back the choices named in `drops`. Before a room nobody uploads.
+    """
+    now = state.read(name, default, linked)
+    sketch(
+        now,
+        samples(),
+        key=f"sketch:{state.page()}:{name}",
+        title=title,
+        hint=hint,
+        height=260 if state.presenting() else None,
+        on_stroke=lambda text: state.write(**{name: text}, **dict.fromkeys(drops)),
+    )
+    if upload and not state.presenting():
+        _upload(name, drops)
+    return now
+
+
+def _upload(name: str, drops: Sequence[str]) -> None:
+    """A place for a PNG or JPEG. What was read is let go at once: the next run has an empty place under another key."""
+    turns = f"doodle.turn:{state.page()}:{name}"
+    key = f"{turns}:{st.session_state.setdefault(turns, 0)}"
+    with st.popover("Upload a picture", icon=":material/upload:", width="content"):
+        st.file_uploader(
+            f"PNG or JPEG, up to {MEGABYTES} MB: a drawing on an even ground. It is made {doodles.SIDE} × {doodles.SIDE} grey pixels, and not kept.",
+            ["png", "jpg", "jpeg"],
+            key=key,
+            max_upload_size=MEGABYTES,
+            on_change=_read,
+            args=(key, turns, name, drops),
+        )
+    if refused := st.session_state.pop(_REFUSED, None):
+        notices.tell(*refused)
+
+
+def _read(key: str, turns: str, name: str, drops: Sequence[str]) -> None:
+    file = st.session_state.get(key)
+    if file is None:
+        return
+    st.session_state[turns] += 1
+    try:
+        text = doodles.as_text(doodles.from_image(file.getvalue()))
+    except InputError as error:
+        st.session_state[_REFUSED] = (error.wrong, error.rule, error.remedy)
+        return
+    state.write(**{name: text}, **dict.fromkeys(drops))
