@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +12,9 @@ from core.layers.feedforward import ACTIVATIONS
 SIZES = (
     *("n_layers", "n_heads", "d_model", "d_ff", "d_embed", "d_hidden"),
     *("n_vocab", "n_ctx", "n_segments", "window", "n_dense", "n_filters"),
+    *("image", "patch", "channels", "n_decoder_layers"),
 )
+LONGEST_NAME = 40
 
 
 def check_sizes(cfg: Any) -> None:
@@ -45,3 +48,18 @@ def check_shape(cfg: Any) -> None:
         raise ValueError(f"activation={cfg.activation!r} is not one of {', '.join(ACTIVATIONS)}")
     if getattr(cfg, "order", "post") not in ("pre", "post"):
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
+
+
+def check_classes(given: Any) -> Sequence[str]:
+    """The names of what is told apart, as a tuple. Raises a ValueError for fewer than two, equal, empty or long ones.
+
+    >>> check_classes(["cat", "fish"])
+    ('cat', 'fish')
+    """
+    names = tuple(given) if isinstance(given, list | tuple) else ()
+    fit = [isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names]
+    if len(names) < 2 or not all(fit) or len(set(names)) < len(names):
+        raise ValueError(
+            f"classes={given!r} must be two or more different names of at most {LONGEST_NAME} letters"
+        )
+    return names

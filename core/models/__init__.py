@@ -47,7 +47,8 @@ class Kind:
 
     An axis has the tokens of the "target" or of the "source", the "sentence"s of the text, or the "document" as one.
 
-    Where it is not `layered`, the stack has one alignment beside its layers. A config whose `attends` is false has none.
+    Where it is not `layered`, the stack has one alignment beside its layers; `depth` is the field of a config that counts
+    them. A config whose `attends` is false has none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Kind:
     queries: str = "target"
     keys: str = "target"
     layered: bool = True
+    depth: str = "n_layers"
 
     @property
     def learned(self) -> bool:
@@ -73,7 +75,7 @@ class Kind:
         """How many layers of a network with this config look so."""
         if not getattr(config, "attends", True):
             return 0
-        return config.n_layers if self.layered else 1
+        return getattr(config, self.depth) if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
         """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers

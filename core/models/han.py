@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from core.layers.config_checks import check_sizes
+from core.layers.config_checks import check_classes, check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
@@ -24,8 +24,6 @@ from core.layers.summary import Summary
 from core.models import Batch, Family, Kind, Output
 from core.models.seq2seq import Encoder
 from core.trace import OFF, Tap
-
-LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +55,7 @@ class HANConfig:
             raise ValueError(f"cell={self.cell!r} is not one of {', '.join(CELLS)}")
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} cannot be halved for two directions")
-        names = tuple(self.classes) if isinstance(self.classes, list | tuple) else ()
-        fit = [isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names]
-        if len(names) < 2 or not all(fit) or len(set(names)) < len(names):
-            rule = f"two or more different names of at most {LONGEST_NAME} letters"
-            raise ValueError(f"classes={self.classes!r} must be {rule}")
-        object.__setattr__(self, "classes", names)
+        object.__setattr__(self, "classes", check_classes(self.classes))
 
     @property
     def d_head(self) -> int:

@@ -30,6 +30,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         6: {"qkv_bias": True},
     },
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
+    "image": {28: {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
@@ -66,12 +67,26 @@ def example(family, n=5, n_source=7, rows=2):
     if not family.has_source:
         parted = family.framed or family.sentences
         segments = (torch.arange(n) > 2).long().expand(rows, n) if parted else None
-        return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=segments)
+        real, values = torch.ones_like(ids, dtype=torch.bool), numbers(family, rows, n)
+        return Batch(ids=ids, real=real, segments=segments, values=values)
     source = torch.randint(1, 29, (rows, n_source), generator=draw)
     ones = torch.ones_like
     return Batch(
-        ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool)
+        ids=ids,
+        real=ones(ids, dtype=torch.bool),
+        source=source,
+        source_real=ones(source, dtype=torch.bool),
+        values=numbers(family, rows, n_source),
     )
+
+
+def numbers(family, rows, n):
+    """What is behind the tokens, of a family that reads no words: as many numbers each as its reader gives."""
+    if family.reads is None:
+        return None
+    reader = family.reads(family.config.tiny())
+    width = reader.encode(reader.example).values.shape[1]
+    return torch.randn(rows, n, width, generator=torch.Generator().manual_seed(2))
 
 
 def forward(network, batch, tap=OFF):
@@ -223,6 +238,9 @@ def test_padding_changes_nothing(case):
         if family.has_source:
             source_real = torch.cat((batch.source_real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
             wider = replace(wider, source=torch.cat((batch.source, pad), dim=1), source_real=source_real)
+        if batch.values is not None:
+            blank = torch.zeros(2, 2, batch.values.shape[2])
+            wider = replace(wider, values=torch.cat((batch.values, blank), dim=1))
         torch.testing.assert_close(forward(network, wider)[:, : alone.shape[1]], alone, rtol=1e-5, atol=1e-5)
         _, trace = traced(network, wider)
     for path in own(trace, "pattern"):
@@ -292,6 +310,7 @@ WRONG = [
         {"parts": None},
     ),
     *({"d_hidden": 0}, {"residual": "yes"}),
+    *({"image": 0}, {"patch": 5}, {"channels": -1}, {"n_decoder_layers": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
     *({"classes": ()}, {"classes": ("one", "one")}, {"classes": ("one", 2)}, {"classes": "ab"}),

@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import tokenizers
+
 from core.checkpoints.files import shown
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names
@@ -27,6 +29,7 @@ class Format:
     names the class of the transformers library. `takes` lists every tensor it must hold, without the `prefix` that all
     names may have but those that begin with `outside`; `endings` are old ends of names with the present ones;
     `passed` and `heads` as in `check_names`, `marks` as in `Plan`.
+    `tokenizer` names what a model of a config reads where that is no text, and its folders have none.
     `architecture` is how the class names begin that old configs give instead of a model type.
     """
 
@@ -43,6 +46,7 @@ class Format:
     passed: re.Pattern[str] = NEVER
     heads: re.Pattern[str] = NEVER
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+    tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
 
     def plain(self, stored: str) -> str:
         """The name that `takes` uses for a stored one."""
@@ -86,7 +90,11 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
         )
     unused = check_names(weights.entries, takes, passed=form.passed, heads=form.heads)
     ids = {} if spec.framed else _ids(fields, config.n_vocab)  # the marks of a frame are found by name
-    return Plan(spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused), weights
+    named = form.tokenizer(config) if form.tokenizer else None
+    plan = Plan(
+        spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused, tokenizer=named
+    )
+    return plan, weights
 
 
 def _ids(fields: Fields, n_vocab: int) -> dict[str, int]:

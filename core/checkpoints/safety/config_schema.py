@@ -18,6 +18,9 @@ RANGES: Mapping[str, int] = {
     "n_ctx": 2**20,
     "n_segments": 2**10,
     "d_embed": 2**16,
+    "image": 2**13,
+    "patch": 2**10,
+    "channels": 2**8,
 }
 """The largest value of each size that a config may name; the smallest is 1."""
 
@@ -134,17 +137,18 @@ def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) ->
 
     Raises InputError where the family's own rules refuse them.
     """
-    if tables and values["n_ctx"] * values["d_model"] > MAX_POSITIONS:
-        raise InputError(
-            f"config.json: {values['n_ctx']:,} positions of width {values['d_model']:,}.",
-            f"Positions times width may be at most {MAX_POSITIONS:,}.",
-            "Correct it, or download the model again.",
-        )
     try:
-        return kind(**values)
+        config = kind(**values)
     except (ValueError, TypeError) as error:
         raise InputError(
             f"config.json: {shown(str(error), 160)}.",
             "The sizes must fit together.",
             "Correct it, or download the model again.",
         ) from None
+    if tables and config.n_ctx * config.d_model > MAX_POSITIONS:
+        raise InputError(
+            f"config.json: {config.n_ctx:,} positions of width {config.d_model:,}.",
+            f"Positions times width may be at most {MAX_POSITIONS:,}.",
+            "Correct it, or download the model again.",
+        )
+    return config

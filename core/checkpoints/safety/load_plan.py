@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import tokenizers
 import torch
 from torch import Tensor, nn
 
@@ -25,7 +26,8 @@ class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` is a name under which
-    the same numbers may be stored once more (a tied output layer).
+    the same numbers may be stored once more (a tied output layer), `ours` the shape here where the numbers of a tensor are
+    laid out in another (a convolution's are those of a matrix).
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
@@ -36,17 +38,18 @@ class Take:
     into: tuple[str, ...]
     turned: bool = False
     again: str = ""
+    ours: tuple[int, ...] = ()
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
+        value = value.reshape(self.ours) if self.ours else value
         parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
             yield ours, (part.T if self.turned else part).contiguous()
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
-        return torch.cat(
-            [state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1
-        ).contiguous()
+        whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
+        return whole.reshape(self.shape).contiguous()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +58,7 @@ class Plan:
 
     `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
-    and not read.
+    and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     """
 
     spec: Family
@@ -64,6 +67,7 @@ class Plan:
     takes: tuple[Take, ...]
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
+    tokenizer: tokenizers.Tokenizer | None = None
 
 
 def check_names(

@@ -1,0 +1,69 @@
+"""Sets of small grey drawings with their classes (doodles28), and drawings moved a little so that none is learnt by heart."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from core.errors import InputError
+
+TURN, SCALE, SHIFT = 0.26, 0.15, 0.14
+"""The most that a drawing is turned (radians), made larger or smaller (share), and moved (of half its side)."""
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """Pictures (item row column), uint8, and the numbers of their classes (item)."""
+
+    pixels: NDArray[np.uint8]
+    labels: NDArray[np.uint8]
+    classes: tuple[str, ...]
+
+    def few(self, each: int) -> Drawings:
+        """The first so many of each class."""
+        kept = np.concatenate([np.flatnonzero(self.labels == i)[:each] for i in range(len(self.classes))])
+        return Drawings(self.pixels[kept], self.labels[kept], self.classes)
+
+
+def read(path: Path, split: str) -> Drawings:
+    """One split of an .npz with classes, x_SPLIT and y_SPLIT. Raises InputError where it is no such file."""
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            found = Drawings(
+                held[f"x_{split}"], held[f"y_{split}"], tuple(str(name) for name in held["classes"])
+            )
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        found = None
+    if found is None or found.pixels.ndim != 3 or len(found.pixels) != len(found.labels):
+        raise InputError(
+            f"{path.name} holds no drawings.",
+            f"It has classes, x_{split} (item row column) and y_{split}.",
+            "Give the .npz of such a set, like doodles28.npz.",
+        )
+    return found
+
+
+def moved(pixels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Each picture turned, scaled, shifted and perhaps mirrored by its own draw; black comes in from outside.
+
+    >>> moved(np.zeros((2, 28, 28), dtype=np.uint8), np.random.default_rng(0)).shape
+    (2, 28, 28)
+    """
+    n = len(pixels)
+    angle = rng.uniform(-TURN, TURN, n)
+    size = rng.uniform(1 - SCALE, 1 + SCALE, (n, 2))
+    mirror = rng.choice([-1.0, 1.0], n)
+    cos, sin = np.cos(angle), np.sin(angle)
+    shift = rng.uniform(-SHIFT, SHIFT, (n, 2))
+    map_x = np.stack((cos * size[:, 0] * mirror, -sin * size[:, 1], shift[:, 0]), axis=-1)
+    map_y = np.stack((sin * size[:, 0] * mirror, cos * size[:, 1], shift[:, 1]), axis=-1)
+    theta = torch.from_numpy(np.stack((map_x, map_y), axis=1)).float()
+    given = torch.from_numpy(pixels[:, None].astype(np.float32))
+    grid = F.affine_grid(theta, list(given.shape), align_corners=False)
+    return F.grid_sample(given, grid, align_corners=False)[:, 0].round().clamp(0, 255).byte().numpy()

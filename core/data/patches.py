@@ -1,0 +1,182 @@
+"""A picture as a row of places: cut into patches, some of them hidden, and read from a doodle's text.
+
+Place 0 is the class token's, then come the patches row by row. An id below the number of places is a place that is
+seen; the same id plus that number is the same place hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tokenizers
+import torch
+from numpy.typing import NDArray
+from tokenizers import models
+from torch import Tensor
+
+from core.data import doodles
+from core.errors import InputError
+from core.text import Encoded
+
+MEAN = DEVIATION = 0.5
+"""Brightness from 0 to 1 becomes (x - MEAN) / DEVIATION, as for the ViTs of Google: from -1, black, to 1, white."""
+HIDDEN = 0.75
+"""Share of the patches that a masked autoencoder learns from hiding (He et al. 2022, 3)."""
+_MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")
+
+
+def unfolded(picture: Tensor, patch: int) -> Tensor:
+    """The patches of a picture, row by row, each as one row of numbers: channel by channel, from its top left corner.
+
+    Equation (Dosovitskiy et al. 2021, 3.1): x in (channel, H, W) becomes x_p in (N, patch^2 channels), N = H W / patch^2.
+    A linear map of these is `nn.Conv2d` with kernel and stride `patch`, its weight flattened.
+    Shapes: picture (.. channel row column) -> (.. pos number).
+    Errors: ValueError where the sides cannot be cut into patches.
+
+    >>> unfolded(torch.arange(16.0).reshape(1, 4, 4), 2)[1].tolist()
+    [2.0, 3.0, 6.0, 7.0]
+    """
+    *before, channels, high, wide = picture.shape
+    if high % patch or wide % patch:
+        raise ValueError(f"a picture of {high} x {wide} is not divisible into patches of {patch} x {patch}")
+    cut = picture.reshape(*before, channels, high // patch, patch, wide // patch, patch)
+    n = len(before)
+    order = (*range(n), n + 1, n + 3, n, n + 2, n + 4)
+    return cut.permute(order).reshape(*before, -1, channels * patch * patch)
+
+
+def folded(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
+    """The picture again: patches (.. pos number) in a `grid` of rows and columns -> (.. channel row column).
+
+    >>> x = torch.arange(16.0).reshape(1, 4, 4)
+    >>> torch.equal(folded(unfolded(x, 2), (2, 2)), x)
+    True
+    """
+    *before, _, numbers = patches.shape
+    rows, columns = grid
+    patch, n = round((numbers / channels) ** 0.5), len(before)
+    cut = patches.reshape(*before, rows, columns, channels, patch, patch)
+    order = (*range(n), n + 2, n, n + 3, n + 1, n + 4)
+    return cut.permute(order).reshape(*before, channels, rows * patch, columns * patch)
+
+
+def numbers(pixels: NDArray[np.uint8], patch: int) -> NDArray[np.float32]:
+    """What is read of grey pictures (.. row column): (.. place number), zeros at the class token's place.
+
+    >>> numbers(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
+    [0.0, 1.0]
+    """
+    scaled = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
+    cut = unfolded(scaled[..., None, :, :], patch)
+    return torch.nn.functional.pad(cut, (0, 0, 1, 0)).numpy()
+
+
+def names(side: int) -> tuple[str, ...]:
+    """What the ids are called, of a grid of `side` patches each way: row and column from 1 on.
+
+    >>> names(1)
+    ('class', '1,1', 'class hidden', '1,1 hidden')
+    """
+    seen = ("class", *(f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)))
+    return (*seen, *(f"{name} hidden" for name in seen))
+
+
+def named(side: int) -> tokenizers.Tokenizer:
+    """A tokenizer that knows these names and nothing else.
+
+    >>> named(7).token_to_id("7,7")
+    49
+    """
+    return tokenizers.Tokenizer(
+        models.WordLevel({name: place for place, name in enumerate(names(side))}, unk_token="class")
+    )
+
+
+def drawn(n: int, share: float = HIDDEN, seed: int = 0) -> tuple[int, ...]:
+    """Which of the patches 1 to n are hidden by a draw, in order: the share, rounded down.
+
+    >>> len(drawn(49)), drawn(4, 0.5, seed=1) == drawn(4, 0.5, seed=1)
+    (36, True)
+    """
+    order = np.random.default_rng(seed).permutation(n)[: int(n * share)]
+    return tuple(sorted(int(place) + 1 for place in order))
+
+
+def hiding(text: str, places: Collection[int]) -> str:
+    """A doodle's text with the patches of these places hidden, and no others: a mark behind it.
+
+    >>> hiding("doodle:Y2AYBaNgFMAAAA", [1, 3])
+    'doodle:Y2AYBaNgFMAAAA hidden:a'
+    """
+    bare = _MARK.sub("", text.strip())
+    bits = sum(1 << place for place in set(places))
+    return f"{bare} hidden:{bits:x}"
+
+
+def hidden_in(text: str, n: int) -> tuple[int, ...] | None:
+    """The hidden places that a text names, of n patches; None where it says nothing of that.
+
+    >>> hidden_in("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_in("doodle:Y2AYBaNgFMAAAA", 49)
+    ((1, 3), None)
+
+    Raises InputError for a place that the picture does not have.
+    """
+    found = _MARK.search(text.rstrip())
+    if found is None:
+        return None
+    bits = int(found[1], 16)
+    if bits & 1 or bits >> (n + 1):
+        raise InputError(
+            "The mark of hidden patches names a place that is none.",
+            f"The places are those of {n:,} patches, from 1 on.",
+            "Hide patches of this picture, or take the mark away.",
+        )
+    return tuple(place for place in range(1, n + 1) if bits >> place & 1)
+
+
+@dataclass(frozen=True)
+class PatchReader:
+    """Reads a doodle's text as the class token and the patches of a picture of `image` pixels each way.
+
+    A larger picture than a doodle shows each of its pixels as a square, in all `channels` alike. `share` of the patches
+    are hidden where the text does not say which.
+
+    >>> PatchReader(28, 4, 1).encode(PatchReader(28, 4, 1).example).tokens[:3]
+    ('class', '1,1', '1,2')
+    """
+
+    image: int
+    patch: int
+    channels: int
+    share: float = 0.0
+
+    @property
+    def example(self) -> str:
+        pixels = np.zeros((doodles.SIDE, doodles.SIDE), dtype=np.uint8)
+        pixels[6:22, 6:22] = 255
+        pixels[9:19, 9:19] = 0
+        return doodles.as_text(pixels)
+
+    def encode(self, text: str, *, special: bool = False) -> Encoded:
+        """Tokens of places with the numbers of their patches; raises InputError for what is no doodle's text."""
+        if self.image % doodles.SIDE:
+            raise InputError(
+                f"This model reads pictures of {self.image} x {self.image} pixels.",
+                f"The pictures here are doodles of {doodles.SIDE} x {doodles.SIDE}, shown larger a whole number of times.",
+                "Open a model of 28 or 224 pixels.",
+            )
+        side = self.image // self.patch
+        n = side * side
+        hidden = hidden_in(text, n)
+        pixels = doodles.from_text(_MARK.sub("", text.rstrip()))
+        times = self.image // doodles.SIDE
+        values = numbers(pixels.repeat(times, 0).repeat(times, 1), self.patch)
+        values = np.tile(values, (1, self.channels))
+        gone = drawn(n, self.share) if hidden is None and self.share else hidden or ()
+        values[list(gone)] = 0
+        ids = tuple(place + (n + 1) * (place in {*gone}) for place in range(n + 1))
+        called = names(side)
+        return Encoded(ids, tuple(called[i] for i in ids), (None,) * len(ids), values=values)
