@@ -105,15 +105,23 @@ def drawn(n: int, share: float = HIDDEN, seed: int = 0) -> tuple[int, ...]:
     return tuple(sorted(int(place) + 1 for place in order))
 
 
+def bare(text: str) -> str:
+    """A doodle's text without the mark of hidden patches.
+
+    >>> bare("doodle:Y2AYBaNgFMAAAA hidden:a")
+    'doodle:Y2AYBaNgFMAAAA'
+    """
+    return _MARK.sub("", text.strip())
+
+
 def hiding(text: str, places: Collection[int]) -> str:
     """A doodle's text with the patches of these places hidden, and no others: a mark behind it.
 
     >>> hiding("doodle:Y2AYBaNgFMAAAA", [1, 3])
     'doodle:Y2AYBaNgFMAAAA hidden:a'
     """
-    bare = _MARK.sub("", text.strip())
     bits = sum(1 << place for place in set(places))
-    return f"{bare} hidden:{bits:x}"
+    return f"{bare(text)} hidden:{bits:x}"
 
 
 def hidden_in(text: str, n: int) -> tuple[int, ...] | None:
@@ -155,10 +163,7 @@ class PatchReader:
 
     @property
     def example(self) -> str:
-        pixels = np.zeros((doodles.SIDE, doodles.SIDE), dtype=np.uint8)
-        pixels[6:22, 6:22] = 255
-        pixels[9:19, 9:19] = 0
-        return doodles.as_text(pixels)
+        return doodles.as_text(doodles.own("cat"))
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Tokens of places with the numbers of their patches; raises InputError for what is no doodle's text."""
@@ -171,7 +176,7 @@ class PatchReader:
         side = self.image // self.patch
         n = side * side
         hidden = hidden_in(text, n)
-        pixels = doodles.from_text(_MARK.sub("", text.rstrip()))
+        pixels = doodles.from_text(bare(text))
         times = self.image // doodles.SIDE
         values = numbers(pixels.repeat(times, 0).repeat(times, 1), self.patch)
         values = np.tile(values, (1, self.channels))

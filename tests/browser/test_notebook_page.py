@@ -27,6 +27,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         viz.strip(run, 2, 5),
         viz.arithmetic(run, 2, 5),
         viz.source(run, 2),
+        viz.picture_view([[0, 255], [255, 0]], [[0.7, 0.1, 0.1, 0.1]], (2, 2), rows=["cat"]),
     ]
     path = tmp_path_factory.mktemp("notebook") / "explore.html"
     path.write_text(
@@ -54,7 +55,7 @@ def page(chromium: Any, kept: Path) -> Iterator[Any]:
 
 
 def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -> None:
-    for i, name in enumerate(("words", "heatmap", "lines", "heads", "strip", "arith", "source")):
+    for i, name in enumerate(("words", "heatmap", "lines", "heads", "strip", "arith", "source", "picture")):
         frame = page.locator("iframe").nth(i)
         frame.scroll_into_view_if_needed()
         inside = page.frame_locator("iframe").nth(i)

@@ -14,7 +14,7 @@ from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
-from viz.instruments import picture_view
+from viz.instruments import HeadContext, clicked, grid_packet, picture_view, show_grid, stacked
 
 show = st.query_params.get("show", "words")
 board = np.zeros((28, 28), dtype=np.uint8)
@@ -35,6 +35,14 @@ if show == "frames":
 if show == "colours":
     scene = np.full((64, 64, 3), 255); scene[10:30, 10:30] = (220, 40, 40); scene[36:60, 34:58] = (40, 90, 220)
     picture_view(scene, map_of(7, 64, 3), (8, 8), rows="a red box above a blue one".split(), key="p", who="the model", title="Caption")
+if show == "heads":
+    heads = np.random.default_rng(2).dirichlet(np.full(50, .2), size=(2, 2, 50))
+    heads[1, 0, 0] = 0; heads[1, 0, 0, 25] = 1
+    at, turn = clicked("g")
+    at = at or (0, 0)
+    show_grid(grid_packet(heads, group="one"), key="g", selected=at, echo=turn)
+    picture_view(board, heads[at], (7, 7), special=["class token"], key="p", group="one", title=f"Look of L{at[0]}.H{at[1]}", titled="Look of {head}", among=HeadContext(stacked(heads), at, turn))
+    st.text(f"Python has {at}")
 if show == "odd":
     look = np.full((4, 4), .25); look[0, 1] = np.nan
     picture_view(np.zeros((1, 1)), look, (2, 2), key="p", title="<img src=x onerror=window.owned=1>")
@@ -103,6 +111,20 @@ def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
     seen.says("query 29")
     seen.page.get_by_role("button", name="What looks at it").click()
     assert seen.attribute("side") == "key" and "row 5, column 1" in seen.text(".sentence")
+
+
+def test_another_head_of_the_grid_is_drawn_from_the_stack(visit: Visitor) -> None:
+    seen = visit("heads", height=1400)
+    assert seen.page.locator(".picture .title").inner_text() == "Look of L0.H0"
+    seen.page.locator(".heads .frame").focus()
+    for pressed in ("Home", "ArrowDown", "Enter"):
+        seen.page.keyboard.press(pressed)
+    seen.says("Python has (1, 0)")
+    assert seen.page.locator(".picture .title").inner_text() == "Look of L1.H0"
+    assert seen.text(".picture .sentence").startswith(
+        "In this head, class token gives 100 % of its attention to row 4"
+    )
+    assert seen.page.locator(".picture .legend").inner_text().split()[:3] == ["weight", "0", "1"]
 
 
 def test_a_finger_chooses_and_reads_the_weight(visit: Visitor) -> None:

@@ -9,6 +9,7 @@ import pytest
 from packets import KB, opened, unpacked
 
 from viz import picture_view as in_a_notebook
+from viz.instruments.kit.head_stack import HeadContext, stacked
 from viz.instruments.picture.picture import PictureView, picture_packet
 
 GREY = np.arange(28 * 21, dtype=np.uint8).reshape(28, 21)
@@ -24,6 +25,15 @@ def test_all_rows_and_the_pixels_as_they_are_travel_in_one_packet() -> None:
     assert np.array_equal(unpacked(data).astype(np.float32), LOOK.astype(np.float32))
     assert header["keys"][:3] == ["class token", "row 1, column 1", "row 1, column 2"]
     assert header["asks"] is None and header["limit"] == pytest.approx(LOOK[:, 1:].max())
+
+
+def test_all_heads_come_along_and_one_is_named() -> None:
+    heads = np.random.default_rng(1).dirichlet(np.full(7, 0.3), size=(2, 3, 7))
+    packet = picture_packet(
+        GREY, heads[1, 2], (2, 3), special=["class token"], among=HeadContext(stacked(heads), (1, 2))
+    )
+    assert packet.header["at"] == [1, 2] and "values" not in packet.header
+    assert packet.header["limit"] == pytest.approx(heads[1, 2, :, 1:].max())
 
 
 def test_what_is_masked_or_not_finite_does_not_stretch_the_scale() -> None:

@@ -87,16 +87,18 @@ _SEEN: WeakKeyDictionary[Model, Watched] = WeakKeyDictionary()
 
 
 def watched(model: Model) -> Watched:
-    """One pass over two tokens, once a model."""
+    """One pass over two tokens, or over an example of what is no sentence, once a model."""
     found = _SEEN.get(model)
     if found is None:
         torch.get_num_threads()  # as in core.run.lazy_logits: a thread takes over the process's number only when asked
         ids = torch.zeros(1, 2, dtype=torch.long)
         real = torch.ones_like(ids, dtype=torch.bool)
+        read, values = (ids, None) if model.spec.reads is None else _example(model)
+        seen = torch.ones_like(read, dtype=torch.bool)
         batch = (
-            Batch(ids=ids, real=real, source=ids, source_real=real)
+            Batch(ids=ids, real=real, source=read, source_real=seen, values=values)
             if model.spec.has_source
-            else Batch(ids=ids, real=real)
+            else Batch(ids=read, real=seen, values=values)
         )
         found, watcher, before = Watched({}, set()), _Watcher(), sys.getprofile()
 
@@ -113,3 +115,10 @@ def watched(model: Model) -> Watched:
         found.places.update(watcher.places)
         _SEEN[model] = found
     return found
+
+
+def _example(model: Model) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids (1 pos) and numbers (1 pos number) of what a model that reads no sentence can read."""
+    encoded = model.reader.encode(getattr(model.reader, "example", ""))
+    assert encoded.values is not None
+    return torch.tensor([encoded.ids]), torch.from_numpy(encoded.values)[None].float()

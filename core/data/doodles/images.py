@@ -130,7 +130,7 @@ def _grey(image: Image.Image) -> Grey:
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     factor = max(1, ceil(max(image.size) / WORKED))
     if factor > 1:
-        image = image.reduce(tuple(min(factor, side) for side in image.size))
+        image = image.reduce((min(factor, image.width), min(factor, image.height)))
     image = ImageOps.exif_transpose(image)
     if image.has_transparency_data:
         paper = Image.new("RGBA", image.size, "white")

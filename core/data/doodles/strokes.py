@@ -7,6 +7,7 @@ Its authors scale a drawing so that its longer side has 255 units, centre it in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,9 +54,7 @@ def drawn(strokes: Sequence[ArrayLike], on: Pixels | None = None) -> Pixels:
         lines = _centred(lines)
     covered = np.zeros((SIDE * FINE, SIDE * FINE), dtype=bool)
     for line in lines:
-        for start, end in zip(
-            line[:1] if len(line) == 1 else line[:-1], line[-len(line) + 1 :], strict=False
-        ):
+        for start, end in pairwise([line[0], *line]):  # a dot is a line to itself
             _cover(covered, start * SIDE * FINE, end * SIDE * FINE)
     share = covered.reshape(SIDE, FINE, SIDE, FINE).mean(axis=(1, 3))
     return np.maximum(before, np.rint(255 * share).astype(np.uint8))
@@ -65,7 +64,7 @@ def _points(stroke: ArrayLike) -> Array:
     try:
         points = np.asarray(stroke, dtype=float)
     except (TypeError, ValueError):
-        points = np.empty(0)
+        points = np.empty((0, 2))
     if points.ndim != 2 or points.shape[1] != 2 or not len(points) or not np.isfinite(points).all():
         raise InputError(
             "A stroke that holds no points.",

@@ -22,6 +22,7 @@ from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
 from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, lines, named, position, seen
 from viz.instruments.kit.spec import Spec
+from viz.instruments.picture.patches import on_patches
 from viz.instruments.picture.picture import PICTURE, PictureView
 from viz.instruments.source.source import SOURCE, Source
 from viz.instruments.strip.strip import STRIP, Strip
@@ -248,7 +249,28 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     return _drawn(SOURCE, spec, run, attention, "its code", 560, layer)
 
 
-def picture_view(pixels: Any, weights: Any, cells: tuple[int, int], **options: Any) -> Picture:
-    """A picture, or a sound as one, under a grid of cells that are shaded by their weights; options as of `PictureView`."""
-    spec = PictureView(pixels, weights, cells, **options)
-    return Picture(PICTURE, spec.packet(), name=spec.title or "attention on a picture", height=620)
+def picture_view(
+    run: Any,
+    weights: Any = None,
+    cells: tuple[int, int] | None = None,
+    *,
+    layer: int = 0,
+    head: int = 0,
+    kind: str | None = None,
+    **options: Any,
+) -> Picture:
+    """One head on the picture that a run read; or any picture (pixels), weights over its cells, (rows, columns); options as of `PictureView`."""
+    if not hasattr(run, "attention"):
+        spec = PictureView(run, weights, cells or (1, 1), **options)
+        return Picture(PICTURE, spec.packet(), name=spec.title or "attention on a picture", height=620)
+    attention = seen(run, kind, "token")
+    check(run, attention, layer, head)
+    what = head_name(layer, head)
+    spec = on_patches(
+        run,
+        attention.weights[layer, head],
+        allowed=attention.allowed[layer, head],
+        python=lines(run, "picture_view", layer=layer, head=head, kind=attention.kind),
+        **{"title": what, **options},
+    )
+    return _drawn(PICTURE, spec, run, attention, what, 620, layer, head)

@@ -2,7 +2,7 @@
 
 import { keepDrawn, make, readTheme } from "../kit/common.js";
 import { hear, say, tellPython } from "../kit/page/linked.js";
-import { readMatrix } from "../kit/page/packets.js";
+import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, choice, drawing, hold, shell, status } from "../kit/shell.js";
@@ -48,8 +48,9 @@ function list(className, parent) {
 const keyOf = (event) => event.target.closest(".key");
 
 export function accept(view, packet) {
-  const { header: head } = packet, identity = JSON.stringify([head.asks, head.keys, head.cells]), first = !view.identity;
-  Object.assign(view, { head, packet, matrix: readMatrix(packet), theme: readTheme(view.root), image: readPixels(packet) });
+  const { header } = packet, identity = JSON.stringify([header.asks, header.keys, header.cells]), first = !view.identity, matrix = readOne(packet, header.at);
+  const head = { ...header, limit: header.limit ?? largest(matrix, header.special) };
+  Object.assign(view, { head, packet, matrix, theme: readTheme(view.root), image: readPixels(packet) });
   view.ramp = groundRamp(head.ground);
   view.root.style.setProperty("--line", view.theme.line);
   view.root.style.setProperty("--hatch", view.theme.hatch);
@@ -65,6 +66,14 @@ export function accept(view, packet) {
   legend(view);
   saveMenu(view, view.tools, saving(view));
   keepAddress(view);
+}
+
+/** Another head of the stack: its own title and scale, and what was chosen stays chosen. */
+export const turned = (view, head, { at, name }) => ({ ...emptied(head), at, limit: null, title: head.titled.replace("{head}", name), selected: view.at.index });
+
+/** The largest weight on a cell, as picture.py measures it. */
+function largest({ cols, values, allowed }, special) {
+  return values.reduce((most, v, i) => (i % cols >= special && allowed[i] && Number.isFinite(v) && v > most ? v : most), 0) || 1;
 }
 
 /** "all.q3": the form, from or to, which row. */
@@ -126,7 +135,7 @@ function show(view) {
   view.asks.hidden = !asking || all;
   view.beside.hidden = !head.special;
   view.stage.hidden = all; view.all.hidden = !all;
-  Object.assign(root.dataset, { form: all ? "all" : "one", side: at.side, selected: String(at.index), ground: head.ground });
+  Object.assign(root.dataset, { at: (head.at ?? []).join(","), form: all ? "all" : "one", side: at.side, selected: String(at.index), ground: head.ground });
   words.forEach((one, i) => { one.setAttribute("aria-selected", String(i === at.index)); one.tabIndex = i === at.index ? 0 : -1; });
   keys.forEach((one, i) => { one.tabIndex = i === view.cursor ? 0 : -1; });
   if (head.special && view.cursor >= head.special) keys[0].tabIndex = 0;

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument, latest, nothing
-from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.head_stack import HeadContext
+from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.spec import Spec, face
 from viz.instruments.words.words import READING, WRITING, Sentences
 
@@ -65,6 +66,8 @@ class PictureView(Spec):
     ground: "dark" or "light", what most of the picture is; None: measured.
     limit: the weight at the end of the scale; None takes the largest on any cell. Pictures to compare get one limit.
     who: the subject of the sentences ("the model" where there are no heads). height: the largest height of the picture.
+    among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then drawn without asking
+        Python. titled: the title then, {head} is its name.
     names: what the queries and the picture are called. hint: what one can do here, not saved. url: a parameter that follows the choices.
 
     Raises ValueError naming both numbers when pixels, weights and names do not fit.
@@ -94,6 +97,8 @@ class PictureView(Spec):
     title: str = ""
     hint: str = ""
     group: str = ""
+    among: HeadContext | None = None
+    titled: str = "{head}"
     url: str | None = None
     height: int | None = None
 
@@ -135,11 +140,16 @@ class PictureView(Spec):
                 "names": list(self.names),
                 "place": self.key,
                 "echo": None,
-                **self.plain("title", "hint", "group", "url", "height", "python"),
+                **self.plain("title", "titled", "hint", "group", "url", "height", "python"),
             }
         )
         packet.add("pixels", image.tobytes())
-        packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) - image.size + OVERHEAD)
+        shown = {"": Layer(matrix, 1.0)}
+        if not self.among or self.among.stack.rough:
+            packet.add_matrices(shown, may, spare=len(packet.to_bytes()) - image.size + OVERHEAD)
+        if self.among:
+            self.among.join(packet)
+            self.among.holds(packet, shown, may)
         return packet
 
     def _cells(self) -> list[str]:

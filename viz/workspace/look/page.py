@@ -17,10 +17,12 @@ from viz.instruments import words_view
 from viz.instruments.kit import origin
 from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
+from viz.instruments.picture import patches
+from viz.labels import head_name
 from viz.shell import errors, links, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls
+from viz.widgets import controls, doodle
 from viz.workspace.look import full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.shared import blank, head_picker, one_vector, presets, reads, tasks
@@ -87,25 +89,32 @@ def _controls() -> Params | None:
     if model is None:
         return None
     task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
+    draws = patches.reads(opened)
     with st.container(gap="xxsmall"):
-        text = controls.text(
-            task.box,
-            "text",
-            task.text,
-            quiet=True,
-            placeholder="Type a sentence and press Enter",
-            drops=("target",),
-        )
-        reads.show(opened, task.box)
+        if draws:
+            text = doodle.draw("text", task.text, title="", hint="Draw something, or choose")
+        else:
+            text = controls.text(
+                task.box,
+                "text",
+                task.text,
+                quiet=True,
+                placeholder="Type a sentence and press Enter",
+                drops=("target",),
+            )
+            reads.show(opened, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
-        st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
-        presets.menu(opened)
+        if not draws:
+            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
+            presets.menu(opened)
         tasks.menu(models, model)
     subject.shows(model=model, text=text)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
+    if draws:
+        return Params(model, text)
     text = blank.read_by(opened, text)
     reads.told(opened, text)
     return Params(model, head_picker.window(model, text))
@@ -176,17 +185,39 @@ def _picture(params: Params) -> None:
 def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
     """The words with what one head does there, the pills of heads, what stands in a blank."""
     steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
-    _words(data.run, place, view, steps)
+    if patches.reads(data.run.model):
+        _patches(data.run, place, view)
+    else:
+        _words(data.run, place, view, steps)
     if steps:
         go_on.show(data.run, steps)
     if head_picker.several(data.heads):
         head_picker.pills(data.heads, place, data.run)
-    if data.run.model.spec.sentences:
+    if "classes" in data.run.model.outputs:
         told.show(data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
         blank.follows(data.run)
     note(side="center")
+
+
+def _patches(run: Run, place: HeadRef, view: str) -> None:
+    attention = head_picker.look(run, place.kind)
+    among = head_picker.among(attention, place) if view else None
+    layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
+    patches.on_patches(
+        run,
+        attention.weights[place.layer, place.head],
+        allowed=attention.allowed[place.layer, place.head],
+        key="look.patches",
+        url="look.cell",
+        height=320 if view == "full" else 360,
+        group=head_picker.GROUP,
+        among=among,
+        titled="{head}",
+        title=head_name(place.layer, place.head),
+        python=python_lines(run, "picture_view", layer=layer, head=head, kind=place.kind),
+    ).show()
 
 
 def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The class that a model tells of a text, with the probabilities of all."""
+"""The class that a model tells of a text or a picture, with the probabilities of all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ def show(run: Run) -> None:
     chances = probabilities(run.classes)
     order = np.argsort(-chances, kind="stable")
     said = [f"{literal(plain(run.model.config.classes[i]))} {percent(chances[i])}" for i in order]
-    strange = unknown_words(run)
+    strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:
         listed = ", ".join(f"“{literal(word)}”" for word in strange[:MOST])
         more = f" and {len(strange) - MOST} more" if len(strange) > MOST else ""
         st.caption(
             f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
         )
-    st.markdown(f"It takes the text for **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]", width="content")
+    st.markdown(
+        f"It takes the {'text' if run.model.spec.sentences else 'picture'} for **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+        width="content",
+    )

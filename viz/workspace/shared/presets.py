@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from core.data import doodles
 from core.data.texts import Preset, texts
 from core.model import Model
 from core.models import Family
@@ -77,9 +78,12 @@ def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
 
 
 def leave(model: str, family: Family) -> None:
-    """Before another model: take back a ready-made sentence that is none for it."""
-    if not typed(now()) and not any(
-        row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)
+    """Before another model: take back a ready-made sentence that is none for it, and what is a picture where it reads sentences or the other way round."""
+    if bool(family.reads) != now().get("text", "").startswith(doodles.PREFIX) or (
+        not typed(now())
+        and not any(
+            row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)
+        )
     ):
         state.write(**dict.fromkeys(NAMES))
 

@@ -52,21 +52,28 @@ TELL = Task(
     "A few sentences, as from a book",
 )
 TOYS = Task("Toy tasks", COPIERS[0], toy=True)
-TASKS = (TRANSLATE, CONTINUE, FILL, TELL, TOYS)
+WRITTEN = "A picture or a sound, written as a short text"
+"""What the box of a model is called that reads no sentence (`Family.reads`)."""
+SEE = Task("Look at a picture", "vit-doodles")
+TASKS = (TRANSLATE, CONTINUE, FILL, TELL, SEE, TOYS)
 
 
 def asked_of(model: str, family: Family) -> Task:
-    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source, to tell the kind where it reads by sentences."""
+    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
     if kind_of(model):
         return TOYS
     if family.sentences:
         return TELL
+    if family.reads and not family.has_source:
+        return SEE
     return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
 
 
 def opening_with(model: str, family: Family) -> Task:
     """The task of a model with the text that Look opens with; of a toy task the first of its own."""
     task, kind, small = asked_of(model, family), kind_of(model), resolve.task_of(model)
+    if family.reads:
+        return replace(task, text=core.serving.engine.default().open(model).reader.example, box=WRITTEN)
     if small:
         return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
     if kind is None:
