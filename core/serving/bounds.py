@@ -28,6 +28,17 @@ def affordable(model: Model, runs: float, tokens: int) -> bool:
     return runs * (tokens + FIXED) * model.n_parameters <= WORK and patterns <= PATTERNS
 
 
+def marks(model: Model) -> int:
+    """Tokens of its context that a text of this model does not have for itself: those put before and behind it.
+
+    >>> import core
+    >>> marks(core.open_model("gpt-mini")), marks(core.open_model("bert-mini"))
+    (0, 2)
+    """
+    before, behind = model.tokenizer.around
+    return 2 if model.spec.framed else len(before) + len(behind) * model.spec.has_source
+
+
 def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
     """Tokens of a text that a page may read which makes `runs` runs of it, and `each` more for every token.
 
@@ -35,9 +46,7 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
     >>> [most(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
     [512, 61, 16]
     """
-    marks = 2 if model.spec.framed else sum(map(len, model.tokenizer.around))
-    room = model.config.n_ctx - marks
-    written = 0
+    room, written = model.config.n_ctx - marks(model), 0
     if model.spec.has_source:
         room, written = min(room, SOURCE), WRITES
     fitting = (n for n in range(room, 0, -1) if affordable(model, runs + each * n, n + written))

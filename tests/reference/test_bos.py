@@ -14,6 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from core.checkpoints import open_model
 from core.decoding.prompt import fit, prompt_of
 from core.errors import InputError
+from core.serving import bounds
 from core.text.learn import byte_level_bpe
 
 TEXT, SHORT = "She has a white car.", "Once upon a time"
@@ -95,3 +96,9 @@ def test_spans_are_trimmed_whatever_stands_beside_the_mark(llama, tmp_path):
     encoding = Tokenizer.from_str(facts["tokenizer"]).encode(TEXT)
     assert encoding.ids[0] == 0
     assert not any(TEXT[a:b].startswith(" ") for a, b in encoding.offsets if b > a)
+
+
+def test_a_page_counts_the_mark_to_the_context(llama):
+    opened, _, _ = llama
+    assert bounds.marks(opened) == 1
+    assert bounds.most(opened) == opened.config.n_ctx - 1

@@ -104,6 +104,8 @@ def test_the_arithmetic_on_screen_is_that_of_the_run(written):
         ({"attention_types": "global"}, "attention_types is 'global'"),
         ({"attention_types": [["global", 2]]}, "attention_types"),
         ({"attention_types": {"global": 2}}, "attention_types"),
+        ({"attention_types": 3}, "attention_types is 3"),
+        ({"attention_types": []}, "attention_types names 0 layers"),
         ({"window_size": 0}, "window_size is 0"),
         ({"activation_function": "swish"}, "activation_function is 'swish'"),
         ({"intermediate_size": 42}, "has the shape"),

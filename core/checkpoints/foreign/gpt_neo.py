@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from itertools import chain
 from typing import Any
 
 from core.checkpoints.files import shown
@@ -41,18 +40,17 @@ def config(fields: Fields, stored: Collection[str] = ()) -> GPTNeoConfig:
 
 def local(fields: Fields, n_layers: int) -> tuple[int, ...]:
     """The layers that look through a window."""
-    said = fields.raw("attention_types")
-    said = [[list(WORDS), n_layers // 2]] if said is None else said
-    parts = [part if isinstance(part, list) and len(part) == 2 else [None, None] for part in said or ()]
-    if not isinstance(said, list) or not all(
-        isinstance(words, list)
-        and set(map(str, words)) <= set(WORDS)
-        and type(times) is int
-        and 0 <= times <= 512
-        for words, times in parts
+    said: Any = fields.raw("attention_types")
+    kinds: list[str] = []
+    for part in (
+        [[list(WORDS), n_layers // 2]] if said is None else said if isinstance(said, list) else [said]
     ):
-        raise _unread(f"attention_types is {shown(repr(said)[:80], 60)}")
-    kinds = list(chain.from_iterable(words * times for words, times in parts if len(words) * times <= 512))
+        pair: Any = part if isinstance(part, list) and len(part) == 2 else (None, None)
+        words, times = pair
+        known = isinstance(words, list) and set(map(str, words)) <= set(WORDS)
+        if not known or type(times) is not int or not 0 <= times * len(words) <= RANGES["n_layers"]:
+            raise _unread(f"attention_types is {shown(repr(said)[:80], 60)}")
+        kinds += words * times
     if len(kinds) != n_layers:
         raise _unread(f"attention_types names {len(kinds):,} layers, num_layers {n_layers:,}")
     return tuple(i for i, kind in enumerate(kinds) if kind == "local")

@@ -122,10 +122,11 @@ def _controls() -> Params | None:
 
 def _beside(params: Params, view: str) -> Params:
     """The same with what is read beside the text: a given translation, or a second text."""
-    spec = head_picker.opened(params.model).spec
-    given = state.read("target", "") if spec.has_source else ""
-    pair = state.read("pair", "") if spec.framed else ""
-    if spec.framed and (pair or view == "full"):
+    opened = head_picker.opened(params.model)
+    paired = opened.spec.framed and opened.config.n_segments > 1
+    given = state.read("target", "") if opened.spec.has_source else ""
+    pair = state.read("pair", "") if paired else ""
+    if paired and (pair or view == "full"):
         pair = blank.second_text()
     return replace(params, target=given or None, pair=pair if pair.strip() else None)
 

@@ -123,7 +123,7 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     first = state.read("look.from", 0, state.whole(0, n - most))
     key = f"look.window:{model}.{most}"
     state.held(key, first)
-    whole = most == reader.config.n_ctx - 2 * reader.spec.framed
+    whole = most == reader.config.n_ctx - bounds.marks(reader)
     limit = (
         f"{model} reads {most:,} at once"
         if whole
