@@ -122,7 +122,7 @@ def _sentences(room: Room) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Forget them all", on_click=room.read, key="room.read")
         if state.own_text():
-            links.to("look", f"Show “{literal(state.own_text())}” in Look")
+            links.to("look", f"Show “{literal(state.own_text())}” in Look", text=state.own_text())
 
 
 def _take(room: Room, place: int, sentence: str) -> None:
