@@ -131,5 +131,5 @@ def test_a_second_device_steers_and_a_reload_goes_on(visitor: Any, follow: Any, 
     expect(visitor.get_by_role("radio", name="2 Weights")).to_be_checked()
     wall = follow(f"room/{code}/wall")
     expect(wall.locator("#state")).to_have_text(
-        "You do not lead this room. Only who opened it may steer it. Use the lecturer's own link."
+        "You do not lead this room. Only the person who opened it may steer it. Use the lecturer's own link."
     )

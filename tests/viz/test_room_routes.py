@@ -73,7 +73,8 @@ def test_an_answer_and_a_sentence_reach_the_lecturer_and_no_follower(led):
 def test_the_lecturers_devices_steer(led):
     room, secret = led
     phone = Visitor()
-    phone.lead(room.code, secret)
+    assert phone.lead(room.code, "").status == 403
+    assert phone.lead(room.code, secret).status == phone.lead(room.code, "").status == 200
     for act, more in (
         ("pause", {}),
         ("touch", {"what": "word", "group": "g", "at": {"side": "source", "index": 2}}),

@@ -42,7 +42,7 @@ PAGES = (
 STRANGER = (
     403,
     "You do not lead this room.",
-    "Only who opened it may steer it.",
+    "Only the person who opened it may steer it.",
     "Use the lecturer's own link.",
 )
 
@@ -100,9 +100,9 @@ async def join(request: Request) -> Response:
 
 
 async def lead(request: Request) -> Response:
-    """Show the secret once: from then on this browser steers."""
-    told = await _body(request)
-    secret, room = str(told.get("secret", "")), store.ROOMS.find(request.path_params["code"])
+    """Show the secret once: from then on this browser steers, and comes back without it."""
+    told, held = await _body(request), request.cookies.get(LEAD, "").partition(".")[2]
+    secret, room = str(told.get("secret", "")) or held, store.ROOMS.find(request.path_params["code"])
     if room is None or not room.steers(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
