@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from viz.instruments import heatmap
@@ -56,7 +57,7 @@ def show(room: Room, asked: Question) -> None:
         st.text("No model reads this sentence.")
         return
     near = found[:ROWS]
-    names = [f"the room ({len(asked.answers)})", *(f"{one.name}, {one.bits:.2f} bits" for one in near)]
+    names = ["the room", *(f"{place}  {one.name.split()[0]}" for place, one in enumerate(near, 1))]
     origin.tell(text=sentence)
     heatmap(
         np.stack([shares, *(one.row for one in near)]),
@@ -69,6 +70,16 @@ def show(room: Room, asked: Question) -> None:
         margins=False,
     )
     best, last = found[0], found[-1]
+    page_parts.dataframe(
+        pd.DataFrame(
+            {
+                "row": range(1, len(near) + 1),
+                "head": [one.name for one in near],
+                "Jensen-Shannon divergence (bits, maximum 1)": [one.bits for one in near],
+            }
+        ),
+        hide_index=True,
+    )
     page_parts.numbers(
         f"Of {len(found)} heads **{literal(best.name)}** is nearest: Jensen-Shannon divergence {best.bits:.2f} bits (maximum 1). "
         f"The farthest, {literal(last.name)}, has {last.bits:.2f}. Weights on what a model adds to the text are left out."
