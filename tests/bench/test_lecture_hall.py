@@ -13,6 +13,7 @@ import os
 import random
 import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ import pytest
 
 from tests.app_server import started_app
 from tests.bench.machine import read
-from tests.bench.visitors import percentile
+from tests.bench.visitors import percentile, rehearse
 from tests.chromium import CHROMIUM, CHROMIUM_FLAGS
 
 pytestmark = pytest.mark.bench
@@ -82,7 +83,9 @@ def test_a_hundred_follow(tmp_path):
 
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    with started_app(tmp_path) as server, sync_playwright() as play:
+    with started_app(tmp_path) as server, ExitStack() as stack:
+        asyncio.run(rehearse(server.url))
+        play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         page = browser.new_page()
         page.goto(f"{server.url}/lecture_room")

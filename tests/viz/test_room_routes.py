@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
+import uvicorn
 from room_visitor import Visitor
 
 from viz.server.rooms import routes, store
@@ -118,3 +120,10 @@ def test_the_qr_code_opens_where_an_address_tried_too_many_codes(led):
     assert Visitor("hall").join(room.code).status == 429
     assert Visitor("hall").join(room.code, room.door).status == 200
     assert Visitor("elsewhere").join(room.code).status == 200
+
+
+def test_rooms_end_when_the_server_is_about_to_which_waits_for_their_streams(led):
+    server = uvicorn.Server(uvicorn.Config("app:app"))
+    server.should_exit = True
+    asyncio.run(asyncio.wait_for(routes.keep_clean(), 5))
+    assert led[0].ended and store.ROOMS.find(led[0].code) is None
