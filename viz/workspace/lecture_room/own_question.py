@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import cast
 
 import streamlit as st
 
 from viz.charts.room_answers import answers_chart
 from viz.labels import literal
-from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.ask import Form, Kind, Question
 from viz.server.rooms.room import Room
 from viz.shell import errors, subject
 from viz.shell.room_bar import lecture
@@ -91,6 +92,6 @@ def _form(room: Room) -> None:
         sent = st.form_submit_button("Ask", type="primary")
     if sent:
         with errors.guard():
-            form = Form(kind or "choice", options, low, high, unit)
+            form = Form(cast("Kind", kind or "choice"), options, low, high, unit)
             room.asks(Question(lecture.OWN, words, form))
             st.rerun()
