@@ -59,7 +59,7 @@ def test_a_forged_secret_steers_nothing(room, secret):
 def test_a_student_steers_nothing(room, student, act):
     before = state(room)
     answer = student.steer(room.code, act, what="word", at={}, place=0)
-    assert answer.status == 403 and "Only who opened it may steer it." in answer.told["error"]
+    assert answer.status == 403 and "Only the person who opened it may steer it." in answer.told["error"]
     assert state(room) == before
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
+import uvicorn
 from room_visitor import Visitor
 
 from viz.server.rooms import routes, store
@@ -73,7 +75,8 @@ def test_an_answer_and_a_sentence_reach_the_lecturer_and_no_follower(led):
 def test_the_lecturers_devices_steer(led):
     room, secret = led
     phone = Visitor()
-    phone.lead(room.code, secret)
+    assert phone.lead(room.code, "").status == 403
+    assert phone.lead(room.code, secret).status == phone.lead(room.code, "").status == 200
     for act, more in (
         ("pause", {}),
         ("touch", {"what": "word", "group": "g", "at": {"side": "source", "index": 2}}),
@@ -117,3 +120,10 @@ def test_the_qr_code_opens_where_an_address_tried_too_many_codes(led):
     assert Visitor("hall").join(room.code).status == 429
     assert Visitor("hall").join(room.code, room.door).status == 200
     assert Visitor("elsewhere").join(room.code).status == 200
+
+
+def test_rooms_end_when_the_server_is_about_to_which_waits_for_their_streams(led):
+    server = uvicorn.Server(uvicorn.Config("app:app"))
+    server.should_exit = True
+    asyncio.run(asyncio.wait_for(routes.keep_clean(), 5))
+    assert led[0].ended and store.ROOMS.find(led[0].code) is None

@@ -17,6 +17,9 @@ MOST_OPTIONS, LONGEST = 400, 600
 """Options of a question (the words of a sentence may be options), letters of a question."""
 
 
+Kind = Literal["choice", "word", "cell", "number"]
+
+
 @dataclass(frozen=True)
 class Form:
     """What an answer looks like.
@@ -25,7 +28,7 @@ class Form:
         "number" lies from `low` to `high`, with its `unit`.
     """
 
-    kind: Literal["choice", "word", "cell", "number"]
+    kind: Kind
     options: tuple[str, ...] = ()
     low: float = 0.0
     high: float = 1.0

@@ -194,7 +194,7 @@ class Room:
                 raise InputError(
                     "The lecturer has enough sentences.",
                     f"A room keeps {MOST_SENTENCES}.",
-                    "Wait until he has read some.",
+                    "Wait until some have been read.",
                 )
             self._said[seat] = words
             self._set("said", {"sentences": list(self._said.values())})

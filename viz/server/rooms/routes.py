@@ -8,14 +8,17 @@ another, and nothing is written to disk.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+import uvicorn
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -31,7 +34,8 @@ MOST_BODY = 4096
 """Bytes of what may be sent at once."""
 PACE, QUIET = 0.05, 15.0
 """Seconds between two messages to one follower at least, and to the comment that holds a quiet connection."""
-SWEEP = 60.0
+SWEEP, GLANCE = 60.0, 0.25
+"""Seconds from one look for rooms that are over to the next, and between two looks whether the server ends."""
 POINTING, SIDES = ("hover", "word"), ("source", "target")
 """What a pointer does in a picture, and the rows of the words view."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -42,7 +46,7 @@ PAGES = (
 STRANGER = (
     403,
     "You do not lead this room.",
-    "Only who opened it may steer it.",
+    "Only the person who opened it may steer it.",
     "Use the lecturer's own link.",
 )
 
@@ -100,9 +104,9 @@ async def join(request: Request) -> Response:
 
 
 async def lead(request: Request) -> Response:
-    """Show the secret once: from then on this browser steers."""
-    told = await _body(request)
-    secret, room = str(told.get("secret", "")), store.ROOMS.find(request.path_params["code"])
+    """Show the secret once: from then on this browser steers, and comes back without it."""
+    told, held = await _body(request), request.cookies.get(LEAD, "").partition(".")[2]
+    secret, room = str(told.get("secret", "")) or held, store.ROOMS.find(request.path_params["code"])
     if room is None or not room.steers(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
@@ -292,10 +296,18 @@ def _told(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Reques
 
 
 async def keep_clean() -> None:
-    """Forget rooms that are over, until the server ends."""
-    while True:
-        await asyncio.sleep(SWEEP)
-        store.ROOMS.sweep()
+    """Forget rooms that are over, until the server ends; then end all of them, for it waits until every stream has ended.
+
+    The web server says that it is about to end only by its own flag; the application hears of it when all connections are closed.
+    """
+    server = next((one for one in gc.get_objects() if isinstance(one, uvicorn.Server)), None)
+    swept = time.monotonic()
+    while server is None or not server.should_exit:
+        await asyncio.sleep(GLANCE)
+        if time.monotonic() - swept > SWEEP:
+            store.ROOMS.sweep()
+            swept = time.monotonic()
+    store.ROOMS.close()
 
 
 ROUTES = [

@@ -40,7 +40,7 @@ FAST = (
     f"A seat may send {RATE:g} messages a second.",
     "Wait a moment and send it again.",
 )
-CLOSED = (403, "You are not in this room.", "Only who has joined may see it.", "Join with the code.")
+CLOSED = (403, "You are not in this room.", "Only those who have joined can see it.", "Join with the code.")
 
 
 @dataclass

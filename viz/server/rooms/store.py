@@ -52,6 +52,10 @@ class Rooms(Protocol):
         """Forget the rooms that are over."""
         ...
 
+    def close(self) -> None:
+        """The server ends: so do its rooms."""
+        ...
+
 
 def plain(code: str) -> str:
     """A code as it is kept, however it was typed.
@@ -166,6 +170,13 @@ class InMemory:
                     del self._rooms[code]
                     if not room.ended:
                         room.end()
+
+    def close(self) -> None:
+        """The server ends: so do its rooms."""
+        with self._lock:
+            for room in self._rooms.values():
+                room.end()
+            self._rooms.clear()
 
 
 ROOMS: Rooms = InMemory()

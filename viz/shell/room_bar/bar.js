@@ -14,10 +14,10 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const post = (what, told) => fetch(`${room}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
   const steer = (told) => post("steer", told).catch(() => {});
 
-  let waiting = null, late = 0;
+  let waiting = null, late = 0, last = -Infinity;
   const point = ({ type, detail: { group, at } }) => {
     waiting = { act: "touch", what: EVENTS[type], group, at };
-    late ||= setTimeout(() => { late = 0; steer(waiting); }, BETWEEN);
+    late ||= setTimeout(() => { late = 0; last = performance.now(); steer(waiting); }, Math.max(0, last + BETWEEN - performance.now()));
   };
   for (const name of Object.keys(EVENTS)) document.addEventListener(name, point);
 

@@ -15,8 +15,6 @@ from viz.shell import state
 from viz.shell.pages import Entry
 from viz.shell.room_bar import lecture
 
-PAGE = "lecture_room"
-"""The slug of the page of the room."""
 _HERE = Path(__file__).parent
 _bar = v2.component(
     "atlas_room",
@@ -46,7 +44,7 @@ def _show() -> None:
     with st.container(key="atlas-room"):
         _bar(
             key="room.bar",
-            data={"code": room.code, "secret": secret, "home": home(), "news": state.page() == PAGE},
+            data={"code": room.code, "secret": secret, "home": home(), "news": state.page() == lecture.PAGE},
             on_reveal_change=_reveal,
             on_take_change=_take,
             on_news_change=lambda: None,

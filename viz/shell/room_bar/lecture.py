@@ -27,6 +27,8 @@ from viz.widgets import answers
 from viz.witness import Seen
 
 _LED, _DRAWN, _ASKED = "atlas.room", "atlas.room.drawn", "atlas.room.asked"
+PAGE = "lecture_room"
+"""The slug of the page of the room: while it is in view the wall shows how to join."""
 OWN = "own"
 """How the keys of the lecturer's own questions begin: they stay when the page changes."""
 
@@ -157,4 +159,5 @@ def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:
         "link": (entry.slug if entry.slug != HOME else "") + (f"?{query}" if query else ""),
         "sentence": subject.shown().get("text", ""),
         "unseen": unseen,
+        "invites": entry.slug == PAGE,
     }

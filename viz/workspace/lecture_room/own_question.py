@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from typing import cast
 
 import streamlit as st
 
 from viz.charts.room_answers import answers_chart
 from viz.labels import literal
-from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.ask import Form, Kind, Question
 from viz.server.rooms.room import Room
 from viz.shell import errors, subject
 from viz.shell.room_bar import lecture
 from viz.widgets import page_parts
+from viz.workspace.lecture_room import attention
 
-KINDS = {"choice": "A choice", "number": "A number", "word": "A word", "cell": "A query and a key"}
+KINDS = {
+    "choice": "A choice",
+    "number": "A number",
+    "word": "A word",
+    "cell": "A query and a key",
+    "looks": "Where it looks, beside the heads",
+}
 
 
 def show(room: Room) -> None:
@@ -32,6 +40,10 @@ def show(room: Room) -> None:
         with st.container(horizontal=True):
             st.button("Reveal", type="primary", key="room.reveal", on_click=room.reveal)
             st.button("Take it back", key="room.takeback", on_click=room.asks, args=(None,))
+        return
+    if asked.key == attention.KEY:
+        attention.show(room, asked)
+        st.button("Close the question", key="room.close", on_click=room.asks, args=(None,))
         return
     counted = asked.form.spread(list(asked.answers.values()))
     names, counts = _bars(asked.form, counted)
@@ -58,6 +70,9 @@ def _form(room: Room) -> None:
     kind = st.segmented_control(
         "It is answered by", list(KINDS), default="choice", format_func=KINDS.__getitem__, key="room.kind"
     )
+    if kind == "looks":
+        attention.ask(room)
+        return
     sentence = subject.shown().get("text", "")
     with st.form("room.own", border=False):
         words = st.text_input("Your question", key="room.words")
@@ -77,6 +92,6 @@ def _form(room: Room) -> None:
         sent = st.form_submit_button("Ask", type="primary")
     if sent:
         with errors.guard():
-            form = Form(kind or "choice", options, low, high, unit)
+            form = Form(cast("Kind", kind or "choice"), options, low, high, unit)
             room.asks(Question(lecture.OWN, words, form))
             st.rerun()

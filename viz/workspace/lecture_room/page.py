@@ -29,7 +29,7 @@ HOW = (
 KEEPS = (
     "A room keeps the view that the lecturer shows, the open question with one answer a seat, and the sentences that were sent and not yet read. "
     "A seat is a random number in a cookie of the browser; no name and no address is kept. "
-    "Sentences are shown to the lecturer alone, and answers to nobody before he reveals them, then only as counts. "
+    "Sentences are shown to the lecturer alone; answers are shown to nobody before the reveal, and then only as counts. "
     "All of it is in the memory of this server and never on its disk. "
     "It is forgotten when the lecturer ends the room, or four hours after the last event."
 )
@@ -122,7 +122,7 @@ def _sentences(room: Room) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Forget them all", on_click=room.read, key="room.read")
         if state.own_text():
-            links.to("look", f"Show “{literal(state.own_text())}” in Look")
+            links.to("look", f"Show “{literal(state.own_text())}” in Look", text=state.own_text())
 
 
 def _take(room: Room, place: int, sentence: str) -> None:

@@ -24,10 +24,11 @@ const HEARD = {
   view(told) {
     view = told;
     at("lecture").hidden = false;
-    for (const name of ["title", "claim", "sentence"]) { at(name).textContent = told[name] ?? ""; at(name).hidden = !told[name]; }
+    const shown = told.invites ? { title: leads ? "" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
+    for (const name of ["title", "claim", "sentence"]) { at(name).textContent = shown[name] ?? ""; at(name).hidden = !shown[name]; }
     at("way").href = new URL(told.link ?? "", document.baseURI).href;
     at("unseen").hidden = told.pictures.length > 0 || !told.unseen;
-    at("invite").classList.add("small");
+    at("invite").classList.toggle("small", !told.invites);
     arrange(at("pictures"), told.pictures);
   },
   picture: (told) => draw(told, code).catch((error) => console.warn(error)),
@@ -41,7 +42,7 @@ const HEARD = {
   },
   people({ joined, answered, asked, sentences }) {
     at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`;
-    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} sentences` : ""}`;
+    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
   },
   place({ address, qr }) { at("address").textContent = address; at("qr").src = qr; },
   said({ sentences }) {
@@ -99,8 +100,7 @@ function over(words) {
 
 function enter() {
   if (!leads) return send("join", { door: new URLSearchParams(location.search).get("d") ?? "" });
-  const secret = location.hash.slice(1);
-  return secret ? send("lead", { secret }) : Promise.resolve("");
+  return send("lead", { secret: location.hash.slice(1) });   // without one, the cookie of before counts
 }
 
 async function begin() {

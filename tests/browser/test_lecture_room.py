@@ -1,0 +1,135 @@
+"""A lecture with three who follow: on a desktop, on a phone, and over a connection that is lost; from the code on the wall to the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from settling import settle
+
+SENTENCE = "The dog saw a red house."
+
+
+@pytest.fixture
+def follow(chromium: Any, app_url: str) -> Iterator[Any]:
+    """Opens a page of the room in a browser of its own; no error of a page, and no request but to the app."""
+    contexts, wrong = [], []
+
+    def open_page(path: str, **more: Any) -> Any:
+        contexts.append(chromium.new_context(**more))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "request",
+            lambda r: wrong.append(r.url) if not r.url.startswith((app_url, "blob:", "data:")) else None,
+        )
+        page.goto(f"{app_url}/{path}")
+        return page
+
+    yield open_page
+    assert wrong == []
+    for context in contexts:
+        context.close()
+
+
+def goes_to(lecturer: Any, app_url: str, path: str) -> None:
+    lecturer.goto(f"{app_url}/{path}")
+    settle(lecturer)
+
+
+def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
+    lecturer = visitor
+    goes_to(lecturer, app_url, "lecture_room")
+    lecturer.get_by_role("button", name="Open a room").click()
+    bar = lecturer.locator(".room-bar[data-live]")
+    code = bar.locator("b").inner_text()
+
+    desktop = follow("room")
+    desktop.locator("#typed").fill(code.lower())
+    desktop.get_by_role("button", name="Join").click()
+    phone = follow(f"room/{code.replace(' ', '')}", viewport={"width": 390, "height": 844})
+    lost = follow(f"room/{code.replace(' ', '')}")
+    everybody = (desktop, phone, lost)
+    expect(bar).to_contain_text("3 joined")
+
+    # follow me: the picture of the first screen, and the word that the lecturer touches
+    goes_to(lecturer, app_url, "")
+    for one in everybody:
+        expect(one.locator("#sentence")).to_have_text("She has a white car.")
+        expect(one.locator(".word").filter(has_text="white")).to_be_visible()
+    lecturer.locator(".word").filter(has_text="white").hover()
+    told = lecturer.locator(".atlas .sentence").inner_text()
+    for one in everybody:
+        expect(one.locator(".atlas .sentence")).to_have_text(told)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+    # ask the room: nothing is told before the reveal, an answer can be changed, who comes back finds the present
+    lost.context.set_offline(True)
+    goes_to(lecturer, app_url, "scaling")
+    for one in (desktop, phone):
+        expect(one.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
+    desktop.get_by_role("button", name="about 64").click()
+    phone.get_by_role("button", name="about 1", exact=True).click()
+    expect(bar).to_contain_text("2 answered")
+    phone.get_by_role("button", name="about 64").click()
+    expect(phone.locator("#ask [role=status]")).to_contain_text("Sent.")
+    expect(bar).to_contain_text("2 answered")
+    assert desktop.locator(".bars").count() == 0
+    lost.context.set_offline(False)
+    expect(lost.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
+    bar.get_by_role("button", name="Reveal").click()
+    for one in everybody:
+        expect(one.locator(".bars")).to_contain_text("2 (100 %)")
+        expect(one.locator(".bars .right")).to_have_text("about 8 \u2713")
+    expect(lecturer.get_by_text("You said “about 64”. It is “about 8”.")).to_be_visible()
+
+    # eyes up, and a look of one's own
+    bar.get_by_role("button", name="Pause").click()
+    expect(phone.locator("#paused")).to_be_visible()
+    bar.get_by_role("button", name="Go on").click()
+    expect(phone.locator("#paused")).to_be_hidden()
+    desktop.get_by_role("button", name="Look around alone").click()
+    goes_to(lecturer, app_url, "masks")
+    expect(phone.locator("#title")).to_have_text(re.compile("mask", re.I))
+    expect(desktop.locator("#title")).to_have_text("Why divide by √d")
+    desktop.get_by_role("button", name="Back to the lecture").click()
+    expect(desktop.locator("#title")).to_have_text(phone.locator("#title").inner_text())
+
+    # a sentence of the room, read by the lecturer alone, becomes everybody's
+    phone.locator("#written").fill(SENTENCE)
+    phone.locator("#say").get_by_role("button", name="Send").click()
+    expect(bar).to_contain_text("1 sentence")
+    assert desktop.get_by_text(SENTENCE).count() == 0
+    goes_to(lecturer, app_url, "lecture_room")
+    lecturer.get_by_role("button", name="Take", exact=True).click()
+    lecturer.get_by_role("link", name=re.compile("in Look$")).click()
+    for one in everybody:
+        expect(one.locator("#sentence")).to_have_text(SENTENCE)
+
+    goes_to(lecturer, app_url, "lecture_room")
+    lecturer.get_by_role("button", name="End the room").click()
+    for one in everybody:
+        expect(one.locator("#wrong")).to_contain_text("The lecture has ended.")
+
+
+def test_a_second_device_steers_and_a_reload_goes_on(visitor: Any, follow: Any, app_url: str) -> None:
+    goes_to(visitor, app_url, "lecture_room")
+    visitor.get_by_role("button", name="Open a room").click()
+    bar = visitor.locator(".room-bar[data-live]")
+    bar.wait_for()
+    code = bar.locator("b").inner_text().replace(" ", "")
+    (secret,) = (one["value"] for one in visitor.context.cookies() if one["name"] == "atlas_lead")
+    goes_to(visitor, app_url, "scaling")  # a new session: the cookie says that it leads
+    bar.wait_for()
+    remote = follow(f"room/{code}/remote#{secret.partition('.')[2]}", viewport={"width": 390, "height": 844})
+    expect(remote.locator("#title")).to_have_text("Why divide by √d")
+    assert "#" not in remote.url
+    remote.get_by_role("button", name="Next").click()
+    expect(visitor.get_by_role("radio", name="2 Weights")).to_be_checked()
+    wall = follow(f"room/{code}/wall")
+    expect(wall.locator("#state")).to_have_text(
+        "You do not lead this room. Only the person who opened it may steer it. Use the lecturer's own link."
+    )

@@ -1,0 +1,137 @@
+"""The lecturer's session: what its pages draw and ask goes to the room, the room's answers come back as a guess."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.similar import TextPatterns
+from viz.server.rooms import addresses, store
+from viz.server.rooms.store import InMemory
+from viz.workspace.lecture_room.heads_beside import ranked, words_of
+
+PAGE = """
+from viz.shell import pages, state
+from viz.shell.room_bar import lecture
+from viz.widgets import lesson
+from viz.instruments.words.words import words_view
+import streamlit as st
+entry = pages.find("scaling")
+with state.visit("scaling"), lecture.shown(entry):
+    words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
+    told = lesson.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")
+    if told:
+        words_view([[0.2, 0.8]], ["START"], ["a", "car"], targets=[("un", 0)], key="second")
+st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
+"""
+
+
+@pytest.fixture
+def rooms(monkeypatch):
+    monkeypatch.setattr(store, "ROOMS", rooms := InMemory())
+    return rooms
+
+
+@pytest.fixture
+def room(rooms):
+    return rooms.open()
+
+
+@pytest.fixture
+def page(room):
+    page = AppTest.from_string(PAGE, default_timeout=60)
+    page.session_state["atlas.room"] = (room[0].code, room[1])
+    return page.run()
+
+
+def told(room) -> dict:
+    return {topic: json.loads(text) for topic, _, text in room[0].since(0)}
+
+
+def test_what_the_page_draws_is_what_the_room_sees(room, page):
+    seen = told(room)
+    assert seen["view"]["title"] == "Why divide by √d" and seen["view"]["pictures"] == ["first"]
+    picture = seen["picture.first"]
+    assert picture["header"]["keys"] == ["a", "car"] and set(picture["parts"]) == set(
+        picture["header"]["needs"]
+    )
+    code = picture["header"]["code"]
+    assert picture["parts"][code][1] == 1 and room[0].part(code)
+
+
+def test_the_truth_goes_out_with_the_reveal_which_gives_what_most_said(room, page):
+    asked = told(room)["ask"]
+    assert asked["options"] == ["one", "two", "three"] and "truth" not in asked
+    assert "this" not in json.dumps(told(room)["ask"])
+    for answer in (2, 2, 1):
+        room[0].answer(room[0].sit(""), asked["id"], answer)
+    page.button[0].click().run()
+    assert not page.exception
+    seen = told(room)
+    assert seen["ask"]["counts"] == [0, 1, 2] and seen["ask"]["truth"] == [1]
+    assert seen["ask"]["why"] == "Because of this ."
+    assert seen["view"]["pictures"] == ["first", "second"]
+    assert any("You said “three”" in str(line.value) for line in page.markdown)
+
+
+def test_a_session_that_leads_none_or_whose_room_ended_shows_nobody_anything(room, page):
+    room[0].end()
+    page.run()
+    assert not page.exception and set(told(room)) == {"end"}
+    stranger = AppTest.from_string(PAGE.replace("st.button", "0 and st.button"), default_timeout=60)
+    stranger.session_state["atlas.room"] = (room[0].code, "guessed")
+    assert not stranger.run().exception
+
+
+def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
+    page = AppTest.from_string(
+        "from viz.workspace.lecture_room import page\npage.page()", default_timeout=60
+    ).run()
+    keeps = next(line.value for line in page.markdown if "in the memory of this server" in line.value)
+    assert keeps.count(". ") + 1 == 5
+    page.button(key="room.open").click().run()
+    assert not page.exception
+    (room,) = rooms._rooms.values()
+    assert any(store.spoken(room.code) == title.value for title in page.title)
+    page.text_input(key="room.words").set_value("Which?")
+    page.text_area(key="room.options").set_value("yes\nno\nyes")
+    next(button for button in page.button if button.label == "Ask").click().run()
+    assert room.question.form.options == ("yes", "no")
+    room.say(room.sit(""), "**Bold** <b>x</b>")
+    page.run()
+    assert any(line.value == "**Bold** <b>x</b>" for line in page.text)
+    page.button(key="room.end").click().run()
+    assert room.ended and page.button(key="room.open")
+
+
+def test_the_room_is_one_more_head_on_the_models_scale():
+    text = "The cat sat"
+    begins = tuple(place for place, _ in words_of(text))
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(4), size=(5, 3))
+    share = weights[3, 2, 1:] / weights[3, 2, 1:].sum()
+    found = ranked(share, begins, 2, [("H{}", TextPatterns(begins, begins, weights))])
+    assert found[0].name == "H3" and found[0].bits == pytest.approx(0, abs=1e-9) and len(found) == 5
+    for one in found:
+        row = weights[int(one.name[1:]), 2, 1:]
+        assert one.row == pytest.approx(row / row.sum())
+        assert one.bits == pytest.approx(jensen_shannon(share, one.row).item())
+    assert [one.bits for one in found] == sorted(one.bits for one in found)
+
+
+@pytest.mark.parametrize(
+    ("url", "bound", "found"),
+    [
+        ("http://localhost:8501/lecture_room", None, ["http://192.168.1.7:8501"]),
+        ("http://127.0.0.1:8501/", "0.0.0.0", ["http://192.168.1.7:8501"]),
+        ("http://127.0.0.1:8501/", "127.0.0.1", []),
+        ("http://192.168.1.7:8501/look", "0.0.0.0", ["http://192.168.1.7:8501"]),
+        ("https://atlas.example.org/a/", "127.0.0.1", ["https://atlas.example.org"]),
+    ],
+)
+def test_the_address_is_one_that_others_reach(url, bound, found):
+    assert addresses.reachable(url, bound, ["192.168.1.7"]) == found

@@ -1,0 +1,86 @@
+"""The room's attention: each touches the word that it would look at; the distribution stands as one more head beside the models'."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, literal
+from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.room import Room
+from viz.shell import errors, subject
+from viz.shell.room_bar import lecture
+from viz.widgets import engine_client, page_parts
+from viz.workspace.lecture_room import heads_beside
+
+KEY = f"{lecture.OWN}.attention"
+TEXT = "The animal didn't cross the street because it was too tired."
+ROWS = 8
+"""So many heads stand below the room, the nearest first."""
+_ASKED = "room.attention"
+
+
+def ask(room: Room) -> None:
+    """The sentence, the word that looks, and the button that asks."""
+    sentence = st.text_input("The sentence", subject.shown().get("text") or TEXT, key="room.looks.text")
+    words = heads_beside.words_of(sentence)
+    if len(words) < 2:
+        st.text("Type two words or more.")
+        return
+    places = range(len(words))
+    first = next((place for place in places if words[place][1] == "it"), len(words) - 1)
+    at = st.selectbox("The word that looks (query)", places, first, lambda place: words[place][1])
+    if st.button("Ask where the room looks", type="primary", key="room.looks"):
+        with errors.guard():
+            word, texts = words[at][1], tuple(word for _, word in words)
+            question = f"“{sentence}” Reading “{word}”: which word would you look at? Touch it."
+            room.asks(Question(KEY, question, Form("word", texts)))
+            st.session_state[_ASKED] = sentence, at
+            st.rerun()
+
+
+def show(room: Room, asked: Question) -> None:
+    """What the room looked at, above the nearest heads of all models; its distance from each in bits."""
+    sentence, at = st.session_state.get(_ASKED, ("", 0))
+    words = heads_beside.words_of(sentence)
+    counts = np.array(asked.form.spread(list(asked.answers.values()))["counts"], dtype=float)
+    if not counts.sum() or len(words) != len(counts):
+        st.text("Nobody has answered.")
+        return
+    shares, begins = counts / counts.sum(), tuple(place for place, _ in words)
+    heads = engine_client.submit(("room.heads", sentence), lambda: heads_beside.patterns(sentence), cost=30.0)
+    found = heads_beside.ranked(shares, begins, at, heads)
+    if not found:
+        st.text("No model reads this sentence.")
+        return
+    near = found[:ROWS]
+    names = ["the room", *(f"{place}  {one.name.split()[0]}" for place, one in enumerate(near, 1))]
+    origin.tell(text=sentence)
+    heatmap(
+        np.stack([shares, *(one.row for one in near)]),
+        names,
+        distinct([word for _, word in words]),
+        key="room.looks.heads",
+        title=f"Reading “{words[at][1]}”",
+        axis=("who looks", "key"),
+        numbers=True,
+        margins=False,
+    )
+    best, last = found[0], found[-1]
+    page_parts.dataframe(
+        pd.DataFrame(
+            {
+                "row": range(1, len(near) + 1),
+                "head": [one.name for one in near],
+                "Jensen-Shannon divergence (bits, maximum 1)": [one.bits for one in near],
+            }
+        ),
+        hide_index=True,
+    )
+    page_parts.numbers(
+        f"Of {len(found)} heads **{literal(best.name)}** is nearest: Jensen-Shannon divergence {best.bits:.2f} bits (maximum 1). "
+        f"The farthest, {literal(last.name)}, has {last.bits:.2f}. Weights on what a model adds to the text are left out."
+    )

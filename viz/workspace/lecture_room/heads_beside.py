@@ -1,0 +1,92 @@
+"""The room as one more head: how far each head of each model is from where the room looks, at one word of a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import core.serving.engine
+from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.similar import TextPatterns, seen
+from core.errors import InputError
+from core.run import Run
+from viz.labels import head_name
+from viz.widgets import engine_client
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A head and the room at one word: its weights over the words of the sentence, and the Jensen-Shannon divergence in bits."""
+
+    name: str
+    row: Array
+    bits: float
+
+
+def words_of(text: str) -> list[tuple[int, str]]:
+    """The words between blanks, each with the place where it begins.
+
+    >>> words_of("The cat  sat.")
+    [(0, 'The'), (4, 'cat'), (9, 'sat.')]
+    """
+    return [(found.start(), found.group()) for found in re.finditer(r"\S+", text)]
+
+
+def ranked(
+    room: Array, begins: Sequence[int], at: int, heads: Sequence[tuple[str, TextPatterns]]
+) -> list[Beside]:
+    """All heads of these patterns by their distance from the room's row, the nearest first.
+
+    room: (word,) shares of the answers. begins: where the words begin; at: the one that looks. heads: of each kind of each model the
+    name with {} for the head, and its patterns. What a head gives to what its model added to the text ([CLS], START) is left out,
+    and the rest of its row adds up to 1 again; a row of which less than 1 % is left is no look at a word.
+
+    >>> one = TextPatterns((0, 4), (0, 4), np.array([[[0.0, 1, 0], [0, 0.5, 0.5]], [[0, 1, 0], [0.5, 0, 0.5]]]))
+    >>> [(head.name, head.bits) for head in ranked(np.array([0.0, 1.0]), (0, 4), 1, [("head {}", one)])]
+    [('head 1', 0.0), ('head 0', 0.31127812445913283)]
+    """
+    found = []
+    for name, patterns in heads:
+        rows = patterns.by(begins, begins)[:, at, 1:].astype(np.float64)
+        for head, row in enumerate(rows):
+            if (total := row.sum()) >= 0.01:
+                share = row / total
+                found.append(Beside(name.format(head), share, float(jensen_shannon(room, share))))
+    return sorted(found, key=lambda one: (one.bits, one.name))
+
+
+def patterns(text: str) -> list[tuple[str, TextPatterns]]:
+    """How all models that read this text look from its words to its words, a kind of attention and a layer at a time."""
+    found = []
+    for listing in core.serving.engine.default().models():
+        if not listing.ok:
+            continue
+        try:
+            run = engine_client.run(listing.name, text)
+        except InputError:  # too long for it, or it needs a second text
+            continue
+        for kind in run.kinds:
+            found += _of_kind(run, kind, listing.name)
+    return found
+
+
+def _of_kind(run: Run, kind: str, model: str) -> list[tuple[str, TextPatterns]]:
+    axes = run.model.spec.kind(kind)
+    if axes.queries != axes.keys or run.axis(axes.keys) is not (run.source or run.side):
+        return []  # across two texts, or over sentences
+    whole = seen(run, kind)
+    n_layers = axes.n_layers(run.model.config)
+    layers = whole.weights.reshape(n_layers, -1, *whole.weights.shape[1:])
+    many = len(run.kinds) > 1
+    return [
+        (
+            f"{head_name(layer, 0, kind if many else '').removesuffix('0')}{{}} of {model}",
+            TextPatterns(whole.queries, whole.keys, weights),
+        )
+        for layer, weights in enumerate(layers)
+    ]
