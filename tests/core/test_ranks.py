@@ -56,7 +56,7 @@ def alone(place: Path, *more: str) -> None:
 
 def test_two_processes_take_the_steps_of_one_with_the_same_batches(tmp_path, monkeypatch):
     """This process and one more, told what torchrun tells its own; how torchrun itself starts them, the slow test shows."""
-    alone(tmp_path / "one", "--steps", "20", "--accumulate", "2")
+    alone(tmp_path / "one", "--steps", "8", "--accumulate", "2")
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     told = {
         "MASTER_ADDR": "127.0.0.1",
@@ -67,10 +67,10 @@ def test_two_processes_take_the_steps_of_one_with_the_same_batches(tmp_path, mon
     told |= {"TORCHELASTIC_RUN_ID": "here", "TORCHELASTIC_RESTART_COUNT": "0", "CUDA_VISIBLE_DEVICES": ""}
     for name, value in (told | {"RANK": "0"}).items():
         monkeypatch.setenv(name, value)
-    again = [sys.executable, "-m", "core.tools.train", *asked(tmp_path / "two", "--steps", "20")]
+    again = [sys.executable, "-m", "core.tools.train", *asked(tmp_path / "two", "--steps", "8")]
     with subprocess.Popen(again, env=os.environ | {"RANK": "1"}, stderr=subprocess.PIPE) as other:
         try:
-            alone(tmp_path / "two", "--steps", "20")
+            alone(tmp_path / "two", "--steps", "8")
             assert other.wait(60) == 0, other.stderr.read()
         finally:
             other.kill()
@@ -78,7 +78,7 @@ def test_two_processes_take_the_steps_of_one_with_the_same_batches(tmp_path, mon
         torch.load(tmp_path / place / "work" / NAME / "checkpoint.pt", weights_only=True)
         for place in ("one", "two")
     ]
-    assert abs(logs[0]["smooth"] - logs[1]["smooth"]) < 1e-4 and logs[0]["counted"] == 20
+    assert abs(logs[0]["smooth"] - logs[1]["smooth"]) < 1e-4 and logs[0]["counted"] == 8
     assert logs[0]["tokens"] == logs[1]["tokens"] > 0
     for name, value in logs[0]["network"].items():
         assert (value - logs[1]["network"][name]).abs().max() < 1e-4, name
