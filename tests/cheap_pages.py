@@ -1,6 +1,7 @@
 """Pages drawn without a browser, at no more than the price of the page.
 
 For each test Streamlit's AppTest looks through the metadata of every installed package for components: once a process is enough.
+Every millisecond it takes the interpreter from the script to ask whether the script has ended: here it waits for its thread.
 Of Altair what the server spares is spared here. And it holds each chart against its schema each time that it is drawn, which takes
 longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests.
 """
@@ -8,11 +9,13 @@ longer than the page: here it does so where all steps and all pages are drawn (`
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterator
 
 import pytest
 from altair.utils import core, schemapi
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
 
 from viz.charts.parts import kept
 from viz.memo import remembered
@@ -26,12 +29,22 @@ HONEST = {
     (schemapi, "_deep_copy"): schemapi._deep_copy,
 }
 """What Altair does itself."""
+ASKED = local_script_runner.require_widgets_deltas
+"""How Streamlit itself waits for a script, and what it says of one that takes too long."""
+
+
+def _ended(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+    begun = time.monotonic()
+    if runner._script_thread is not None:
+        runner._script_thread.join(timeout)
+    ASKED(runner, max(timeout + begun - time.monotonic(), 0.1))
 
 
 @functools.cache
 def begin() -> None:
     """From here on in this process."""
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+    local_script_runner.require_widgets_deltas = _ended
     for (where, name), honest in HONEST.items():
         spare = {"_wrap_in_channel": spared._named, "_todict": spared._plain, "_deep_copy": spared._sharing}
         setattr(where, name, spare[name](honest))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,3 +18,9 @@ def deep(cases: Iterable[Any], quick: Callable[[Any], bool] | Collection[Any]) -
         else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
         for case in cases
     ]
+
+
+def in_turn(cases: Collection[Any], others: Sequence[Any]) -> list[Any]:
+    """All pairs for `parametrize`; quick are each case with one of the others, taken in turn, so that all of both are met."""
+    quick = [(case, others[at % len(others)]) for at, case in enumerate(cases)]
+    return deep(product(cases, others), quick)

@@ -64,11 +64,11 @@ def without_each(run: Run) -> Array:
     The sentence is deleted before anything is read, so that neither its words nor its neighbours' states know of it.
     Nothing is left of a text of one sentence: then no row.
     """
-    whole = [np.array(run.ids[: run.side.n_real]), np.array(run.segments[: run.side.n_real])]
-    n = int(whole[1].max()) + 1
+    words, sentences = np.array(run.ids[: run.side.n_real]), np.array(run.segments[: run.side.n_real])
+    n = int(sentences.max()) + 1
     if n < 2:
         return np.zeros((0, len(run.model.config.classes)))
-    rows = [_without(*whole, number) for number in range(n)]
+    rows = [_without(words, sentences, number) for number in range(n)]
     ids, numbers, real = (
         torch.from_numpy(each)
         for each in laid_out(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)

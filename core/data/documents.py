@@ -38,7 +38,7 @@ def _document(line: str, number: int, name: str) -> Document:
         found: Any = json.loads(line)
         label, sentences = found["label"], found["sentences"]
     except (ValueError, KeyError, TypeError):
-        label, sentences = None, None
+        label, sentences = None, []
     whole = isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)
     if not isinstance(label, str) or not whole:
         raise InputError(

@@ -101,19 +101,19 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, source: Tensor, allowed: Tensor | Sight, tap: Tap = OFF, store: Store = NO_STORE
     ) -> Tensor:
         q, project = self._sides(x, source)
-        sight = None if isinstance(allowed, Tensor) else allowed
-        if sight is None and self.training and tap is OFF and store is NO_STORE and q.requires_grad:
+        plain = isinstance(allowed, Tensor)
+        if plain and self.training and tap is OFF and store is NO_STORE and q.requires_grad:
             return self.to_out(self._merge(attend(q, *project(source), allowed)))
         q = tap("q", q, "batch head query d_head")
         k, v = store(project, source)
         k = tap("k", k, "batch head key d_head")
         v = tap("v", v, "batch head key d_head")
-        mixed = None if sight is None else sight.mixed(q, k, v, tap)
+        mixed = None if plain else allowed.mixed(q, k, v, tap)
         if mixed is None:
-            allowed, times = (allowed, None) if sight is None else (sight.laid(tap), sight.times)
+            mask, times = (allowed, None) if plain else (allowed.laid(tap), allowed.times)
             scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
-            allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-            pattern = tap("pattern", masked_softmax(scores, allowed, times), "batch head query key")
+            mask = tap("allowed", mask.expand_as(scores), "batch head query key")
+            pattern = tap("pattern", masked_softmax(scores, mask, times), "batch head query key")
             mixed = pattern.to(v.dtype) @ v
         heads = tap("heads", mixed, "batch head query d_head")
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")

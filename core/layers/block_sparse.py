@@ -181,7 +181,8 @@ class BlockMask:
         for each in dict.fromkeys(self.layouts):
             rows = torch.tensor([row for row, own in enumerate(self.layouts) if own is each], device=q.device)
             n = min(q.shape[2], each.n_blocks * self.block)
-            some = sparse(*(side[rows, :, :n] for side in (q, k, v)), each, self.block, self.real[rows, :n])
+            few = [side[rows, :, :n] for side in (q, k, v)]
+            some = sparse(few[0], few[1], few[2], each, self.block, self.real[rows, :n])
             found = found.index_put((rows,), F.pad(some, (0, 0, 0, q.shape[2] - n)))
         return found
 
@@ -225,7 +226,7 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
         near = real.unflatten(1, (n_blocks, block))[:, index] & used[..., None]  # batch head row slot token
         rows = cut[0].index_select(2, narrow)
         found.append(
-            _weighed(rows, *(_gathered(side, index) for side in cut[1:]), near.flatten(-2)[..., None, :])
+            _weighed(rows, _gathered(cut[1], index), _gathered(cut[2], index), near.flatten(-2)[..., None, :])
         )
     return torch.cat(found, 2).index_select(2, place).flatten(2, 3)[:, :, :n]
 

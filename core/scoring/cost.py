@@ -105,7 +105,7 @@ def attention_costs(layout: Layout, block: int, d_head: int, budget: float = 0.1
     draw = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, layout.times.shape[0], n, d_head, generator=draw)
     allowed, real = torch.ones(n, n, dtype=torch.bool), torch.ones(1, n, dtype=torch.bool)
-    layout.gathered, layout.wide  # noqa: B018 - made once for all texts of this length, not part of a pass
+    _ = layout.gathered, layout.wide  # made once for all texts of this length, not part of a pass
     return (
         cost(lambda: over_all_pairs(q, k, v, allowed), budget),
         cost(lambda: sparse(q, k, v, layout, block, real), budget),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import tracemalloc
 from dataclasses import dataclass
 
 import pytest
 from crafting import good_tokenizer
+from deep import in_turn
 from typed_texts import MODELS, PAGES, TEXTS, Work, drawn
 
 import core
@@ -35,8 +35,7 @@ def test_more_letters_than_the_longest_never_reach_the_library(monkeypatch):
         tokenizer.encode("a" * (LONGEST + 1))
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("case", TEXTS)
+@pytest.mark.parametrize(("case", "name"), in_turn(TEXTS, MODELS))
 def test_a_part_is_never_more_tokens_than_asked_for(name, case):
     reader, text = core.open_model(name), TEXTS[case][:LONGEST]
     for first, n in ((0, 16), (3, 17), (1000, 48)):
@@ -72,9 +71,6 @@ def test_a_translator_that_does_not_end_is_stopped(monkeypatch):
     assert limits == [3 * sources[0] + 10, max(64, 3 * sources[1] // 2), 255]
 
 
-ENDLESS = [*itertools.product(PAGES, ("gpt-mini", "translator-en-es"))]
-
-
 @pytest.fixture
 def fresh(monkeypatch):
     """An engine that remembers the models and no answer."""
@@ -85,7 +81,7 @@ def fresh(monkeypatch):
     served._gate.close()
 
 
-@pytest.mark.parametrize(("case", "name"), ENDLESS)
+@pytest.mark.parametrize(("case", "name"), in_turn(PAGES, ("translator-en-es", "gpt-mini")))
 def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(
     fresh, monkeypatch, caplog, case, name
 ):

@@ -298,10 +298,10 @@ def test_the_page_that_stands_alone_opens_as_the_picture_is_now(
 
 
 def test_odd_values_and_words_are_marked_and_literal(visit: Any) -> None:
-    seen = visit("odd")
+    seen = visit("odd", scheme="dark")
     legend = seen.atlas.locator(".legend").inner_text()
     assert "not a finite number" in legend
-    assert seen.state("margins") == "on"
+    assert (seen.state("mode"), seen.state("margins")) == ("dark", "on")
     seen.hover(1, 3)
     assert "not a finite number" in seen.tip.inner_text()
     seen.hover(4, 4)

@@ -246,6 +246,7 @@ def test_the_label_of_a_marked_column_leaves_its_neighbours_readable(visit: Any)
 @pytest.mark.parametrize("n", [128, 12])
 def test_hover_costs_less_than_a_frame(visit: Any, n: int) -> None:
     seen = visit(f"lenses&n={n}")
+    assert not seen.atlas.locator(".overview").is_visible(), "all of it is in sight"
     left, top, unit = seen.place()
     took = seen.pane.evaluate(
         """(pane, [left, top, unit]) => {

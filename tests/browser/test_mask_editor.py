@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
     assert redo.is_disabled()
 
 
-def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor) -> None:
+def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor, tmp_path: Path) -> None:
     seen = visit("mask")
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 1))
@@ -85,6 +86,7 @@ def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor) 
     is_(seen, changed(2, slice(None), 0))
     assert seen.attribute("empty") == "2"
     assert "1 row allows nothing" in seen.text(".legend")
+    assert "allows nothing" in seen.saved("svg", tmp_path).read_text("utf-8")
     seen.page.get_by_role("button", name="Start again").click()
     is_(seen, CAUSAL)
     seen.page.mouse.click(*place(seen, -1, 5))

@@ -303,7 +303,9 @@ def test_what_is_saved_is_the_whole_tree(visit: Visitor, alone: Any, tmp_path: P
 
 @pytest.mark.slow
 def test_a_large_tree_is_saved_whole(visit: Visitor, tmp_path: Path) -> None:
-    drawn = ET.fromstring(visit("large").saved("svg", tmp_path).read_text("utf-8")).itertext()
+    seen = visit("large")
+    assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
+    drawn = ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext()
     words = set(re.findall(r"\S+", "cat sat on the mat dog ran to a little house and then saw ."))
     assert sum(text.strip() in words for text in drawn) == 500
 

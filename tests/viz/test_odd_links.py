@@ -63,12 +63,12 @@ def links(slug: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(("slug", "step"), deep(CASES, quick=lambda case: case[1] == 1))
 def test_an_odd_link_leaves_a_page(slug: str, step: int, request: pytest.FixtureRequest) -> None:
-    """Of the quick run: each link at one step; of the slow one: all links at all steps."""
+    """Of the quick run: what is odd in every way taken in turn by the exhibits, each link at one step; of the slow one: all links at all steps."""
     params, found = pages.find(slug).module.LESSON.params, links(slug)
     n_steps, fields = len(pages.find(slug).steps), params._fields()
     slow = request.node.get_closest_marker("slow")
     for n, link in enumerate(found):
-        if not slow and n % 3 and n < 7:
+        if not slow and n < 7 and (n + CASES.index((slug, step))) % 4:
             continue
         at = step if slow else 1 + n % n_steps
         named = {

@@ -212,9 +212,8 @@ def _value(node: ast.expr, file: Path) -> Any:
 def _check(module: ModuleType) -> ModuleType:
     """The module, if it has what a page has."""
     file, params = module.__file__, getattr(module, "Params", None)
-    if not (
-        dataclasses.is_dataclass(params) and isinstance(params, type) and params.__dataclass_params__.frozen
-    ):  # type: ignore[attr-defined]
+    said = getattr(params, "__dataclass_params__", None)
+    if not (isinstance(params, type) and said is not None and said.frozen):
         raise PageError(f"{file}: has no frozen dataclass Params")
     missing = [
         f.name

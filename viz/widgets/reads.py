@@ -69,7 +69,7 @@ class Note:
 def told(
     model: str,
     text: str,
-    small: Callable[[str], object],
+    small: Callable[[str], None],
     others: Callable[[], object] = lambda: None,
     key: str = "reads.told",
 ) -> None:

@@ -42,8 +42,8 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
         run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
         for name in read:
             found[name].append(of_sentence(sentence, run.attention(name, by="word")))
-    for name, asking in (("heads_en-es", written), ("heads_en", learned)):
-        for example in texts(name) if asking else ():
+    for examples, asking in ((texts("heads_en-es"), written), (texts("heads_en"), learned)):
+        for example in examples if asking else ():
             for kind, scores in of_example(model, example, asking).items():
                 found[kind].append((scores, {}))
     return {

@@ -123,11 +123,11 @@ def learn(train: States, test: States, n_labels: int, only: int | None = None, s
         w = head.mix.w.double()
         of = MIXED if only is None else f"layer {only} alone"
         right = float((told == test.wanted).float().mean())
-        return Learnt(of, right, *_numbers(w.softmax(0), w), float(head.mix.gamma))
+        return Learnt(of, right, _numbers(w.softmax(0)), _numbers(w), float(head.mix.gamma))
 
 
-def _numbers(*vectors: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(vector.tolist()) for vector in vectors)
+def _numbers(vector: Tensor) -> tuple[float, ...]:
+    return tuple(vector.tolist())
 
 
 def compared(model: Any, task: str) -> tuple[Learnt, ...]:

@@ -73,9 +73,9 @@ class Windows:
     def loss(self, network: Any, batch: Rows) -> Tensor:
         """Half the sum of what both directions lose: nats a token and direction."""
         parts = [partial(lost, network, batch, direction) for direction in range(2)]
-        return (
-            mean_of(parts, network) if batch.after.device.type == "cpu" else sum(part() for part in parts) / 2
-        )
+        if batch.after.device.type == "cpu":
+            return mean_of(parts, network)
+        return torch.stack([part() for part in parts]).mean()
 
     def check(self, network: Any) -> Mapping[str, float]:
         names = ("forward", "backward")

@@ -82,8 +82,7 @@ def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) ->
     for mine, given in ((turned.to_q, attend.to_q), (turned.to_k, attend.to_k), (turned.to_v, attend.to_v)):
         mine.weight.copy_(given.weight[places])
         mine.bias.copy_(given.bias[places])
-    turned.to_out.weight.copy_(attend.to_out.weight[:, places])
-    turned.to_out.bias.copy_(attend.to_out.bias)
+    turned.to_out.load_state_dict({"weight": attend.to_out.weight[:, places], "bias": attend.to_out.bias})
     return gap(_looked(turned, x)["out"], out)
 
 

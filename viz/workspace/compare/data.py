@@ -194,7 +194,7 @@ def opening(
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
     heads = head_picker.survey(model)
     if not head_picker.several(heads):
-        kind = kind if kind in heads else next(reversed(heads), "")
+        kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
         kind = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)[-1].name

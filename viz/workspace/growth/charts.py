@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from viz.charts.parts.kept import kept
 from viz.labels import plain
 
 Points = Sequence[tuple[float, float]]
+PANELS: tuple[dict[str, Any], ...] = ({"row": 1, "col": 1}, {"row": 2, "col": 1})
 
 
 def place(step: float) -> float:
@@ -58,17 +60,16 @@ def course(
             2 if name == chosen else 1,
         )
     for number, (name, step) in enumerate(marks.items()):
-        for row in (1, 2):
+        for at in PANELS:
             figure.add_vline(
                 x=place(step),
-                row=row,
-                col=1,
                 line={
                     "color": theme.TEXT if number == 0 else theme.MUTED,
                     "width": 1.5 if number == 0 else 1,
                     "dash": "solid" if number == 0 else "dot",
                 },
-            )  # pyright: ignore
+                **at,
+            )
         figure.add_annotation(
             text=plain(name).replace("·", " "),
             x=place(step),
@@ -93,7 +94,8 @@ def course(
     figure.update_xaxes(title_text="steps of training", row=2, col=1)
     figure.update_yaxes(zeroline=False, fixedrange=True, nticks=5, rangemode="tozero")
     figure.update_yaxes(range=[0, 1.05], row=2, col=1)
-    for title in list(figure.select_annotations())[:2]:
+    titles: list[Any] = list(figure.select_annotations())[:2]
+    for title in titles:
         title.update(x=0, xanchor="left", font={"size": 13, "color": theme.MUTED})
     figure.update_layout(
         template=theme.template(), height=380, margin={"l": 8, "r": 12, "t": 26, "b": 8}, showlegend=False

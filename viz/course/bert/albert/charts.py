@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
+from typing import Literal
 
 import altair as alt
 
@@ -12,6 +13,7 @@ from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase
 
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 LETTERS, LINE = 46, 21
 """Letters in a line of a card, and pixels of a line."""
 
@@ -59,7 +61,7 @@ def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) 
         vega.rows(some, x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")).mark_text(
             align=align, baseline="bottom", fontSize=14, color=theme.TEXT
         )
-        for some, align in ((words[:2], "left"), (words[2:], "right"))
+        for some, align in zip((words[:2], words[2:]), SIDES, strict=True)
     )
     return vega.framed(
         drawn.mark_rect(strokeWidth=1.5).encode(color=colour, stroke=edge),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,8 +23,8 @@ from core.models.albert import ALBERT, ALBERTConfig
 from core.models.bert import BERTConfig
 
 Array = NDArray[np.float64]
-BODY = {"masked_lm": False, "sentence_order": False}
-SHAPES: Mapping[str, dict[str, int]] = {
+BODY: Mapping[str, Any] = {"masked_lm": False, "sentence_order": False}
+SHAPES: Mapping[str, Mapping[str, Any]] = {
     "Base": {"n_layers": 12, "n_heads": 12, "d_model": 768, "d_ff": 3072},
     "Large": {"n_layers": 24, "n_heads": 16, "d_model": 1024, "d_ff": 4096},
 }

@@ -65,13 +65,13 @@ def mix(params: Params, found: Chains) -> Folds:
         f"Three rows of {layers.shape[1]} numbers, one a layer, and below them their mixture.",
     )
     like = made.likeness() if np.any(made.mixture) else np.zeros(len(layers))
-    same = (
-        params.alone is not None and params.gamma == 1 and bool((made.mixture == layers[params.alone]).all())
-    )
+    same = params.alone
+    if same is not None and not (params.gamma == 1 and (made.mixture == layers[same]).all()):
+        same = None
     page_parts.numbers(
         (
             f"s = ({', '.join(percent(s) for s in made.weights)}), γ = {params.gamma:g}. Cosine of the mixture with each layer: {', '.join(f'{value:.3f}' for value in like)}."
-            + (f" One-hot: the mixture is the {FLOORS[params.alone]}, number by number." if same else "")
+            + (f" One-hot: the mixture is the {FLOORS[same]}, number by number." if same is not None else "")
         )
         if told
         else f"{len(layers)} vectors of {layers.shape[1]} numbers each: the first half read from the left, the second from the right."

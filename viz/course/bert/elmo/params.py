@@ -8,7 +8,7 @@ from viz.course.bert.elmo.maths.chains import LONGEST
 from viz.course.bert.elmo.maths.table import SET, WORDS
 from viz.course.bert.maths import senses
 from viz.course.texts import data
-from viz.widgets.knobs import Knobs, draw, knob, pills, segmented, sentence, slider
+from viz.widgets.knobs import Control, Knobs, draw, knob, pills, segmented, sentence, slider
 
 SLUG, MODEL, READER = "elmo.", "elmo-mini", "bert-mini"
 SENTENCES: list[str] = data(__file__)["sentences"]
@@ -19,7 +19,7 @@ FLOORS = ("token table", "LSTM layer 1", "LSTM layer 2")
 OPENING = SET[0]
 
 
-def _w(layer: int) -> slider:
+def _w(layer: int) -> Control:
     return slider(f"w, {FLOORS[layer]}", -4.0, 4.0, 0.1, width="stretch")
 
 

@@ -117,6 +117,7 @@ def way(
         beside = {"align": "right", "dx": -11}
     elif source > target and source < 0.88 * n:
         beside = {"align": "left", "dx": 11}
+    puts: tuple[dict[str, Any], ...] = (beside, {"dy": -14})
     dot = min(70.0, 1400 / len(path)) if path else 70.0
     middle = [{"x": block, "y": row} for row, block in enumerate([] if covered else path)]
     across = alt.X(
@@ -151,7 +152,7 @@ def way(
             vega.rows(end, x=across, y=up)
             .mark_text(fontSize=14, color=theme.TEXT, **put)
             .encode(text="text:N")
-            for end, put in zip(ends, (beside, {"dy": -14}), strict=True)
+            for end, put in zip(ends, puts, strict=True)
         ),
     ]
     if covered:

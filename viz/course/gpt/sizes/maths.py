@@ -66,8 +66,8 @@ class Shape:
 def _bert(
     n_layers: int = 12, d_model: int = 768, n_heads: int = 12, n_vocab: int = 30_522, **more: Any
 ) -> Shape:
-    usual = {"kind": "bert", "n_ctx": 512, "n_segments": 2, "pooler": True}
-    size = {"n_layers": n_layers, "d_model": d_model, "n_heads": n_heads, "n_vocab": n_vocab}
+    usual: dict[str, Any] = {"kind": "bert", "n_ctx": 512, "n_segments": 2, "pooler": True}
+    size: dict[str, Any] = {"n_layers": n_layers, "d_model": d_model, "n_heads": n_heads, "n_vocab": n_vocab}
     return Shape(**(usual | size | more))
 
 

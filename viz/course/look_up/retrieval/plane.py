@@ -61,7 +61,7 @@ def arrows(params: Params, _: object) -> Folds:
     )
     plane(
         _points(drawn),
-        values=values,
+        values=[(value[0], value[1]) for value in values],
         value_names=[f"v{i}" for i in range(1, len(keys) + 1)],
         scores=(Score(rule, beta),),
         limit=LIMIT,

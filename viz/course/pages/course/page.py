@@ -14,7 +14,7 @@ from viz.charts import thumbs
 from viz.course.pages.course.pages import PAGES, Beside
 from viz.labels import literal
 from viz.shell import links, pages, progress, state
-from viz.shell.pages import Chapter, Entry, Page
+from viz.shell.pages import Chapter, Entry, Exhibit, Page
 from viz.widgets import engine_client, page_parts
 
 PAGE = Page(
@@ -108,10 +108,8 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
 
 
 def _summary(entries: tuple[Entry, ...], seen: tuple[str, ...]) -> str:
-    minutes, visited = (
-        sum(entry.info.minutes for entry in entries),
-        sum(entry.slug in seen for entry in entries),
-    )  # type: ignore[union-attr]
+    minutes = sum(entry.info.minutes for entry in entries if isinstance(entry.info, Exhibit))
+    visited = sum(entry.slug in seen for entry in entries)
     count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
     return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
 

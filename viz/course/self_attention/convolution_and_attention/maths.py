@@ -154,7 +154,7 @@ def tree(steps: Sequence[int], at: int) -> list[tuple[int, ...]]:
     >>> tree((1, 2), 5)
     [(2, 3, 4, 5), (3, 5), (5,)]
     """
-    levels = [(at,)]
+    levels: list[tuple[int, ...]] = [(at,)]
     for step in reversed(steps):
         below = {place - back for place in levels[0] for back in (0, step)}
         levels.insert(0, tuple(sorted(place for place in below if place >= 0)))
