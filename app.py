@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 
 import viz
 from viz.server import asgi, door, limits, spared, start, turns, upkeep
+from viz.server.rooms import routes
 from viz.shell import errors
 
 
@@ -32,15 +33,17 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     keeper = upkeep.Upkeep()
     await start.first_screen()
     start.the_rest(then=keeper.settle)
-    keeping = asyncio.create_task(keeper.keep())
+    keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean())]
     yield {}
-    keeping.cancel()
+    for each in keeping:
+        each.cancel()
 
 
 between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered, asgi.NameAhead)]
 app = st.App(
     Path(viz.__file__).with_name("frame.py"),
     lifespan=lifespan,
+    routes=routes.ROUTES,
     middleware=between,
     on_script_error=errors.show,
 )

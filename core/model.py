@@ -175,6 +175,8 @@ class Model:
                     "The text holds no word.", "A document needs at least one.", "Type a sentence."
                 )
             return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
+        if reader is self.tokenizer and (encoded.ids or not self.spec.has_source):
+            encoded = self.tokenizer.placed(encoded, whole=self.spec.has_source and not start)
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
     def _started(self, text: str, encoded: Encoded) -> Side:

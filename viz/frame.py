@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz.shell import errors, links, pages, state
+from viz.shell.room_bar import bar
 from viz.shell.stage import stage
 
 MENUS = {
@@ -24,6 +25,7 @@ def framed(entry: pages.Entry) -> None:
         st.container(horizontal_alignment="center"),
         st.container(width=1120, key="atlas-page"),
         stage.around(entry),
+        bar.around(entry),
         errors.guard(),
     ):
         entry.page()

@@ -153,11 +153,13 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
         for at, (word, kind) in enumerate(zip(words, types, strict=False))
         if kind in (CONTROL, USER)
     ]
+    opens = facts.get("tokenizer.ggml.bos_token_id") if facts.get("tokenizer.ggml.add_bos_token") else None
     bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     whole = {
         "version": "1.0",
         "added_tokens": added,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*CUTS[cut], bytes_alone]},
+        "post_processor": _opening(words, opens),
         "decoder": bytes_alone,
         "model": {
             "type": "BPE",
@@ -168,6 +170,17 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
         return read_tokenizer(Path(place), plan)
+
+
+def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
+    """What puts the token of that number before a text, where the file asks for it."""
+    if type(bos) is not int or not 0 <= bos < len(words):
+        return None
+    mark = {"id": str(words[bos]), "type_id": 0}
+    whole = [{"SpecialToken": mark}, {"Sequence": {"id": "A", "type_id": 0}}]
+    known = {mark["id"]: {"id": mark["id"], "ids": [bos], "tokens": [mark["id"]]}}
+    pair = [*whole, {"Sequence": {"id": "B", "type_id": 0}}]
+    return {"type": "TemplateProcessing", "single": whole, "pair": pair, "special_tokens": known}
 
 
 def gguf_card(file: Path) -> str:

@@ -18,7 +18,6 @@ from core.errors import InputError
 from core.model import Model
 from core.models import Batch
 from core.run.lazy_logits import finite
-from core.text import Tokenizer
 
 log = logging.getLogger(__name__)
 TRIED = 16
@@ -56,8 +55,6 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     packed = gguf_in(folder)
     if packed is not None:
         tokenizer, card = gguf_tokenizer(packed, plan), gguf_card(packed)
-    elif plan.tokenizer is not None:
-        tokenizer, card = Tokenizer(plan.tokenizer), _card(folder)
     else:
         tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
         card = _card(folder)

@@ -45,9 +45,11 @@ def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt or BERT's vocab.txt, after the child has tried it.
 
-    Padding and truncation are taken off. Marks that the config does not name are found by the plan's names for them.
+    Where what is read is no text, the plan has its names and no file is asked for. Padding and truncation are taken off. Marks that the config does not name are found by the plan's names for them.
     Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
     """
+    if plan.tokenizer is not None:
+        return Tokenizer(plan.tokenizer, **plan.ids)
     name, given = _given(folder)
     facts = try_in_child(given, name)
     check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)

@@ -64,21 +64,24 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     Raises InputError: an empty source, a prefix without a source, a text that leaves no room to write.
     """
     tokenizer, room = m.tokenizer, m.config.n_ctx
-    ids = tokenizer.encode(text).ids
+    encoded = tokenizer.encode(text)
+    ids = encoded.ids
     if not m.spec.has_source:
         if prefix:
             wrong = f"{m.name} has no beginning besides its prompt."
             raise InputError(wrong, "A prefix is for models that read a source.", "Add it to the text.")
-        _check_room(len(ids), room - 1, "The prompt", m.name)
+        read = tokenizer.placed(encoded).ids
+        _check_room(len(read), room - 1, "The prompt", m.name)
         if ids:
-            return Prompt(ids, tokenizer, room, end=tokenizer.end)
+            return Prompt(read, tokenizer, room, len(read) - len(ids), tokenizer.end)
         note = "The prompt is empty: the text begins behind the start token."
         return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note)
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
+    ids = tokenizer.placed(encoded, whole=True).ids
     _check_room(len(ids), room, "The source", m.name)
-    begun = tokenizer.encode(prefix).ids
+    begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     names = tuple(tokenizer.token(i) for i in ids)
     return Prompt((_start(m), *begun), tokenizer, room, 1, tokenizer.end, ids, names)
@@ -116,7 +119,7 @@ def fit(m: Model, text: str, room: int) -> Window:
     A short text comes back as it is. Tokens of the cut text are those that it had in the whole one, or fewer.
     """
     encoded = m.tokenizer.encode(text)
-    n = len(encoded.ids)
+    n, room = len(encoded.ids), room - len(m.tokenizer.around[0])
     first = max(0, n - max(1, room))
     while 0 < first < n:
         span = encoded.spans[first]

@@ -20,16 +20,17 @@ LONGEST_NAME = 40
 def check_sizes(cfg: Any) -> None:
     """Raise a ValueError that names the field and the numbers when sizes do not fit; for the configs of all families.
 
-    Sizes are positive whole numbers, heads divide the width, `dropout` is a share below 1; each where there is one.
+    Sizes are whole numbers of at least 1, or of what the config's `least` says; heads divide the width unless they have one of their own, `dropout` is a share below 1; each where there is one.
     """
     own = [part.name for part in fields(cfg)]
     for name in SIZES:
         if name not in own:
             continue
         value = getattr(cfg, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
-    if "n_heads" in own and cfg.d_model % cfg.n_heads:
+        least = getattr(cfg, "least", {}).get(name, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+    if "n_heads" in own and "d_head" not in own and cfg.d_model % cfg.n_heads:
         raise ValueError(f"d_model={cfg.d_model} is not divisible by n_heads={cfg.n_heads}")
     if "dropout" in own and not 0 <= cfg.dropout < 1:
         raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")

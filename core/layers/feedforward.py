@@ -54,11 +54,11 @@ class FeedForward(nn.Module):
     torch.Size([1, 5, 2])
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu") -> None:
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", bias: bool = True) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
-        self.to_hidden = Linear(d_model, d_ff)
-        self.to_out = Linear(d_ff, d_model)
+        self.to_hidden = Linear(d_model, d_ff, bias=bias)
+        self.to_out = Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
         pre = tap("pre", self.to_hidden(x), "batch pos d_ff")

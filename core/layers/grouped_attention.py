@@ -45,6 +45,7 @@ class GroupedQueryAttention(nn.Module):
         d_head: int,
         *,
         bias: bool = False,
+        out_bias: bool = False,
         qk_norm: bool = False,
         eps: float = 1e-6,
     ) -> None:
@@ -55,7 +56,7 @@ class GroupedQueryAttention(nn.Module):
         self.to_q = Linear(d_model, n_heads * d_head, bias=bias)
         self.to_k = Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.to_v = Linear(d_model, n_kv_heads * d_head, bias=bias)
-        self.to_out = Linear(n_heads * d_head, d_model, bias=False)
+        self.to_out = Linear(n_heads * d_head, d_model, bias=out_bias)
         self.q_norm = RMSNorm(d_head, eps=eps) if qk_norm else None
         self.k_norm = RMSNorm(d_head, eps=eps) if qk_norm else None
 

@@ -120,7 +120,7 @@ def sinusoidal(
 class Sinusoidal(nn.Module):
     """The sinusoidal table as a part of a model: nothing to learn, nothing saved.
 
-    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5).
+    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5); with `halves` all sines stand before all cosines.
     Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model).
     Errors: IndexError from torch for a position outside 0 .. n_positions - 1: the table does not grow.
 
@@ -130,9 +130,13 @@ class Sinusoidal(nn.Module):
 
     table: Tensor
 
-    def __init__(self, n_positions: int, d_model: int, base: float = 10000.0) -> None:
+    def __init__(
+        self, n_positions: int, d_model: int, base: float = 10000.0, *, halves: bool = False
+    ) -> None:
         super().__init__()
         table = torch.empty(n_positions, d_model) if shapes_only() else sinusoidal(n_positions, d_model, base)
+        if halves:
+            table = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:

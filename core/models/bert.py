@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -35,11 +35,15 @@ RESID = "batch pos d_model"
 class BERTConfig:
     """The shape; the defaults are BERT base, uncased, with the heads of pre-training. Those of fine-tuning are there when asked for.
 
-    >>> BERTConfig(n_segments=0)
+    `n_segments` may be 0: nothing is added for the text that a token belongs to (DistilBERT). `first_place` is the row of
+    the position table that the first token reads (RoBERTa's: 2); the table has so many rows more than `n_ctx`.
+
+    >>> BERTConfig(n_segments=-1)
     Traceback (most recent call last):
-    ValueError: n_segments=0 must be a whole number of at least 1
+    ValueError: n_segments=-1 must be a whole number of at least 0
     """
 
+    least: ClassVar[Mapping[str, int]] = {"n_segments": 0}
     n_layers: int = 12
     n_heads: int = 12
     d_model: int = 768
@@ -47,6 +51,7 @@ class BERTConfig:
     n_vocab: int = 30522
     n_ctx: int = 512
     n_segments: int = 2
+    first_place: int = 0
     activation: str = "gelu"
     eps: float = 1e-12
     dropout: float = 0.0
@@ -59,9 +64,9 @@ class BERTConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        for name in ("n_classes", "n_tags"):
+        for name in ("n_classes", "n_tags", "first_place"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number, 0 for no such head")
+                raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number, 0 for none")
         for name in ("masked_lm", "pooler", "next_sentence", "answers"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
@@ -121,7 +126,7 @@ class Reader(nn.Module):
 
 
 class BERT(Reader):
-    """Token + segment + learned position embeddings, normed; post-norm encoder blocks; three heads.
+    """Token + segment (where there are any) + learned position embeddings, normed; post-norm encoder blocks; three heads.
 
     `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
     position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model); `next_sentence` (batch 2) reads that and
@@ -139,14 +144,11 @@ class BERT(Reader):
     def __init__(self, cfg: BERTConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.embed: Any = nn.ModuleDict(
-            {
-                "token": TokenEmbedding(cfg.n_vocab, cfg.d_model),
-                "segment": TokenEmbedding(cfg.n_segments, cfg.d_model),
-                "position": LearnedPositions(cfg.n_ctx, cfg.d_model),
-                "norm": LayerNorm(cfg.d_model, eps=cfg.eps),
-            }
-        )
+        self.embed: Any = nn.ModuleDict({"token": TokenEmbedding(cfg.n_vocab, cfg.d_model)})
+        if cfg.n_segments:
+            self.embed["segment"] = TokenEmbedding(cfg.n_segments, cfg.d_model)
+        self.embed["position"] = LearnedPositions(cfg.first_place + cfg.n_ctx, cfg.d_model)
+        self.embed["norm"] = LayerNorm(cfg.d_model, eps=cfg.eps)
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(PostNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
         self.masked_lm = MaskedLM(cfg, cfg.d_model) if cfg.masked_lm else None
@@ -157,12 +159,13 @@ class BERT(Reader):
         self.to_answer = Linear(cfg.d_model, 2) if cfg.answers else None
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
-        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
-        token = tap("embed.token", self.embed["token"](batch.ids), RESID)
-        segment = tap("embed.segment", self.embed["segment"](segments), RESID)
-        places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
-        position = tap("embed.position", self.embed["position"](places), "pos d_model")
-        total = tap("embed.sum", token + segment + position, RESID)
+        total = tap("embed.token", self.embed["token"](batch.ids), RESID)
+        if self.cfg.n_segments:
+            segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
+            total = total + tap("embed.segment", self.embed["segment"](segments), RESID)
+        places = self.cfg.first_place + torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        total = total + tap("embed.position", self.embed["position"](places), "pos d_model")
+        total = tap("embed.sum", total, RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
         for i, (block, allowed) in enumerate(zip(self.layers, self.sights(batch.real), strict=True)):
             x = block(x, allowed, tap / f"layer.{i}")

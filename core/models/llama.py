@@ -1,7 +1,7 @@
 """Llama and its kin: causal blocks with rotary positions, grouped queries, root-mean-square norms and a gated feed-forward.
 
 Touvron et al. 2023; Mistral (Jiang et al. 2023) adds a sliding window, Qwen2 biases on queries, keys and values, Qwen3 a norm
-on each head's queries and keys.
+on each head's queries and keys, Gemma (Gemma Team 2024) embeddings times the root of the width.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class LlamaConfig:
     qkv_bias: bool = False
     qk_norm: bool = False
     tied: bool = False
+    scaled: bool = False
     rope_base: float = 10000.0
     rope_factor: float = 1.0
     rope_low: float = 1.0
@@ -81,7 +82,7 @@ class LlamaConfig:
                 raise ValueError(f"{name}={value!r} must be a positive number")
         if self.rope_original and not self.rope_low < self.rope_high:
             raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
-        for name in ("qkv_bias", "qk_norm", "tied"):
+        for name in ("qkv_bias", "qk_norm", "tied", "scaled"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
 
@@ -147,7 +148,9 @@ class Llama(nn.Module):
     def __init__(self, cfg: LlamaConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.embed: Any = nn.ModuleDict({"token": TokenEmbedding(cfg.n_vocab, cfg.d_model)})
+        self.embed: Any = nn.ModuleDict(
+            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=cfg.scaled)}
+        )
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(LlamaBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)

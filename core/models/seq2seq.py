@@ -12,13 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.layers.alignment import Global, Local, Source, made_ready
 from core.layers.cache import States
 from core.layers.config_checks import check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import CELLS, State, learning, unroll
+from core.layers.recurrent.alignment import Global, Local, Source, made_ready
 from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind

@@ -1,7 +1,8 @@
 """The Transformer of Vaswani et al. 2017: an encoder reads, a decoder writes and looks across.
 
 Post-norm is the paper's block, norm(x + sublayer(x)); pre-norm, x + sublayer(norm(x)) with a norm at the end of
-each stack, trains more easily. Both are written out.
+each stack, trains more easily. Both are written out. Marian (Junczys-Dowmunt et al. 2018) is the paper's with its sines before its
+cosines; BART (Lewis et al. 2020) has a learned table of positions and a norm behind the embeddings, one of each a side.
 """
 
 from __future__ import annotations
@@ -20,16 +21,26 @@ from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
-from core.layers.positions import Sinusoidal
+from core.layers.positions import LearnedPositions, Sinusoidal
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 RESID = "batch pos d_model"
+POSITIONS = ("sinusoidal", "halves", "learned")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """The shape; the defaults are the paper's base model. `n_layers` counts each stack."""
+    """The shape; the defaults are the paper's base model. `n_layers` counts each stack.
+
+    `positions` are "sinusoidal", the same with all sines before all cosines ("halves"), or "learned", the first token reading
+    the row `first_place`. `scaled`: tokens are multiplied by the root of the width; `embed_norm`: their sum with the position
+    is normed; `output_bias`: there is a number for each word that its score gets.
+
+    >>> TransformerConfig(positions="rotary")
+    Traceback (most recent call last):
+    ValueError: positions='rotary' is not one of sinusoidal, halves, learned
+    """
 
     n_layers: int = 6
     n_heads: int = 8
@@ -41,9 +52,21 @@ class TransformerConfig:
     order: str = "post"
     eps: float = 1e-5
     dropout: float = 0.0
+    positions: str = "sinusoidal"
+    first_place: int = 0
+    scaled: bool = True
+    embed_norm: bool = False
+    output_bias: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
+        if self.positions not in POSITIONS:
+            raise ValueError(f"positions={self.positions!r} is not one of {', '.join(POSITIONS)}")
+        if type(self.first_place) is not int or self.first_place < 0:
+            raise ValueError(f"first_place={self.first_place!r} must be a whole number of at least 0")
+        for name in ("scaled", "embed_norm", "output_bias"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
 
     @property
     def d_head(self) -> int:
@@ -161,7 +184,7 @@ DECODER_BLOCKS = {"post": PostNormDecoderBlock, "pre": PreNormDecoderBlock}
 
 
 class Transformer(nn.Module):
-    """Shared token table on both sides and at the output, sinusoidal positions, two stacks.
+    """Shared token table on both sides and at the output, sinusoidal positions (or learned ones, a table a side), two stacks.
 
     `encode` gives the memory (batch pos d_model); `forward` the decoder's hidden states for a batch with `source`
     (padding of the source is forbidden to cross-attention, of the target to nobody who is read: it comes last);
@@ -173,11 +196,10 @@ class Transformer(nn.Module):
         super().__init__()
         self.cfg = cfg
         self.embed: Any = nn.ModuleDict(
-            {
-                "token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True),
-                "position": Sinusoidal(cfg.n_ctx, cfg.d_model),
-            }
+            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=cfg.scaled), **_placing(cfg)}
         )
+        own = cfg.positions == "learned" or cfg.embed_norm
+        self.source_embed: Any = nn.ModuleDict(_placing(cfg)) if own else None
         self.drop = dropout(cfg.dropout)
         self.encoder = nn.ModuleList(ENCODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
@@ -185,13 +207,14 @@ class Transformer(nn.Module):
             [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
         )
         self.encoder_norm, self.decoder_norm = norms
+        self.logits_bias = nn.Parameter(torch.zeros(1, cfg.n_vocab)) if cfg.output_bias else None
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         tap = tap / "encoder"
-        x = self._embedded(batch.read(), 0, tap)
+        x = self._embedded(batch.read(), 0, self.source_embed or self.embed, tap)
         allowed = masks.not_padding(batch.read_real())
         for i, block in enumerate(self.encoder):
             x = block(x, allowed, tap / f"layer.{i}")
@@ -207,20 +230,37 @@ class Transformer(nn.Module):
         if not cache:
             causal = causal & masks.not_padding(batch.real)
         to = DecoderContext(memory, causal, masks.not_padding(batch.read_real()))
-        x = self._embedded(batch.ids, past, tap)
+        x = self._embedded(batch.ids, past, self.embed, tap)
         for i, block in enumerate(self.decoder):
             stores = (cache.self_attn[i], cache.cross_attn[i]) if cache else (NO_STORE, NO_STORE)
             x = block(x, to, tap / f"layer.{i}", *stores)
         return x if self.decoder_norm is None else tap("final_norm.out", self.decoder_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
+        found = self.embed["token"].scores(hidden)
+        found = found if self.logits_bias is None else found + self.logits_bias
+        return tap("logits", found, "batch pos vocab")
 
-    def _embedded(self, ids: Tensor, past: int, tap: Tap) -> Tensor:
+    def _embedded(self, ids: Tensor, past: int, side: Any, tap: Tap) -> Tensor:
         token = tap("embed.token", self.embed["token"](ids), RESID)
-        steps = torch.arange(past, past + ids.shape[1], device=ids.device)
-        position = tap("embed.position", self.embed["position"](steps), "pos d_model")
-        return tap("embed.out", self.drop(token + position), RESID)
+        steps = self.cfg.first_place + torch.arange(past, past + ids.shape[1], device=ids.device)
+        position = tap("embed.position", side["position"](steps), "pos d_model")
+        total = token + position
+        if self.cfg.embed_norm:
+            total = side["norm"](tap("embed.sum", total, RESID))
+        return tap("embed.out", self.drop(total), RESID)
+
+
+def _placing(cfg: TransformerConfig) -> dict[str, nn.Module]:
+    """What tells a side where its tokens stand, and the norm behind it."""
+    rows = cfg.first_place + cfg.n_ctx
+    learned = cfg.positions == "learned"
+    places: dict[str, nn.Module] = {
+        "position": LearnedPositions(rows, cfg.d_model)
+        if learned
+        else Sinusoidal(rows, cfg.d_model, halves=cfg.positions == "halves")
+    }
+    return places | ({"norm": LayerNorm(cfg.d_model, eps=cfg.eps)} if cfg.embed_norm else {})
 
 
 FAMILY = Family(

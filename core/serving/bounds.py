@@ -35,7 +35,8 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
     >>> [most(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
     [512, 61, 16]
     """
-    room = model.config.n_ctx - 2 * model.spec.framed
+    marks = 2 if model.spec.framed else sum(map(len, model.tokenizer.around))
+    room = model.config.n_ctx - marks
     written = 0
     if model.spec.has_source:
         room, written = min(room, SOURCE), WRITES

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,29 @@ class Tokenizer:
         tokens = tuple(self.token(index) for index in encoding.ids)
         return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
 
+    @cached_property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids that its post-processor puts before and behind one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
+        encoding = self._literal.encode("a")
+        own = [at for at, added in enumerate(encoding.special_tokens_mask) if not added]
+        if not own:
+            return (), ()
+        return tuple(encoding.ids[: own[0]]), tuple(encoding.ids[own[-1] + 1 :])
+
+    def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
+        """The tokens of a text with what stands before it, and of a `whole` one behind it; see `around`.
+
+        Nothing is added to a text that brings it along, read with `special=True`.
+        """
+        before, behind = self.around if whole else (self.around[0], ())
+        ids = encoded.ids
+        before = () if before == ids[: len(before)] else before
+        behind = () if behind == ids[len(ids) - len(behind) :] else behind
+        names = (tuple(map(self.token, added)) for added in (before, behind))
+        tokens = tuple(chain(next(names), encoded.tokens, next(names)))
+        spans = ((None,) * len(before), encoded.spans, (None,) * len(behind))
+        return replace(encoded, ids=before + ids + behind, tokens=tokens, spans=tuple(chain(*spans)))
+
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, names of special tokens read as letters."""
         return [
@@ -129,7 +153,7 @@ class Tokenizer:
         raw = self._special.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
-        if self._decoder == "Metaspace" and raw not in self.special_tokens:
+        if self._spaced and raw not in self.special_tokens:
             return raw.replace("▁", " ")
         if not self._byte_level or raw in self.special_tokens or any(char not in _BYTE_OF for char in raw):
             return raw
@@ -142,6 +166,11 @@ class Tokenizer:
     @cached_property
     def _decoder(self) -> str:
         return (json.loads(self._special.to_str()).get("decoder") or {}).get("type", "")
+
+    @cached_property
+    def _spaced(self) -> bool:
+        """Whether ▁ in a piece is a space: SentencePiece's, be it as Metaspace or, as Llama 2's file says it, step by step."""
+        return self._decoder == "Metaspace" or '"String":"▁"},"content":" "' in self.to_json()
 
     @property
     def _byte_level(self) -> bool:

@@ -11,6 +11,8 @@ What is measured depends on the kind of model (core/scoring has the definitions)
     word vectors      analogy_top1 analogy_top5 queen_rank top1_by_group           on .tsv
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
     classifiers       accuracy accuracy_by_class commonest nats                    on .jsonl
+    models of drawings accuracy accuracy_by_class; of mae-doodles squared_error    on .npz
+                      of_mean_patch accuracy_from_few accuracy_from_scratch
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
@@ -85,7 +87,7 @@ def beside(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
     if scoring.beside is None or data is None:
         raise InputError(
             f"There is nothing to set beside {model.name}.",
-            "Only classifiers of documents have baselines that learn from a file, and are measured on --data.",
+            "Only classifiers of documents and drawings have baselines that learn from a file, and are measured on --data.",
             "Leave --beside out.",
         )
     for path in (train, data):

@@ -52,7 +52,7 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         framed(backend, marks["cls_token"], marks["sep_token"])
     with whole_folder(out) as new:
         save_file(stored, new / SINGLE, metadata={"format": "pt"})
-        write_json(new / "config.json", {**said, **_ids(model), "torch_dtype": dtype})
+        write_json(new / "config.json", {**_ids(model), **said, "torch_dtype": dtype})
         (new / FILE).write_text(backend.to_str(), encoding="utf-8")
         write_json(new / RULES, {**marks, "tokenizer_class": "PreTrainedTokenizerFast", **_reading(model)})
         write_json(new / SPECIAL, marks)
@@ -86,6 +86,9 @@ def _ids(model: Model) -> dict[str, int | None]:
     tokenizer = model.tokenizer
     if model.spec.framed:
         return {"pad_token_id": tokenizer.pad}
+    if model.spec.has_source:
+        marks = {"decoder_start": tokenizer.start, "eos": tokenizer.end, "pad": tokenizer.pad}
+        return {f"{name}_token_id": index for name, index in marks.items()}
     return {"bos_token_id": tokenizer.start, "eos_token_id": tokenizer.end, "pad_token_id": tokenizer.pad}
 
 
@@ -102,7 +105,8 @@ def _marks(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
 
 
 def _reading(model: Model) -> dict[str, Any]:
-    segments = ["token_type_ids"] if model.spec.framed else []
+    parted = model.spec.framed and model.config.n_segments > 1
+    segments = ["token_type_ids"] if parted else []
     inputs = ["input_ids", *segments, "attention_mask"]
     return {
         "model_max_length": model.config.n_ctx,

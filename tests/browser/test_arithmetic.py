@@ -266,7 +266,11 @@ def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
     page.keyboard.press("Enter")
     says(page, "line decoder.attn.scores")
     files = page.locator(".source .file").all_inner_texts()
-    assert files == ["core/layers/alignment.py", "core/layers/scores.py", "core/layers/attention.py"]
+    assert files == [
+        "core/layers/recurrent/alignment.py",
+        "core/layers/scores.py",
+        "core/layers/attention.py",
+    ]
 
 
 def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:

@@ -15,6 +15,11 @@ from core.trace import OFF, Recorder
 GOLDEN = Path(__file__).parent.parent / "golden"
 VARIANTS = {  # the field that makes the largest difference, by what a family's config has; None: there is no choice
     "layout": {"sparse": {}, "full": {}},
+    "positions": {
+        "sinusoidal": {},
+        "halves": {"order": "pre"},
+        "learned": {"first_place": 2, "embed_norm": True, "output_bias": True, "scaled": False},
+    },
     "order": {"pre": {}, "post": {}},
     "attention": {
         "none": {"cell": "rnn", "bidirectional": False},
@@ -29,11 +34,15 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
         6: {"qkv_bias": True},
     },
+    "gated": {False: {}, True: {"activation": "gelu_tanh", "tied": False, "scaled_output": False}},
+    "parallel": {True: {}, False: {"bias": False, "tied": True}},
+    "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "image": {28: {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
+    "first_place": {0: {}, 2: {"n_segments": 0, "pooler": False, "next_sentence": False}},
     None: {"post": {}},
 }
 
@@ -309,10 +318,28 @@ WRONG = [
         {"parts": "neither"},
         {"parts": None},
     ),
-    *({"d_hidden": 0}, {"residual": "yes"}),
     *({"image": 0}, {"patch": 5}, {"channels": -1}, {"n_decoder_layers": 0}),
+    *({"d_hidden": 0}, {"residual": "yes"}, {"positions": "rotary"}, {"positions": None}),
+    *(
+        {"d_rotary": 3},
+        {"d_rotary": 0},
+        {"d_rotary": 64},
+        {"rope_base": -1.0},
+        {"parallel": 1},
+        {"tied": None},
+    ),
+    *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
+    *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
+    *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
-    *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
+    *(
+        {"d_embed": 0},
+        {"shared": "some"},
+        {"shared": None},
+        {"n_segments": -1},
+        {"first_place": -1},
+        {"sentence_order": "yes"},
+    ),
     *({"classes": ()}, {"classes": ("one", "one")}, {"classes": ("one", 2)}, {"classes": "ab"}),
 ]
 REFUSED = [
@@ -320,6 +347,7 @@ REFUSED = [
     for name, family in families().items()
     for wrong in WRONG
     if wrong.keys() <= {part.name for part in fields(family.config)}
+    and (wrong, name) != ({"n_heads": 2}, "t5")
 ]
 
 
@@ -330,7 +358,7 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_segments": True}, {"n_segments": 0}, {"pooler": False}, {"masked_lm": "yes"}]
+    "wrong", [{"n_segments": True}, {"n_segments": -1}, {"pooler": False}, {"masked_lm": "yes"}]
 )
 def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

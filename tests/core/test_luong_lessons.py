@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from core.errors import InputError
-from core.layers.alignment import Local, Source
+from core.layers.recurrent.alignment import Local, Source
 from core.layers.scores import Dot
 from viz.course.shared.maths import luong
 

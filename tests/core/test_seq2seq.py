@@ -10,7 +10,7 @@ import torch
 
 import core
 from core import edits
-from core.layers.alignment import gaussian
+from core.layers.recurrent.alignment import gaussian
 from core.models import Batch
 from core.models.seq2seq import ATTENTIONS, Seq2Seq, Seq2SeqConfig
 from core.trace import Recorder, record

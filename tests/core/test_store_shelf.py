@@ -96,9 +96,8 @@ def test_what_ships_is_in_order():
         assert entry.licence == "Apache-2.0"
         assert "core.tools.train" in entry.command
         drawn = recipes()[name].measure is not None
-        assert (
-            "drawn at random" if drawn else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR"
-        ) in entry.attribution
+        texts = "Quick, Draw!" if "doodles" in name else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR"
+        assert ("drawn at random" if drawn else texts) in entry.attribution
         assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"} <= set(
             entry.files
         )

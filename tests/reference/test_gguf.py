@@ -73,7 +73,8 @@ def write(path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama"
     writer.add_token_merges([" ".join(merge) for merge in held["model"]["merges"]])
     writer.add_eos_token_id(0)
     for name, value in (facts or {}).items():
-        writer.add_string(name, value)
+        adds = {bool: writer.add_bool, int: writer.add_uint32}
+        adds.get(type(value), writer.add_string)(name, value)
     back = {theirs: ours for ours, theirs in {**WHOLE, **PARTS}.items()}
     for name, value in model.state_dict().items():
         if name == "lm_head.weight" and config.tie_word_embeddings:
@@ -123,6 +124,15 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
     assert opened.tokenizer.end == 0 and "<|endoftext|>" in opened.tokenizer.special_tokens
     weights = {name: value for name, value in opened.network.state_dict().items() if value.ndim == 2}
     assert len(weights) >= 15 and all(value.dtype == torch.float32 for value in weights.values())
+
+
+@pytest.mark.parametrize(("bos", "seen"), [(0, True), (10**6, False)])
+def test_the_mark_that_a_file_asks_for_stands_before_a_text(model, backend, tmp_path, bos, seen):
+    (tmp_path / "it").mkdir()
+    facts = {"tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.bos_token_id": bos}
+    write(tmp_path / "it" / "tiny.gguf", model, backend, kind=model.config.model_type, facts=facts)
+    run = open_model(tmp_path / "it").run(TEXT)
+    assert list(run.ids) == [0] * seen + backend.encode(TEXT).ids
 
 
 def test_a_file_stands_in_the_list_under_its_own_name(model, backend, tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
+from core.text import Tokenizer
 from viz.server import warm
 from viz.shell import errors
 
@@ -88,8 +89,9 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
 
 def _warm(name: str) -> None:
     engine = core.serving.engine.default()
-    engine.open(name)
-    engine.run(core.serving.engine.RunRequest(name, "Hello.", keep=()))
+    reader = engine.open(name).reader
+    text = "Hello." if isinstance(reader, Tokenizer) else reader.example
+    engine.run(core.serving.engine.RunRequest(name, text, keep=()))
 
 
 def _opening(name: str) -> None:

@@ -12,3 +12,10 @@ def forget(slug: str) -> None:
     for name in list(st.session_state):
         if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
             st.session_state[name] = {"of": None, "guess": None}
+
+
+def guess(name: str, value: object) -> None:
+    """Answer a question that is asked now, as a click of the visitor would."""
+    slot = f"predict:{name}{ASKED}"
+    if slot in st.session_state:
+        st.session_state[slot] = st.session_state[slot] | {"guess": value}

@@ -21,7 +21,7 @@ from streamlit.delta_generator_singletons import context_dg_stack
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import glossary
-from viz import theme
+from viz import theme, witness
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
 from viz.memo import Memory
@@ -73,6 +73,7 @@ def show(
     )
     if isinstance(shown, _Read):
         asgi.drawn_by_plotly()
+        witness.saw(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(
             shown,
@@ -83,6 +84,7 @@ def show(
             **chosen,
         )
     else:
+        witness.saw(key, witness.Chart(shown, alt))
         st.vega_lite_chart(
             shown | {"usermeta": origin.now().known()},
             key=key,

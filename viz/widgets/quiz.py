@@ -14,7 +14,9 @@ from typing import Any
 import streamlit as st
 
 from viz.labels import formulas, literal, spoken
+from viz.server.rooms.ask import Form, Question
 from viz.shell import present_layout, state
+from viz.shell.room_bar import lecture
 from viz.widgets import page_parts
 from viz.widgets.answers import ASKED
 
@@ -41,6 +43,12 @@ def predict(
     slot, widget = _slot(key), f"predict:{key}"
     guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
     guess = state.held(widget, guess if guess in choices else None)
+    right = [
+        place
+        for place, choice in enumerate(choices)
+        if choice == answer or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
+    ]
+    _ask_room(key, question, Form("choice", choices), guess, right, why)
     with _frame(key, question):
         st.pills(
             spoken(question),
@@ -78,6 +86,7 @@ def predict_number(
     fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
     guess = _ask(slot, asked, None)
     low, high, step = _notches(lo * scale, hi * scale)
+    _ask_room(key, question, Form("number", (), low, high, unit), guess, answer * scale, why)
     if guess is not None:
         st.session_state[widget] = guess
     elif (
@@ -170,6 +179,17 @@ def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
     elif known["guess"] is None:
         known = st.session_state[slot] = known | {"guess": held}
     return known["guess"]
+
+
+def _ask_room(
+    key: str, question: str, form: Form, guess: Any, truth: Sequence[int] | float, why: Why
+) -> None:
+    """Where this session leads a room, its followers are asked, too; the truth goes there with the lecturer's guess."""
+    if lecture.led() is None:
+        return
+    told = guess is not None
+    said = spoken(why() if callable(why) else why) if told else ""
+    lecture.asks(Question(key, spoken(question), form, truth=truth if told else None, why=said), guessed=told)
 
 
 def _commit(slot: str, widget: str) -> None:

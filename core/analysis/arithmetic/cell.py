@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
+from core.analysis.arithmetic.distance import biased_lines
 from core.analysis.arithmetic.lines import Line, Lines
 from core.analysis.arithmetic.scores import (
     LEARNED,
@@ -27,6 +28,7 @@ from core.analysis.arithmetic.weighted_sum import (
 )
 from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
+from core.models import Kind
 from core.run import Run
 
 
@@ -34,7 +36,7 @@ from core.run import Run
 class Row:
     """One query's row in one head, by key (tokens): dot products, scores, exponentials, weights.
 
-    `dots` = q . k, `scores` = q . k / sqrt(d_head), `exps` = e^(score - largest score) and 0 where forbidden,
+    `dots` = q . k, `scores` = q . k / `divisor` (sqrt(d_head), 1 in T5) + `bias` (None where nothing is added), `exps` = e^(score - largest score) and 0 where forbidden,
     `total` their sum, `weights` = exps / total, which is the recorded pattern (checked by `residue`).
     In the alignment of a recurrent decoder a small network compares: `dots` is None and `scores` are those of the run.
     Local attention multiplies the weights by `gaussian`.
@@ -44,6 +46,8 @@ class Row:
     keys: tuple[str, ...]
     d_head: int
     dots: Array | None
+    divisor: float
+    bias: Array | None
     scores: Array
     allowed: Array
     exps: Array
@@ -58,10 +62,15 @@ def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     found = run.model.spec.kind(kind)
     leaves = ["scores", "allowed", "pattern"]
     if found.layered:
-        leaves = ["q", "k", *leaves]
+        leaves = ["q", "k", *leaves, *_biased(run, found, layer)]
     elif getattr(run.model.config, "attention", "") == "luong-local-p":
         leaves.append("gaussian")
     return tuple(found.path(layer, leaf) for leaf in leaves)
+
+
+def _biased(run: Run, kind: Kind, layer: int) -> tuple[str, ...]:
+    """What is added to the scores of this attention, if anything is: T5's and MPNet's number for each distance."""
+    return ("bias",) if kind.leaf in getattr(run.model.network, "biased", ()) else ()
 
 
 def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
@@ -75,7 +84,9 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
-    own = recorded if dots is None else dots / np.sqrt(row["q"].shape[-1])
+    divisor = getattr(found.module(run.model.network, layer), "divisor", run.model.config.d_head**0.5)
+    bias = row["bias"][query].astype(np.float64) if "bias" in row else None
+    own = recorded if dots is None else dots / divisor + (0.0 if bias is None else bias)
     may = row["allowed"][query]
     largest = own[may].max() if may.any() else 0.0
     exps = np.where(may, np.exp(np.where(may, own - largest, 0.0)), 0.0)
@@ -88,6 +99,8 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
         keys.tokens,
         run.model.config.d_head,
         dots,
+        divisor,
+        bias,
         own,
         may,
         exps,
@@ -108,6 +121,7 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
             if found.module(run.model.network, layer).mixes
             else ()
         )
+        leaves += _biased(run, found, layer)
         return (*(found.path(layer, leaf) for leaf in leaves), *added)
     if found.learned:
         return tuple(found.path(layer, leaf) for leaf in leaves)
@@ -149,12 +163,18 @@ def lines_of(
     q_at, k = part("q")[query], part("k")[key]
     pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
     if found.layered:
-        lines = [*scaled_lines(pair), mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
+        module = found.module(run.model.network, layer)
+        bias = float(part("bias")[query, key]) if _biased(run, found, layer) else None
+        compared = (
+            biased_lines(pair, module.divisor, bias, paths("bias"))
+            if hasattr(module, "divisor")
+            else scaled_lines(pair)
+        )
+        lines = [*compared, mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
         heads = run.trace[paths("heads")][:, query]
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
         )
-        module = found.module(run.model.network, layer)
         if module.mixes:  # where heads stand side by side, what the head gives is what the layer gives
             before, after = _stream_paths(run, kind, layer)
             stream = Stream(run.trace[before][query], run.trace[after][query], before, after)

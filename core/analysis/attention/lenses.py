@@ -62,7 +62,8 @@ def log_sums(
 ) -> Array | None:
     """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
 
-    From queries and keys, which are small where scores are not: q k^T / sqrt(d_head), as the layer calculates them. None
+    From queries and keys, which are small where scores are not: q k^T / sqrt(d_head), as the layer calculates them; where it
+    adds something for the distance or does not divide, as `core.layers.relative_attention` does, so is it done here. None
     where `lenses` has no scores, where the run recorded no queries and keys, and where the weights are not the softmax of
     these scores (an edit).
     """
@@ -70,10 +71,11 @@ def log_sums(
     q, k, patterns = (found.path(layer, leaf) for leaf in ("q", "k", "pattern"))
     if q not in run.trace or k not in run.trace or not has_lenses(run, kind, by, writing=writing):
         return None
-    scores, pattern = (
-        run.trace[q][head] @ run.trace[k][head].T / np.sqrt(np.float32(run.model.config.d_head)),
-        run.trace[patterns][head],
-    )
+    module = found.module(run.model.network, layer)
+    divisor = np.float32(getattr(module, "divisor", run.model.config.d_head**0.5))
+    scores, pattern = run.trace[q][head] @ run.trace[k][head].T / divisor, run.trace[patterns][head]
+    if found.path(layer, "bias") in run.trace:
+        scores = scores + run.trace[found.path(layer, "bias")][head]
     looked = np.where(pattern > 0, scores, -np.inf)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))

@@ -157,6 +157,11 @@ class _Walk:
         own = getattr(network, "to_logits", None)
         table = _array((network.embed["token"] if own is None else own).weight)
         self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
+        self.c = self.c * getattr(network, "output_scale", 1.0)
+        added = getattr(network, "logits_bias", None)
+        if added is not None:
+            bias = _array(added)[0]
+            self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
         head = getattr(network, "masked_lm", None)
         if head is not None:
             bias = _array(head.bias)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,6 +20,14 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import families
 
+REFUSED: Mapping[str, str] = {
+    "quantization_config": "Quantised weights are not read.",
+    "pruned_heads": "Models with heads cut out are not read.",
+    "is_encoder_decoder": "This kind of model has one stack here.",
+    "add_cross_attention": "This kind of model has no cross-attention here.",
+}
+"""What must not be set in a config, unless a format says otherwise."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
@@ -28,9 +37,12 @@ class Format:
     that change the arithmetic; `values` is the other way round, None for a config that this kind cannot say; `classes`
     names the class of the transformers library. `takes` lists every tensor it must hold, without the `prefix` that all
     names may have but those that begin with `outside`; `endings` are old ends of names with the present ones;
-    `passed` and `heads` as in `check_names`, `marks` as in `Plan`.
+    `passed` and `heads` as in `check_names`, `marks` as in `Plan`, `refused` as in `REFUSED`.
+    `architecture` is how the class names begin that old configs give instead of a model type. `alike` are other model
+    types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
+    a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
+    `ties`: a config that says it is not tied must come with an output layer.
     `tokenizer` names what a model of a config reads where that is no text, and its folders have none.
-    `architecture` is how the class names begin that old configs give instead of a model type.
     """
 
     model_type: str
@@ -47,6 +59,15 @@ class Format:
     heads: re.Pattern[str] = NEVER
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
+    refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
+    alike: Mapping[str, str] = field(default_factory=dict)
+    telling: str = ""
+    ties: bool = True
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Every model type that is read so, with how the names of its classes begin."""
+        return {self.model_type: self.architecture, **self.alike}
 
     def plain(self, stored: str) -> str:
         """The name that `takes` uses for a stored one."""
@@ -70,7 +91,7 @@ def formats() -> Mapping[str, Format]:
     'gpt'
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    return {module.FORMAT.model_type: module.FORMAT for module in found}
+    return {kind: form for form in (module.FORMAT for module in found) for kind in form.kinds}
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
@@ -78,18 +99,26 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
 
     Raises InputError: a model type, a switch or a size that is not implemented; weights that do not fit the config.
     """
-    form, fields = _format(values), Fields(values)
-    for name, why in REFUSED.items():
+    form = _named(values)
+    return _fitting(values, weights) if form is None else _read(form, values, weights)
+
+
+def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
+    fields = Fields(values)
+    for name, why in form.refused.items():
         fields.absent(name, why)
     weights = weights.renamed(form.plain)
     config = form.config(fields, weights.entries.keys())
-    takes, spec = form.takes(config), families()[form.family]
-    if any(take.again and take.again not in weights.entries for take in takes):
+    takes = form.takes(config)
+    spec = next(family for family in families().values() if family.config is type(config))
+    if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
             "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
         )
     unused = check_names(weights.entries, takes, passed=form.passed, heads=form.heads)
-    ids = {} if spec.framed else _ids(fields, config.n_vocab)  # the marks of a frame are found by name
+    ids = (
+        {} if spec.framed else _ids(fields, config.n_vocab, writes=spec.has_source)
+    )  # those of a frame: by name
     named = form.tokenizer(config) if form.tokenizer else None
     plan = Plan(
         spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused, tokenizer=named
@@ -97,30 +126,54 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
     return plan, weights
 
 
-def _ids(fields: Fields, n_vocab: int) -> dict[str, int]:
-    end, start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in ("eos", "bos", "pad"))
+def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:
+    starts = "decoder_start" if writes else "bos"
+    end, start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in ("eos", starts, "pad"))
     ids = {"start": end if start is None else start, "end": end, "pad": pad}
     return {name: value for name, value in ids.items() if value is not None}
 
 
-REFUSED: Mapping[str, str] = {
-    "quantization_config": "Quantised weights are not read.",
-    "pruned_heads": "Models with heads cut out are not read.",
-    "is_encoder_decoder": "This kind of model has one stack here.",
-    "add_cross_attention": "This kind of model has no cross-attention here.",
-}
+CLASS = "(MT)?(LMHead|DoubleHeads|Encoder)?(For[A-Z]|Model)"
+"""What may follow the beginning of a class's name: with it BERT is not taken for BertGeneration."""
 
 
-def _format(values: Mapping[str, Any]) -> Format:
+def _named(values: Mapping[str, Any]) -> Format | None:
+    """The format that a config names, by its model type or its class; None where it says neither."""
     given, classes = values.get("model_type"), values.get("architectures")
     if isinstance(given, str) and given in formats():
         return formats()[given]
-    if given is None and isinstance(classes, list) and classes and isinstance(classes[0], str):
-        for form in formats().values():
-            if classes[0].startswith(form.architecture):
+    first = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
+    if given is None and first is None:
+        return None
+    if given is None:
+        for kind, form in formats().items():
+            if re.match(form.kinds[kind] + CLASS, str(first)):
                 return form
-    said = f"model_type is '{shown(str(given), 40)}'" if given is not None else "model_type is missing"
+    said = f"model_type is '{shown(str(given), 40)}'"
+    raise _unknown(f"the class is '{shown(str(first), 60)}'" if given is None else said)
+
+
+def _fitting(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
+    """The one format whose config can be read and whose tensors are those that are stored."""
+    found: dict[str, tuple[Plan, Weights]] = {}
+    for form in formats().values():
+        if form.model_type in found or (form.telling and form.telling not in values):
+            continue
+        with suppress(InputError):
+            found[form.model_type] = _read(form, values, weights)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found:
+        raise _unknown("model_type is missing, and the tensors are those of no kind that is read here")
     raise InputError(
+        f"config.json: model_type is missing, and the tensors may be those of {', '.join(sorted(found))}.",
+        "These kinds compute differently with the same tensors.",
+        f'Write "model_type": "{min(found)}" into it, if that is what it is.',
+    )
+
+
+def _unknown(said: str) -> InputError:
+    return InputError(
         f"config.json: {said}.",
         f"Kinds read here: {', '.join(sorted(formats()))}.",
         "Open a model of one of these kinds.",

@@ -27,30 +27,35 @@ WORDS, POOLER, NEXT = "cls.predictions.", "pooler.", "cls.seq_relationship."
 
 def config(fields: Fields, stored: Collection[str]) -> BERTConfig:
     """The shape, by BERT's names; which heads there are, by what is stored."""
+    masked_lm, pooler, next_sentence = (
+        any(name.startswith(head) for name in stored) for head in (WORDS, POOLER, NEXT)
+    )
+    heads = {"masked_lm": masked_lm, "pooler": pooler or next_sentence, "next_sentence": next_sentence}
+    return built(BERTConfig, {**shape(fields), **heads})
+
+
+def shape(fields: Fields) -> dict[str, Any]:
+    """What the configs of all kinds with BERT's layers say of their shape."""
     fields.only(
         "position_embedding_type",
         "absolute",
         "Only learned absolute positions are implemented for this kind.",
     )
-    fields.only("is_decoder", False, "A BERT that sees only what came before is not implemented.")
-    masked_lm, pooler, next_sentence = (
-        any(name.startswith(head) for name in stored) for head in (WORDS, POOLER, NEXT)
-    )
-    return built(
-        BERTConfig,
-        {
-            **fields.sizes(SIZES),
-            "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
-            "eps": fields.small("layer_norm_eps", 1e-12),
-            "masked_lm": masked_lm,
-            "pooler": pooler or next_sentence,
-            "next_sentence": next_sentence,
-        },
-    )
+    fields.only("is_decoder", False, "A model that sees only what came before is not implemented here.")
+    return {
+        **fields.sizes(SIZES),
+        "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
+        "eps": fields.small("layer_norm_eps", 1e-12),
+    }
 
 
-def values(cfg: BERTConfig) -> Mapping[str, Any]:
-    """What a config.json of this kind says of the shape."""
+def values(cfg: BERTConfig) -> Mapping[str, Any] | None:
+    """What a config.json of this kind says of the shape; None without segments, or with positions from a later row."""
+    return said(cfg) if cfg.n_segments and not cfg.first_place else None
+
+
+def said(cfg: BERTConfig) -> dict[str, Any]:
+    """What the configs of all kinds with BERT's layers say alike."""
     return {
         **{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()},
         "hidden_act": named(ACTIVATIONS, cfg.activation),
@@ -77,7 +82,11 @@ def takes(cfg: BERTConfig) -> tuple[Take, ...]:
             ("embed.token.weight",),
             again=f"{WORDS}decoder.weight" if cfg.masked_lm else "",
         ),
-        Take("embeddings.position_embeddings.weight", (cfg.n_ctx, d), ("embed.position.weight",)),
+        Take(
+            "embeddings.position_embeddings.weight",
+            (cfg.first_place + cfg.n_ctx, d),
+            ("embed.position.weight",),
+        ),
         Take("embeddings.token_type_embeddings.weight", (cfg.n_segments, d), ("embed.segment.weight",)),
         *norm(d, "embeddings.LayerNorm", "embed.norm"),
         *(take for i in range(cfg.n_layers) for take in block(cfg, f"encoder.layer.{i}", f"layers.{i}")),
@@ -124,7 +133,12 @@ FORMAT = Format(
     model_type="bert",
     architecture="Bert",
     family="bert",
-    marks={"start": "[CLS]", "end": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"},
+    marks={
+        "start": "[CLS] or <s>",
+        "end": "[SEP] or </s>",
+        "pad": "[PAD] or <pad>",
+        "mask": "[MASK] or <mask>",
+    },
     prefix="bert.",
     outside="cls.",
     endings={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},

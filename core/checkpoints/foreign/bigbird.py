@@ -43,10 +43,11 @@ def config(given: Fields, stored: Collection[str]) -> BigBirdConfig:
 def values(cfg: BigBirdConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says; None for a mask that it cannot say."""
     wanted = {**FIXED, "full_up_to": (5 + 2 * cfg.n_random) * cfg.block}
-    if any(getattr(cfg, name) != value for name, value in wanted.items()):
+    said = bert.values(cfg)
+    if said is None or any(getattr(cfg, name) != value for name, value in wanted.items()):
         return None
     return {
-        **bert.values(cfg),
+        **said,
         "attention_type": named(LAYOUTS, cfg.layout),
         "block_size": cfg.block,
         "num_random_blocks": cfg.n_random,
@@ -72,7 +73,8 @@ FORMAT = replace(
     model_type="big_bird",
     architecture="BigBird",
     family="bigbird",
-    marks=bert.FORMAT.marks | {"pad": "<pad> or [PAD]"},
+    telling="block_size",
+    marks={**bert.FORMAT.marks, "pad": "<pad> or [PAD]"},
     config=config,
     values=values,
     classes=classes,

@@ -105,8 +105,8 @@ def window(fields: Fields, default: int = 0) -> int:
 
 
 def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
-    """What a config.json of this kind says of the shape, None for one with a window, biases or norms of its heads."""
-    return None if cfg.sliding_window or cfg.qkv_bias or cfg.qk_norm else said(cfg)
+    """What a config.json of this kind says of the shape, None for a window, biases, norms of its heads or scaled embeddings."""
+    return None if cfg.sliding_window or cfg.qkv_bias or cfg.qk_norm or cfg.scaled else said(cfg)
 
 
 def said(cfg: LlamaConfig) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
 
 def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without a window, or with biases or norms of its heads."""
-    if not cfg.sliding_window or cfg.qkv_bias or cfg.qk_norm:
+    if not cfg.sliding_window or cfg.qkv_bias or cfg.qk_norm or cfg.scaled:
         return None
     return {**llama.said(cfg), "sliding_window": cfg.sliding_window}
 
@@ -27,6 +27,7 @@ FORMAT = replace(
     llama.FORMAT,
     model_type="mistral",
     architecture="Mistral",
+    telling="sliding_window",
     config=config,
     values=values,
     classes=lambda _: "MistralForCausalLM",

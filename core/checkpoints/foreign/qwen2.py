@@ -29,7 +29,7 @@ def sliding(fields: Fields) -> int:
 
 def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without those biases."""
-    if not cfg.qkv_bias or cfg.qk_norm:
+    if not cfg.qkv_bias or cfg.qk_norm or cfg.scaled:
         return None
     return said(cfg)
 

@@ -21,7 +21,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
 
 def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without those norms."""
-    if not cfg.qk_norm or cfg.qkv_bias:
+    if not cfg.qk_norm or cfg.qkv_bias or cfg.scaled:
         return None
     return qwen2.said(cfg)
 

@@ -52,6 +52,10 @@ class Fields:
         """Whether the name is there at all, be it with null."""
         return name in self._values
 
+    def without(self, name: str) -> Fields:
+        """The same, as if that name were not there."""
+        return Fields({other: value for other, value in self._values.items() if other != name}, self._where)
+
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 

@@ -25,9 +25,11 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
-    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` is a name under which
-    the same numbers may be stored once more (a tied output layer), `ours` the shape here where the numbers of a tensor are
-    laid out in another (a convolution's are those of a matrix).
+    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
+
+    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
+    which the same numbers may be stored once more (a tied output layer, the last of several). `ours` is the shape here
+    where the numbers of a tensor are laid out in another: a convolution's are those of a matrix.
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
@@ -37,17 +39,34 @@ class Take:
     shape: tuple[int, ...]
     into: tuple[str, ...]
     turned: bool = False
-    again: str = ""
+    heads: int = 0
+    plus: float = 0.0
+    again: str | tuple[str, ...] = ""
     ours: tuple[int, ...] = ()
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The other names, be there one, several or none."""
+        return self.again if isinstance(self.again, tuple) else (self.again,) if self.again else ()
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
         value = value.reshape(self.ours) if self.ours else value
-        parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
+        if self.heads:
+            rows = value.unflatten(0, (self.heads, len(self.into), -1))
+            parts = tuple(part.flatten(0, 1) for part in rows.unbind(1))
+        else:
+            parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
+            part = part + self.plus if self.plus else part
             yield ours, (part.T if self.turned else part).contiguous()
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
+        if self.plus:
+            state = {ours: state[ours] - self.plus for ours in self.into}
+        if self.heads:
+            rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
+            return torch.stack(rows, dim=1).flatten(0, 2)
         whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
         return whole.reshape(self.shape).contiguous()
 
@@ -83,7 +102,7 @@ def check_names(
     Raises InputError naming the first five missing, left-over or misshapen tensors.
     """
     wanted = {take.name: take.shape for take in takes}
-    shapes = wanted | {take.again: take.shape for take in takes if take.again in stored}
+    shapes = wanted | {copy: take.shape for take in takes for copy in take.copies if copy in stored}
     missing = [name for name in wanted if name not in stored]
     other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
@@ -129,12 +148,13 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
     state: dict[str, Tensor] = {}
     for take in plan.takes:
         value = weights.read(take.name)
-        if take.again in weights.entries and not torch.equal(value, weights.read(take.again)):
-            raise InputError(
-                f"'{take.again}' differs from '{take.name}'.",
-                "The output layer of this family reads the table of its tokens (tied weights).",
-                "Open a model whose output layer is tied.",
-            )
+        for copy in take.copies:
+            if copy in weights.entries and not torch.equal(value, weights.read(copy)):
+                raise InputError(
+                    f"'{copy}' differs from '{take.name}'.",
+                    "The output layer of this family reads the table of its tokens (tied weights).",
+                    "Open a model whose output layer is tied.",
+                )
         state.update(take.into_parts(value))
     network = blank(plan.spec, plan.config)
     if any(

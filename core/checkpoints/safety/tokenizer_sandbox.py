@@ -192,15 +192,12 @@ def trim_spans(held: dict) -> None:
         (step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"),
         None,
     )
-    after = held.get("post_processor")
-    if before and (after is None or after["type"] == "ByteLevel"):
-        prefix = before.get("add_prefix_space", True)
-        held["post_processor"] = {
-            "type": "ByteLevel",
-            "add_prefix_space": prefix,
-            "trim_offsets": True,
-            "use_regex": True,
-        }
+    after = steps(held.get("post_processor"), "processor")
+    if before and all(step["type"] != "RobertaProcessing" for step in after):
+        trim = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
+        trim["add_prefix_space"] = before.get("add_prefix_space", True)
+        marks = [step for step in after if step["type"] != "ByteLevel"]
+        held["post_processor"] = {"type": "Sequence", "processors": [trim, *marks]} if marks else trim
 
 
 def check_growth(found: list[dict], key: str) -> None:

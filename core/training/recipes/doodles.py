@@ -16,10 +16,11 @@ from torch import Tensor
 
 from core.data.corpora import find
 from core.data.drawings import Drawings, moved, read
-from core.data.patches import HIDDEN, named, numbers
+from core.data.patches import HIDDEN, named
 from core.models import Batch
 from core.models.mae import MAEConfig
 from core.models.vit import ViTConfig
+from core.scoring.pictures import class_scores, whole
 from core.text import Tokenizer
 from core.training.recipe import Recipe
 
@@ -27,77 +28,82 @@ FILE = "doodles28/doodles28.npz"
 CLASSES = ("apple", "bicycle", "cat", "diamond", "eye", "fish")
 IDS = {"pad": 0}
 ROWS = 128
+N_READ, STEPS, FULL_FROM = 25, 1500, 1200
+"""Patches that are read until the step from which on all are."""
 SMOOTH = 0.05
 """Of each answer this share is given to all classes alike: some drawings are wrong or unfinished."""
 
 
 class Labelled:
-    """Drawings in a new order each pass, and their classes."""
+    """Drawings in a new order each pass, and their classes; until the last steps about half of the patches are left out.
+
+    A ViT reads any of its places alone, so a step costs half as much, and no drawing is told by one patch.
+    """
 
     def __init__(
         self, train: Drawings, valid: Drawings, config: Any, tokenizer: Tokenizer, seed: int
     ) -> None:
-        self.train, self.valid, self.config, self.tokenizer, self.seed = (
-            *(train, valid, config, tokenizer),
-            seed,
-        )
+        self.train, self.valid, self.seed = train, valid, seed
+        self.config, self.tokenizer = config, tokenizer
 
-    def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
-        per_pass = len(self.train.pixels) // ROWS
-        turn, part = divmod(step, per_pass)
-        order = np.random.default_rng((self.seed, turn)).permutation(len(self.train.pixels))
-        chosen = order[part * ROWS : (part + 1) * ROWS]
-        pixels = moved(self.train.pixels[chosen], np.random.default_rng((self.seed, turn, part)))
-        right = torch.from_numpy(self.train.labels[chosen].astype(np.int64))
-        read_as = whole(pixels, self.config)
-        return (read_as, right), read_as.ids.numel()
+    def batch(self, step: int) -> tuple[Any, int]:
+        drawings, rng = self._drawn(step)
+        batch = whole(drawings.pixels, self.config)
+        batch = thinned(batch, N_READ, rng) if step < FULL_FROM else batch
+        return (batch, torch.from_numpy(drawings.labels.astype(np.int64))), batch.ids.numel()
 
-    def loss(self, network: Any, batch: tuple[Batch, Tensor]) -> Tensor:
+    def loss(self, network: Any, batch: Any) -> Tensor:
         read_as, right = batch
         return F.cross_entropy(network.classes(network(read_as)).float(), right, label_smoothing=SMOOTH)
 
     def check(self, network: Any) -> Mapping[str, float]:
-        scores = network.classes(network(whole(self.valid.pixels, self.config))).float()
-        wanted = torch.from_numpy(self.valid.labels.astype(np.int64))
+        scores, wanted = class_scores(network, self.valid), torch.from_numpy(self.valid.labels).long()
         return {
             "nats": float(F.cross_entropy(scores, wanted)),
             "accuracy": float((scores.argmax(-1) == wanted).float().mean()),
         }
 
+    def _drawn(self, step: int) -> tuple[Drawings, np.random.Generator]:
+        per_pass = len(self.train.pixels) // ROWS
+        turn, part = divmod(step, per_pass)
+        order = np.random.default_rng((self.seed, turn)).permutation(len(self.train.pixels))
+        chosen, rng = order[part * ROWS : (part + 1) * ROWS], np.random.default_rng((self.seed, turn, part))
+        return Drawings(
+            moved(self.train.pixels[chosen], rng), self.train.labels[chosen], self.train.classes
+        ), rng
+
 
 class Hidden(Labelled):
     """The same drawings without their classes: the encoder gets a quarter of the patches, and no place for the others."""
 
-    def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
-        (read_as, _), count = super().batch(step)
-        n = self.config.n_ctx - 1
-        order = np.random.default_rng((self.seed, step, 1)).random((len(read_as.ids), n)).argsort(1)
-        kept = torch.from_numpy(np.sort(order[:, int(n * HIDDEN) :] + 1))
-        return (read_as, torch.cat((torch.zeros_like(kept[:, :1]), kept), dim=1)), count
+    def batch(self, step: int) -> tuple[Any, int]:
+        drawings, rng = self._drawn(step)
+        batch, n = whole(drawings.pixels, self.config), self.config.n_ctx - 1
+        return (batch, thinned(batch, n - int(n * HIDDEN), rng)), batch.ids.numel()
 
-    def loss(self, network: Any, batch: tuple[Batch, Tensor]) -> Tensor:
-        read_as, kept = batch
-        wanted = read_as.values
-        assert wanted is not None
-        few = torch.gather(wanted, 1, kept[..., None].expand(-1, -1, wanted.shape[-1]))
-        encoded = network.encode(Batch(ids=kept, real=torch.ones_like(kept, dtype=torch.bool), values=few))
-        ids = (read_as.ids + self.config.n_ctx).scatter(1, kept, kept)
-        wide = kept[..., None].expand_as(encoded)
+    def loss(self, network: Any, batch: Any) -> Tensor:
+        read_as, few = batch
+        encoded = network.encode(few)
+        ids = (read_as.ids + self.config.n_ctx).scatter(1, few.ids, few.ids)
+        wide = few.ids[..., None].expand_as(encoded)
         spread = encoded.new_zeros(*ids.shape, encoded.shape[-1]).scatter(1, wide, encoded)
         found = network.patches(network.decode(Batch(ids=ids, real=read_as.real), spread)).float()
-        return (found - wanted).square().mean(-1)[ids >= self.config.n_ctx].mean()
+        return (found - read_as.values).square().mean(-1)[ids >= self.config.n_ctx].mean()
 
     def check(self, network: Any) -> Mapping[str, float]:
-        (_, kept), _ = self.batch(0)
-        read_as = whole(self.valid.pixels[: len(kept)], self.config)
-        return {"squared_error": float(self.loss(network, (read_as, kept)))}
+        batch, n = whole(self.valid.pixels, self.config), self.config.n_ctx - 1
+        few = thinned(batch, n - int(n * HIDDEN), np.random.default_rng(0))
+        return {"squared_error": float(self.loss(network, (batch, few)))}
 
 
-def whole(pixels: np.ndarray, config: Any) -> Batch:
-    """Pictures (item row column) as they are read with nothing hidden."""
-    values = torch.from_numpy(numbers(pixels, config.patch))
-    ids = torch.arange(config.n_ctx).expand(len(pixels), -1)
-    return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), values=values)
+def thinned(batch: Batch, n: int, rng: np.random.Generator) -> Batch:
+    """The class token and n drawn patches of each picture, in their order, the others left out."""
+    assert batch.values is not None
+    rows, places = batch.ids.shape
+    order = rng.random((rows, places - 1)).argsort(1)[:, :n]
+    kept = F.pad(torch.from_numpy(np.sort(order, axis=1) + 1), (1, 0))
+    values = torch.gather(batch.values, 1, kept[..., None].expand(-1, -1, batch.values.shape[-1]))
+    return Batch(ids=kept, real=torch.ones_like(kept, dtype=torch.bool), values=values)
 
 
 def _prepared(kind: type[Labelled], config: Any) -> Any:
@@ -121,7 +127,7 @@ RECIPES = (
         name="vit-doodles",
         family="vit",
         config=_VIT,
-        steps=1500,
+        steps=STEPS,
         prepare=_prepared(Labelled, _VIT),
         ids=IDS,
         warm_up=100,
@@ -130,7 +136,7 @@ RECIPES = (
         name="mae-doodles",
         family="mae",
         config=_MAE,
-        steps=2200,
+        steps=STEPS,
         prepare=_prepared(Hidden, _MAE),
         ids=IDS,
         warm_up=100,

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from core import masks
-from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention
+from core.layers.recurrent.alignment import gaussian
 from core.trace import Recorder
 from viz.course.errata._draws import filled, normal, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum, shown, tiny

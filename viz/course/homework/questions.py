@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention, masked_softmax
 from core.layers.positions import sinusoidal
+from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
 from viz.course.homework import chapters
 from viz.course.homework.form import answered

@@ -20,6 +20,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from viz import witness
 from viz.instruments.kit import origin
 from viz.instruments.kit.modules import follow, joined, sheets
 from viz.instruments.kit.payload import Packet, identity
@@ -76,6 +77,11 @@ def loader() -> str:
 
 def page() -> str:
     """The page that holds one instrument and needs nothing else; %%CODE%% and %%PACKET%% are still open in it."""
+    return (HERE / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", variables())
+
+
+def variables() -> str:
+    """CSS of a page outside Streamlit: the colours of both themes and the fonts, under the names that Streamlit gives them."""
 
     def colours(palette: Palette) -> str:
         named = {
@@ -89,11 +95,10 @@ def page() -> str:
 
     sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
     fonts = f"--st-font: {sans}; --st-heading-font: {serif};"
-    style = (
+    return (
         f":root {{ color-scheme: light dark; {fonts} {colours(LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
     )
-    return (HERE / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", style)
 
 
 class Instrument:
@@ -128,6 +133,7 @@ class Instrument:
             packet.header["asked"] = wanted
         origin.now().stamp(packet)
         self.equip(packet)
+        witness.saw(key, packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
         boot = b"" if BOOT_ID in sent else BOOT
         data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)

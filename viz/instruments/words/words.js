@@ -1,7 +1,7 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
 import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
-import { tellPython } from "../kit/page/linked.js";
+import { hear, say, tellPython, WORD } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, remember } from "../kit/page/url_state.js";
 import { button, drawing, hold, status } from "../kit/shell.js";
@@ -23,6 +23,7 @@ export function build(root) {
   view.sentence.setAttribute("aria-live", "polite");
   view.note = make("div", "quiet note", root);
   view.drawn = keepDrawn(root, () => { fit(view); paint(view); });
+  if (globalThis.attentionAtlas?.tell) view.deaf = hear(view, (at) => at && touch(view, at.side, at.index, false), WORD);   // a page that follows another's
   return view;
 }
 
@@ -182,6 +183,7 @@ function touch(view, side, index, byHand) {
   const list = side === "source" ? sources : targets;
   if (!list[index]) { speak(view.sentence, view.head.say.empty, {}); paint(view); return; }
   view.touched = { side, index };
+  if (byHand) say(view, view.touched, WORD);
   const shares = new Map();
   const at = (row, key) => matrix.values[row * matrix.cols + key];
   if (side === "target") {

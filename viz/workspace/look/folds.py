@@ -64,22 +64,38 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
     )
 
 
+def _scored(row: Row) -> str:
+    """How a score is computed, in LaTeX: divided or not, with something added for the distance or not.
+
+    >>> "sqrt" in _scored(row_of(open_model("gpt-mini").run("The cat"), "causal", 0, 0, 1))   # doctest: +SKIP
+    True
+    """
+    product = r"q_i \cdot k_j"
+    divided = row.divisor != 1.0
+    score = rf"\frac{{{product}}}{{\sqrt{{d}}}}" if divided else product
+    added = "" if row.bias is None else " + b_{j-i}"
+    return rf", \qquad s_{{ij}} = {score}{added}" + (rf", \qquad d = {row.d_head}" if divided else "")
+
+
+def _score_name(row: Row) -> str:
+    if row.dots is None:
+        return "score"
+    return f"s = q · k{f' / √{row.d_head}' if row.divisor != 1.0 else ''}{'' if row.bias is None else ' + b'}"
+
+
 def _row(row: Row) -> None:
     """The whole row of the chosen query, from scores to weights."""
     dotted = row.dots is not None
     page_parts.equation(
         r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}"
-        + (
-            r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head)
-            if dotted
-            else r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)"
-        )
+        + (_scored(row) if dotted else r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)")
         + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}")
     )
     columns = {
         "key": [visible(key) for key in row.keys],
         "q · k": row.dots,
-        f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
+        "added for the distance": row.bias,
+        _score_name(row): row.scores,
         "allowed": row.allowed,
         "exp(s − max)": row.exps,
         "Gaussian": row.gaussian,

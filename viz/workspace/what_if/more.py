@@ -98,6 +98,11 @@ def _temperature(change: Change) -> None:
 
 
 def _scale(change: Change) -> None:
+    if hasattr(change.kind.module(change.before.model.network, 0), "divisor"):
+        st.caption(
+            "Scores of this model are not simply queries times keys divided by √d: there is no 1/√d to leave out."
+        )
+        return
     st.caption(
         "Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper."
     )

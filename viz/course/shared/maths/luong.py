@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from core.edits import SetAllowed
 from core.errors import InputError
-from core.layers.alignment import gaussian
 from core.layers.attention import masked_softmax
+from core.layers.recurrent.alignment import gaussian
 
 Array = NDArray[np.floating[Any]]
 

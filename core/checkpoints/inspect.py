@@ -1,0 +1,125 @@
+"""What a folder holds, before it is opened: `python -m core.checkpoints.inspect PATH`.
+
+Its config and the headers of its weights are read, and its tokenizer is tried in the limited child process; no number of
+its weights is. The status is 0 where the model would be opened, 2 where it is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints.files import inside, json_object, shown
+from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
+from core.checkpoints.load import inspect
+from core.checkpoints.safety.load_plan import Plan
+from core.checkpoints.tokenizer import FILE, WORDS, read_tokenizer, try_in_child
+from core.checkpoints.weights import Weights
+from core.errors import InputError
+from core.text import Tokenizer
+
+SIZES: Mapping[str, str] = {
+    "n_layers": "layers",
+    "n_heads": "heads that ask",
+    "n_kv_heads": "heads that answer",
+    "d_model": "width",
+    "d_head": "width of a head",
+    "d_ff": "width of the feed-forward network",
+    "n_vocab": "rows of the token table",
+    "n_ctx": "tokens read at once",
+}
+FLOAT32 = 4
+
+
+def report(folder: Path) -> tuple[list[str], list[InputError]]:
+    """Lines about a model folder, and why it is not opened, be it more than one reason; [] where it would be.
+
+    >>> report(Path("no such folder"))[1][0].wrong
+    "There is no folder 'no such folder'."
+    """
+    problems: list[InputError] = []
+    lines = [f"{shown(folder.name)}: {_said(folder)}"]
+    try:
+        plan, weights = inspect(folder)
+    except InputError as error:
+        problems.append(error)
+        lines += _tokenizer_alone(folder, problems)
+        return lines, problems
+    lines += [*_shape(plan), *_stored(plan, weights)]
+    try:
+        packed = gguf_in(folder)
+        tokenizer = read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)
+        lines += _tokens(tokenizer)
+    except InputError as error:
+        problems.append(error)
+    return lines, problems
+
+
+def _said(folder: Path) -> str:
+    """What its files call themselves."""
+    try:
+        if gguf_in(folder) is not None:
+            return "a GGUF file"
+        values = json_object(folder, "config.json")
+    except InputError:
+        return "no readable config.json"
+    given: Any = values.get("model_type") or values.get("family")
+    return f"config.json calls it {shown(str(given), 40)}" if given else "config.json names no kind"
+
+
+def _shape(plan: Plan) -> Iterator[str]:
+    yield f"  kind: {plan.spec.name}, attention: {', '.join(kind.name for kind in plan.spec.kinds_of(plan.config))}"
+    sizes = {word: getattr(plan.config, name, None) for name, word in SIZES.items()}
+    yield "  " + ", ".join(f"{word}: {size:,}" for word, size in sizes.items() if isinstance(size, int))
+
+
+def _stored(plan: Plan, weights: Weights) -> Iterator[str]:
+    sizes = [prod(take.shape) for take in plan.takes]
+    n, held = sum(sizes), Counter(entry.dtype for entry in weights.entries.values())
+    yield f"  parameters: {n:,} in {len(sizes):,} tensors, stored as {', '.join(sorted(held))}"
+    yield f"  memory: {_mb(FLOAT32 * n)} in float32, {_mb(FLOAT32 * (n + max(sizes)))} while it is opened"
+    if plan.unused:
+        yield f"  not used: {', '.join(map(shown, plan.unused[:5]))}{' and more' if len(plan.unused) > 5 else ''}"
+
+
+def _tokens(tokenizer: Tokenizer) -> Iterator[str]:
+    marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
+    named = [f"{name} {shown(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
+    before, behind = (" ".join(shown(tokenizer.token(at)) for at in side) for side in tokenizer.around)
+    around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
+    yield f"  tokenizer: {len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"
+
+
+def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[str]:
+    """What can be said of a tokenizer without its model."""
+    name = next((name for name in (FILE, WORDS) if folder.is_dir() and inside(folder, name)), None)
+    if name != FILE:
+        return
+    try:
+        facts = try_in_child([folder / name], name)
+        yield f"  tokenizer: {facts['n_ids']:,} entries up to id {facts['largest_id']:,}"
+    except InputError as error:
+        problems.append(error)
+
+
+def _mb(n: int) -> str:
+    return f"{n / 2**20:,.1f} MB"
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.checkpoints.inspect", description=__doc__)
+    ask.add_argument("path", type=Path, help="the folder of a model")
+    lines, problems = report(ask.parse_args(argv).path.absolute())
+    print("\n".join(lines))
+    for error in problems:
+        print(f"  refused: {error}")
+    print("  it is not opened" if problems else "  it opens")
+    return 2 if problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,226 @@
+"""T5: an encoder and a decoder without positions of their own: what tells them is added to the scores, by distance.
+
+Raffel et al. 2020; Flan-T5 (Chung et al. 2022) has a gated feed-forward and an output layer of its own. Scores are not
+divided, norms are root-mean-square ones, no map has a bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from core import masks
+from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.config_checks import check_shape
+from core.layers.dropout import dropout
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import FeedForward, GatedFeedForward
+from core.layers.linear import Linear
+from core.layers.norm import RMSNorm
+from core.layers.relative_attention import RelativeAttention, RelativeBias
+from core.models import Batch, Family, Kind
+from core.trace import OFF, Tap
+
+RESID = "batch pos d_model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5Config:
+    """The shape; the defaults are T5 small. `n_layers` counts each stack.
+
+    `n_buckets` and `furthest`: see `core.layers.relative_attention.buckets`. `gated`: the feed-forward has a gate. `tied`: the
+    output layer reads the table of tokens; `scaled_output`: what it reads is divided by the root of the width.
+
+    >>> T5Config(n_buckets=3)
+    Traceback (most recent call last):
+    ValueError: n_buckets=3 must be an even number of at least 4
+    """
+
+    order: ClassVar[str] = "pre"
+    n_layers: int = 6
+    n_heads: int = 8
+    d_model: int = 512
+    d_head: int = 64
+    d_ff: int = 2048
+    n_vocab: int = 32128
+    n_ctx: int = 512
+    n_buckets: int = 32
+    furthest: int = 128
+    activation: str = "relu"
+    gated: bool = False
+    eps: float = 1e-6
+    dropout: float = 0.0
+    tied: bool = True
+    scaled_output: bool = True
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+        if type(self.d_head) is not int or self.d_head < 1:
+            raise ValueError(f"d_head={self.d_head!r} must be a whole number of at least 1")
+        if type(self.n_buckets) is not int or self.n_buckets < 4 or self.n_buckets % 2:
+            raise ValueError(f"n_buckets={self.n_buckets!r} must be an even number of at least 4")
+        if type(self.furthest) is not int or self.furthest <= self.n_buckets // 2:
+            raise ValueError(
+                f"furthest={self.furthest!r} must be larger than half of n_buckets={self.n_buckets}"
+            )
+        for name in ("gated", "tied", "scaled_output"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+
+    @classmethod
+    def tiny(cls) -> T5Config:
+        return cls(
+            n_layers=2,
+            n_heads=3,
+            d_model=10,
+            d_head=7,
+            d_ff=13,
+            n_vocab=29,
+            n_ctx=17,
+            n_buckets=8,
+            furthest=12,
+        )
+
+
+def _attention(cfg: T5Config) -> RelativeAttention:
+    return RelativeAttention(cfg.d_model, cfg.n_heads, cfg.d_head, scaled=False)
+
+
+def _feed_forward(cfg: T5Config) -> nn.Module:
+    if cfg.gated:
+        return GatedFeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+    return FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation, bias=False)
+
+
+class T5EncoderBlock(nn.Module):
+    """Two sub-layers, each x + sublayer(norm(x))."""
+
+    def __init__(self, cfg: T5Config) -> None:
+        super().__init__()
+        self.self_attn, self.ffn = _attention(cfg), _feed_forward(cfg)
+        self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.drop = dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, bias: Tensor, tap: Tap = OFF) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, bias, tap / "self_attn")), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+
+
+@dataclass(frozen=True)
+class T5Context:
+    """What a decoder block looks at besides its own input: the encoder's output, the two masks, the bias of its stack."""
+
+    memory: Tensor
+    causal: Tensor
+    source_real: Tensor
+    bias: Tensor
+
+
+class T5DecoderBlock(nn.Module):
+    """Three sub-layers, each x + sublayer(norm(x)); what looks across has no bias."""
+
+    def __init__(self, cfg: T5Config) -> None:
+        super().__init__()
+        self.self_attn, self.cross_attn, self.ffn = _attention(cfg), _attention(cfg), _feed_forward(cfg)
+        self.norm1, self.norm2, self.norm3 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
+        self.drop = dropout(cfg.dropout)
+
+    def forward(
+        self, x: Tensor, to: T5Context, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+    ) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        seen = self.self_attn(y, y, to.causal, to.bias, tap / "self_attn", own)
+        x = tap("resid_mid", x + self.drop(seen), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        seen = self.cross_attn(y, to.memory, to.source_real, None, tap / "cross_attn", cross)
+        x = tap("resid_cross", x + self.drop(seen), RESID)
+        y = tap("norm3.out", self.norm3(x), RESID)
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+
+
+class T5(nn.Module):
+    """One token table for both sides, two stacks with a table of biases each, output scores from the table or of their own.
+
+    `encode` gives the memory (batch pos d_model); `forward` the decoder's hidden states for a batch with `source`; `logits`
+    (batch pos vocab), row i scores the token after decoder input i. With a cache the batch holds only the new target
+    positions and `memory` is what `encode` gave.
+
+    >>> import torch
+    >>> net, ids = T5(T5Config.tiny()), torch.tensor([[1, 2, 3]])
+    >>> net.logits(net(Batch(ids=ids, real=ids >= 0, source=ids))).shape
+    torch.Size([1, 3, 29])
+    """
+
+    biased = ("self_attn",)
+    """Which of its attentions have something added to their scores."""
+
+    def __init__(self, cfg: T5Config) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed: Any = nn.ModuleDict({"token": TokenEmbedding(cfg.n_vocab, cfg.d_model)})
+        self.drop = dropout(cfg.dropout)
+        self.encoder_bias, self.decoder_bias = (
+            RelativeBias(cfg.n_buckets, cfg.n_heads, both=both, furthest=cfg.furthest)
+            for both in (True, False)
+        )
+        self.encoder = nn.ModuleList(T5EncoderBlock(cfg) for _ in range(cfg.n_layers))
+        self.decoder = nn.ModuleList(T5DecoderBlock(cfg) for _ in range(cfg.n_layers))
+        self.encoder_norm, self.decoder_norm = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.output_scale = cfg.d_model**-0.5 if cfg.scaled_output else 1.0
+
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
+
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+        tap, ids = tap / "encoder", batch.read()
+        x = self._embedded(ids, tap)
+        allowed, bias = masks.not_padding(batch.read_real()), self.encoder_bias(ids.shape[1], ids.shape[1])
+        for i, block in enumerate(self.encoder):
+            x = block(x, allowed, bias, tap / f"layer.{i}")
+        return tap("final_norm.out", self.encoder_norm(x), RESID)
+
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None
+    ) -> Tensor:
+        memory = self.encode(batch, tap) if memory is None else memory
+        tap, n = tap / "decoder", batch.ids.shape[1]
+        past = cache.n_read if cache else 0
+        causal = masks.causal(n, past=past).to(batch.ids.device)
+        if not cache:
+            causal = causal & masks.not_padding(batch.real)
+        bias = self.decoder_bias(n, past + n)
+        to = T5Context(memory, causal, masks.not_padding(batch.read_real()), bias)
+        x = self._embedded(batch.ids, tap)
+        for i, block in enumerate(self.decoder):
+            stores = (cache.self_attn[i], cache.cross_attn[i]) if cache else (NO_STORE, NO_STORE)
+            x = block(x, to, tap / f"layer.{i}", *stores)
+        return tap("final_norm.out", self.decoder_norm(x), RESID)
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        hidden = hidden * self.output_scale
+        found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
+        return tap("logits", found, "batch pos vocab")
+
+    def _embedded(self, ids: Tensor, tap: Tap) -> Tensor:
+        return tap("embed.out", self.drop(tap("embed.token", self.embed["token"](ids), RESID)), RESID)
+
+
+FAMILY = Family(
+    name="t5",
+    config=T5Config,
+    network=T5,
+    kinds=(
+        Kind(name="self", stack="encoder.layer", queries="source", keys="source"),
+        Kind(name="causal", stack="decoder.layer"),
+        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source"),
+    ),
+    stacks={"encoder": "encoder.layer", "decoder": "decoder.layer"},
+    has_source=True,
+)

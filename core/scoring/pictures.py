@@ -1,0 +1,180 @@
+"""Models of drawings: how often a ViT names the class, how well a masked autoencoder fills in what it is not shown.
+
+accuracy                of a ViT on the test drawings, and by class; beside it that of the nearest training drawings
+squared_error           of a masked autoencoder: the mean over hidden patches of (filled in - drawn)^2, black -1, white 1
+of_mean_patch           the same of the mean of the visible patches, put at each hidden place
+of_mean_drawing         the same of the mean drawing of the training set
+accuracy_from_few       of a ViT that begins with the autoencoder's encoder and learns from 10 labelled drawings a class
+accuracy_from_scratch   of the same ViT that learns from those alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.data.drawings import Drawings, moved, read
+from core.data.patches import HIDDEN, numbers
+from core.errors import InputError
+from core.models import Batch
+from core.models.vit import ViT, ViTConfig
+from core.scoring import Metrics, Scoring
+from core.scoring.classes import told
+
+AT_ONCE = 100
+NEAREST = 3
+EACH, STEPS, ROWS, RATE = 10, 150, 60, 1e-3
+"""Learning from few: drawings of a class, steps, drawings a step, and the rate of AdamW, of which a cosine is taken."""
+
+
+def whole(pixels: np.ndarray, config: Any) -> Batch:
+    """Pictures (item row column) as they are read with nothing hidden."""
+    values = torch.from_numpy(numbers(pixels, config.patch))
+    ids = torch.arange(config.n_ctx).expand(len(pixels), -1)
+    return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), values=values)
+
+
+def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
+    """The metrics of a ViT or of a masked autoencoder on the test drawings; `limit` takes the first so many.
+
+    Raises InputError for drawings of another size or with classes that a ViT does not know.
+    """
+    test = read(path, "test")
+    test = Drawings(test.pixels[:limit], test.labels[:limit], test.classes)
+    _check(model, test, path.name)
+    if model.family == "vit":
+        scores = class_scores(model.network, test)
+        return told(scores.argmax(-1).numpy(), test.labels, test.classes)
+    train = read(path, "train")
+    return {"items": len(test.pixels), **errors(model, train, test), **from_few(model, train, test)}
+
+
+def class_scores(network: Any, drawings: Drawings) -> Tensor:
+    """(item class)"""
+    with torch.inference_mode():
+        parts = [network.classes(network(whole(some, network.cfg))) for some in _some(drawings.pixels)]
+    return torch.cat(parts).float()
+
+
+def errors(model: Any, train: Drawings, test: Drawings, seed: int = 0) -> Metrics:
+    """What the decoder, the mean of the visible patches and the mean drawing miss at the hidden places, drawn with the seed."""
+    config, draw = model.config, np.random.default_rng(seed)
+    mean = torch.from_numpy(numbers(train.pixels.mean(0).round().astype(np.uint8), config.patch))[1:]
+    lost = np.zeros(3)
+    for pixels in _some(test.pixels):
+        batch = whole(pixels, config)
+        assert batch.values is not None
+        n = config.n_ctx - 1
+        order = draw.random((len(pixels), n)).argsort(1)
+        gone = torch.from_numpy(order < int(n * HIDDEN))
+        hidden = F.pad(gone, (1, 0))
+        ids = batch.ids + config.n_ctx * hidden
+        seen = Batch(ids=ids, real=batch.real, values=batch.values.masked_fill(hidden[..., None], 0.0))
+        with torch.inference_mode():
+            filled = model.network.patches(model.network(seen))[:, 1:]
+        drawn, shown = batch.values[:, 1:], ~gone[..., None]
+        visible = (drawn * shown).sum(1, keepdim=True) / shown.sum(1, keepdim=True)
+        for i, guess in enumerate((filled, visible.expand_as(drawn), mean.expand_as(drawn))):
+            lost[i] += float((guess - drawn).square().mean(-1)[gone].double().mean()) * len(pixels)
+    names = ("squared_error", "of_mean_patch", "of_mean_drawing")
+    return {name: float(value) for name, value in zip(names, lost / len(test.pixels), strict=True)}
+
+
+def from_few(model: Any, train: Drawings, test: Drawings, steps: int = STEPS) -> Metrics:
+    """Right answers of two ViTs that learn from the same few labelled drawings, one of them with what the encoder knows."""
+    few = train.few(EACH)
+    found = {}
+    for name, knows in (("accuracy_from_few", True), ("accuracy_from_scratch", False)):
+        network = tuned(model, few, knows, steps)
+        found[name] = float(
+            (class_scores(network, test).argmax(-1).numpy() == test.labels).mean(),
+        )
+    return {"labels": len(few.labels), **found}
+
+
+def tuned(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
+    """A ViT of the autoencoder's shape after `steps` on the drawings, each time moved; it `knows` what the encoder learnt, or nothing."""
+    cfg = model.config
+    shape = {name: getattr(cfg, name) for name in ("n_layers", "n_heads", "d_model", "d_ff")}
+    shape |= {name: getattr(cfg, name) for name in ("image", "patch", "channels", "activation", "eps")}
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        torch.manual_seed(0)
+        network = ViT(ViTConfig(**shape, classes=few.classes)).train()
+        if knows:
+            learnt = {name: part.clone() for name, part in model.network.state_dict().items()}
+            network.load_state_dict({**network.state_dict(), **_shared(network, learnt)})
+        draw, right = np.random.default_rng(0), torch.from_numpy(few.labels.astype(np.int64))
+        optim = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.05)
+        rates = torch.optim.lr_scheduler.OneCycleLR(optim, RATE, total_steps=steps, pct_start=0.1)
+        for _ in range(steps):
+            chosen = draw.integers(len(right), size=ROWS)
+            batch = whole(moved(few.pixels[chosen], draw), network.cfg)
+            loss = F.cross_entropy(network.classes(network(batch)), right[chosen], label_smoothing=0.1)
+            optim.zero_grad()
+            loss.backward()
+            optim.step()
+            rates.step()
+    return network.eval().requires_grad_(False)
+
+
+def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
+    """What the three nearest training drawings say, by the squared distance of their pixels."""
+    learnt, test = read(train, "train"), read(path, "test")
+    _check(model, test, path.name)
+    known = torch.from_numpy(learnt.pixels.reshape(len(learnt.pixels), -1)).float() / 255
+    labels = torch.from_numpy(learnt.labels.astype(np.int64))
+    guessed = [
+        labels[
+            torch.cdist(torch.from_numpy(some.reshape(len(some), -1)).float() / 255, known)
+            .topk(NEAREST, largest=False)
+            .indices
+        ]
+        .mode(-1)
+        .values
+        for some in _some(test.pixels)
+    ]
+    found = torch.cat(guessed).numpy()
+    return {f"{NEAREST} nearest drawings": told(found, test.labels, test.classes)}
+
+
+def _shared(network: ViT, learnt: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What both have: all but the head for classes."""
+    return {name: learnt[name] for name in network.state_dict() if name in learnt}
+
+
+def _some(pixels: np.ndarray) -> Iterator[np.ndarray]:
+    return (pixels[i : i + AT_ONCE] for i in range(0, len(pixels), AT_ONCE))
+
+
+def _check(model: Any, drawings: Drawings, name: str) -> None:
+    side, channels = model.config.image, model.config.channels
+    known = getattr(model.config, "classes", drawings.classes)
+    if drawings.pixels.shape[1:] != (side, side) or channels != 1:
+        size = " x ".join(map(str, drawings.pixels.shape[1:]))
+        raise InputError(
+            f"{name} has grey drawings of {size}.",
+            f"{model.name} reads {side} x {side} in {channels} channels.",
+            "Give drawings of its size.",
+        )
+    if tuple(known) != drawings.classes:
+        raise InputError(
+            f"{name} has the classes {', '.join(drawings.classes)}.",
+            f"The model tells apart {', '.join(known)}.",
+            "Give drawings of these, in this order.",
+        )
+
+
+SCORING = Scoring(
+    kind="model of drawings",
+    families=frozenset({"vit", "mae"}),
+    suffix=".npz",
+    content="drawings with classes, x_train, y_train, x_test and y_test",
+    measure=measure,
+    beside=beside,
+)

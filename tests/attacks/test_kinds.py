@@ -1,0 +1,89 @@
+"""Crafted folders of every kind: sizes that are none or huge, tensors that are missing, misshapen, too many or no numbers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.checkpoints.foreign import formats, plan_foreign
+from core.checkpoints.safety.safetensors_header import Entry
+from core.checkpoints.weights import Weights
+from core.errors import InputError
+from tests.kind_shapes import tiny
+
+
+def folder(name):
+    """What a good folder of a kind says, and its headers: nothing else is looked at before the weights are read."""
+    form, config = formats()[name], tiny(name)
+    said = form.values(config) or formats()["bert"].values(config)  # an ELECTRA says what a BERT does
+    values = {"model_type": name, "tie_word_embeddings": True, **said}
+    entries = {form.full(take.name): Entry(Path("w"), "F32", take.shape) for take in form.takes(config)}
+    return values, entries
+
+
+def problem(values, entries):
+    began = time.perf_counter()
+    with pytest.raises(InputError) as error:
+        plan_foreign(values, Weights(entries))
+    assert time.perf_counter() - began < 1 and len(str(error.value)) < 1500
+    return str(error.value)
+
+
+@pytest.fixture(params=formats())
+def kind(request):
+    return request.param
+
+
+def test_the_good_one_is_planned(kind):
+    values, entries = folder(kind)
+    plan, _ = plan_foreign(values, Weights(entries))
+    assert {take.shape for take in plan.takes} == {entry.shape for entry in entries.values()}
+
+
+@pytest.mark.parametrize(
+    "odd", [10**12, -1, 0, "3", True, [2], 2.5, {"a": 1}, "x" * 10**6], ids=lambda v: str(v)[:9]
+)
+def test_every_size_is_judged_by_name(kind, odd):
+    values, entries = folder(kind)
+    sizes = [name for name, value in values.items() if type(value) is int and not name.endswith("_token_id")]
+    assert len(sizes) >= 5
+    for name in sizes:
+        least = {"num_random_blocks": 0, "sliding_window": 0, "max_window_layers": 0}.get(name)
+        if odd != least or odd is True:
+            assert problem({**values, name: odd}, entries), name
+
+
+def test_tensors_that_do_not_fit_are_named(kind):
+    values, entries = folder(kind)
+    for name, entry in entries.items():
+        wider = replace(entry, shape=(*entry.shape[:-1], entry.shape[-1] + 1))
+        plain = formats()[kind].plain(name)
+        assert f"'{plain}' has the shape" in problem(values, {**entries, name: wider})
+    first, *others = entries
+    assert "missing" in problem(values, {name: entries[name] for name in others})
+    assert "left over" in problem(values, {**entries, "one.more.weight": entries[first]})
+    assert "is stored as I64" in problem(values, {**entries, first: replace(entries[first], dtype="I64")})
+
+
+def test_more_layers_than_are_stored_cost_nothing(kind):
+    values, entries = folder(kind)
+    many = {
+        name: 512 for name in values if name.endswith(("layers", "n_layer")) and type(values[name]) is int
+    }
+    if kind == "albert":
+        return  # its layers share their weights
+    if kind == "gpt_neo":
+        many |= {"attention_types": [[["global"], 512]]}
+    assert many and "missing" in problem({**values, **many, "max_window_layers": 0}, entries)
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [{"quantization_config": {"bits": 4}}, {"pruned_heads": {"0": [1]}}, {"add_cross_attention": True}],
+)
+def test_what_no_kind_computes_is_refused(kind, switch):
+    values, entries = folder(kind)
+    assert next(iter(switch)) in problem({**values, **switch}, entries)

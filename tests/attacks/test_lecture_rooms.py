@@ -1,0 +1,198 @@
+"""Who would disturb a lecture: forged steering, answers played again, guessed codes, markup, floods. All refused, in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from room_visitor import Visitor
+
+from viz.server.rooms import routes, seats, store
+from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.store import InMemory
+
+MARKUP = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+
+
+@pytest.fixture
+def room(monkeypatch) -> Room:
+    """A room with a view and an open question, and beside it another one."""
+    monkeypatch.setattr(store, "ROOMS", rooms := InMemory())
+    room, _ = rooms.open()
+    room.show({"title": "Look"}, {"a": Shown({}, {"part": b"1"})})
+    room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
+    return room
+
+
+@pytest.fixture
+def student(room) -> Visitor:
+    student = Visitor()
+    student.join(room.code)
+    return student
+
+
+def state(room: Room) -> tuple[Any, ...]:
+    """All that anybody sees of a room, and what was answered."""
+    return room.since(0), room.ended, room.paused, dict(room.question.answers), room.sentences()
+
+
+def cookie(room: Room, secret: str) -> dict[str, tuple[str, str]]:
+    return {"atlas_lead": ("/", f"{room.code}.{secret}")}
+
+
+FORGED = ["", "0", "x" * 22, "'; DROP", "\u00e9", "null", "BCDFGH", "x" * 3000]
+
+
+@pytest.mark.parametrize("secret", FORGED)
+def test_a_forged_secret_steers_nothing(room, secret):
+    before = state(room)
+    stranger = Visitor(cookies=cookie(room, secret))
+    for act in routes.ACTS:
+        assert stranger.steer(room.code, act).status == 403
+    assert stranger.lead(room.code, secret).status in (403, 413)
+    assert state(room) == before
+
+
+@pytest.mark.parametrize("act", sorted(routes.ACTS))
+def test_a_student_steers_nothing(room, student, act):
+    before = state(room)
+    answer = student.steer(room.code, act, what="word", at={}, place=0)
+    assert answer.status == 403 and "Only who opened it may steer it." in answer.told["error"]
+    assert state(room) == before
+
+
+def test_the_lecturer_of_one_room_steers_no_other(room):
+    other, secret = store.ROOMS.open()
+    lecturer = Visitor()
+    assert lecturer.lead(other.code, secret).status == 200
+    assert lecturer.steer(room.code, "end").status == 403 and lecturer.lead(room.code, secret).status == 403
+    lecturer.cookies = cookie(room, secret)
+    assert lecturer.steer(room.code, "end").status == 403 and not room.ended
+
+
+def test_a_student_hears_nothing_that_is_the_lecturers(room, student):
+    assert student.get(f"/room/{room.code}/events?as=lead").status == 403
+    assert {event["event"] for event in student.stream(f"/room/{room.code}/events")[0]} == {
+        "view",
+        "picture",
+        "ask",
+    }
+
+
+@pytest.mark.parametrize(
+    "given", [None, -1, 2, 1.0, True, "1", "", [0], [0, 1], {}, {"a": 1}, 10**30, MARKUP, [[]]], ids=repr
+)
+def test_what_is_no_answer_is_not_counted(room, student, given):
+    answer = student.post(f"/room/{room.code}/answer", {"question": room.question.id, "answer": given})
+    assert answer.status == 400 and "no answer" in answer.told["error"]
+    assert room.question.answers == {}
+
+
+@pytest.mark.parametrize(
+    "given", ["1", None, True, float("nan"), float("inf"), -0.1, 10.1, [1], 10**400], ids=repr
+)
+def test_what_is_no_number_is_not_counted(room, student, given):
+    room.asks(Question("own", "How many?", Form("number", low=0, high=10)))
+    body = json.dumps({"question": room.question.id, "answer": given}).encode()
+    assert student.post(f"/room/{room.code}/answer", raw=body).status == 400
+    assert room.question.answers == {}
+
+
+def test_an_answer_played_again_counts_once_and_none_to_a_question_of_before(room, student):
+    first = {"question": room.question.id, "answer": 1}
+    for _ in range(5):
+        student.post(f"/room/{room.code}/answer", first)
+    assert len(room.question.answers) == 1
+    room.reveal()
+    assert student.post(f"/room/{room.code}/answer", first).status == 400
+    room.asks(Question("own2", "And now?", Form("choice", ("a", "b"))))
+    assert student.post(f"/room/{room.code}/answer", first).status == 400
+    assert room.question.answers == {}
+
+
+@pytest.mark.parametrize("seat", ["", "guessed", "x" * 2000, "../..", MARKUP, "\u00fc"])
+def test_a_seat_that_nobody_gave_out_sends_nothing(room, seat):
+    stranger = Visitor(cookies={"atlas_seat": (f"/room/{room.code}", seat)})
+    for path, told in (
+        ("answer", {"question": room.question.id, "answer": 0}),
+        ("say", {"sentence": "Hello"}),
+    ):
+        assert stranger.post(f"/room/{room.code}/{path}", told).status == 403
+    for path in ("events", "part/part"):
+        assert stranger.get(f"/room/{room.code}/{path}").status == 403
+    assert room.question.answers == {} and room.sentences() == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b"1", b'"a"', b"{", b"\xff\xfe", b"[" * 4000, b'{"a":' * 800, b"null", b"{}" * 2],
+    ids=lambda body: repr(body[:8]),
+)
+@pytest.mark.parametrize("path", ["join", "lead", "answer", "say"])
+def test_what_cannot_be_read_is_refused(room, student, path, body):
+    answer = student.post(f"/room/{room.code}/{path}", raw=body)
+    assert answer.status in (400, 403) and answer.told["error"]
+
+
+@pytest.mark.parametrize("path", ["join", "lead", "answer", "say", "steer"])
+def test_more_than_a_message_is_not_read(room, student, path):
+    answer = student.post(f"/room/{room.code}/{path}", {"sentence": "x" * 100_000})
+    assert answer.status in (403, 413) and len(answer.body) < 500
+    assert room.sentences() == []
+
+
+def test_a_code_cannot_be_guessed_by_trying(room):
+    statuses = [Visitor("one").join(f"22222{sign}").status for sign in store.SIGNS for _ in range(2)]
+    assert statuses.count(404) == store.MOST_WRONG and set(statuses[store.MOST_WRONG :]) == {429}
+    many = [Visitor(f"10.1.{i // 250}.{i % 250}").join("222222").status for i in range(320)]
+    assert many[-1] == 429 and many.count(404) <= store.MOST_WRONG_IN_ALL
+    assert Visitor("10.9.9.9").join(room.code, room.door + "x").status == 429
+    assert len(store.ROOMS.guesses._by) <= store.Guesses.KNOWN
+
+
+@pytest.mark.parametrize(
+    "code", ["", " ", "..", "%2e%2e", "<b>", "x" * 5000, "\u0130", "BCDFG\u0000", "room"]
+)
+def test_a_code_that_is_none_opens_nothing(room, code):
+    answer = Visitor().post(f"/room/{code}/join")
+    assert answer.status in (404, 405)
+
+
+def test_markup_stays_words(room, student):
+    student.post(f"/room/{room.code}/say", {"sentence": MARKUP})
+    assert room.sentences() == [MARKUP]
+    for name in ("follow.js", "asking.js", "draw.js"):
+        assert not any(
+            word in Visitor().get(f"/room/assets/{name}").body for word in (b"innerHTML", b"outerHTML")
+        )
+
+
+def test_a_thousand_answers_are_bounded_and_the_other_students_still_count(room, student):
+    path, told = f"/room/{room.code}/answer", {"question": room.question.id, "answer": 0}
+    statuses = [student.post(path, told).status for _ in range(200)]
+    assert statuses.count(200) <= seats.BURST + 2 and set(statuses) == {200, 429}
+    other = Visitor()
+    other.join(room.code)
+    assert other.post(path, told).status == 200 and len(room.question.answers) == 2
+
+
+def test_ten_thousand_seats_are_refused_in_words_and_who_sits_stays(room, student):
+    for _ in range(seats.MOST_SEATS - 1):
+        room.sit("")
+    answer = Visitor().join(room.code)
+    assert answer.status == 503 and "The room is full." in answer.told["error"]
+    assert student.join(room.code).status == 200
+
+
+@pytest.mark.parametrize(
+    "at", [MARKUP, [1], {"query": MARKUP}, {"query": 1.5}, {"side": "middle"}, {"x": [1]}], ids=repr
+)
+def test_where_the_lecturer_points_is_a_place_or_nothing(room, at):
+    room, secret = store.ROOMS.open()
+    lecturer = Visitor()
+    lecturer.lead(room.code, secret)
+    assert lecturer.steer(room.code, "touch", what="word", group="g", at=at).status == 200
+    assert json.loads(room.since(0)[0][2])["at"] is None
+    assert lecturer.steer(room.code, "touch", what=MARKUP, at={}).status == 400

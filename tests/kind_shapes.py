@@ -1,0 +1,36 @@
+"""A tiny config of every kind of Hugging Face folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from core.checkpoints.foreign import formats
+from core.models import families
+
+LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
+SHAPES: dict[str, dict[str, Any]] = {
+    "gpt2": {"order": "pre"},
+    "openai-gpt": {"order": "post", "d_ff": 132, "activation": "gelu_tanh"},
+    "mistral": {"sliding_window": 3, "tied": True},
+    "gemma": {"scaled": True, "activation": "gelu_tanh", "tied": True},
+    "qwen2": {"qkv_bias": True},
+    "qwen3": {"qk_norm": True},
+    "roberta": LATER,
+    "xlm-roberta": LATER,
+    "camembert": LATER,
+    "big_bird": {"window": 3, "n_global": 2, "draw": "first", "block": 2, "n_random": 1, "full_up_to": 14},
+    "marian": {"positions": "halves", "output_bias": True},
+    "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
+    "gpt_neox": {"tied": False},
+    "mpnet": {"n_buckets": 32, "furthest": 128},
+    "electra": {"pooler": False, "next_sentence": False},
+    "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
+    "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
+}
+"""What a tiny config of a kind has that others of its family have not."""
+
+
+def tiny(name: str) -> Any:
+    spec = families()[formats()[name].family]
+    return replace(spec.config.tiny(), **SHAPES.get(name, {}))

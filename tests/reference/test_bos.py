@@ -1,0 +1,97 @@
+"""A tokenizer whose post-processor puts a mark before every text: the model sees it, in a run and when it goes on."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from parity import SAME, redraw
+from tokenizers import Tokenizer, processors
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from core.checkpoints import open_model
+from core.decoding.prompt import fit, prompt_of
+from core.errors import InputError
+from core.text.learn import byte_level_bpe
+
+TEXT, SHORT = "She has a white car.", "Once upon a time"
+BOS = "<|begin_of_text|>"
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """A random Llama as the library saves it, and a tokenizer that is put together as Llama 3's is."""
+    backend = byte_level_bpe([TEXT, SHORT] * 3, 277, [BOS, "<|end_of_text|>"])
+    opens = processors.TemplateProcessing(
+        single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, 0)]
+    )
+    backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), opens])
+    config = LlamaConfig(
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        hidden_size=24,
+        intermediate_size=41,
+        max_position_embeddings=31,
+        vocab_size=backend.get_vocab_size(),
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    model = redraw(LlamaForCausalLM(config))
+    folder = tmp_path_factory.mktemp("llama") / "model"
+    model.save_pretrained(folder)
+    backend.save(str(folder / "tokenizer.json"))
+    return open_model(folder), model, backend
+
+
+def test_the_model_sees_what_the_library_gives_it(llama):
+    opened, model, backend = llama
+    run = opened.run(TEXT)
+    ids = backend.encode(TEXT).ids
+    assert list(run.ids) == ids and ids[0] == 0
+    with torch.no_grad():
+        assert np.abs(run.logits - model(torch.tensor([ids])).logits[0].numpy()).max() <= SAME
+    first, second = run.spans[:2]
+    assert (run.tokens[0], first, TEXT[slice(*second)]) == (BOS, None, "Sh")
+    batch = opened.run_many([TEXT, SHORT])
+    assert [one.ids[0] for one in batch] == [0, 0]
+
+
+def test_it_goes_on_behind_the_same_tokens(llama):
+    opened, _, backend = llama
+    prompt = prompt_of(opened, TEXT)
+    assert list(prompt.ids) == backend.encode(TEXT).ids and prompt.hidden == 1
+    assert prompt.text(())[0] == TEXT and prompt.labels(())[0] == "START"
+    assert prompt_of(opened, "").ids == (0,)
+
+
+def test_a_mark_that_is_typed_is_not_put_twice(llama):
+    opened, _, _ = llama
+    once = opened.run(BOS + TEXT, special=True).ids
+    assert once == opened.run(TEXT).ids
+    assert opened.run(BOS + TEXT).ids[0] == 0 and len(opened.run(BOS).ids) > 2, "as letters it is a text"
+
+
+def test_the_mark_takes_room(llama):
+    opened, _, _ = llama
+    word = opened.tokenizer.encode(" car").ids
+    assert opened.tokenizer.around == ((0,), ()) and len(word) == 1
+    with pytest.raises(InputError, match="32 tokens"):
+        opened.run("She" + " car" * 30 if len(opened.tokenizer.encode("She").ids) == 1 else " car" * 31)
+    window = fit(opened, " car" * 40, opened.config.n_ctx)
+    assert window.tokens == 30 and len(opened.run(window.text).ids) == 31
+
+
+def test_spans_are_trimmed_whatever_stands_beside_the_mark(llama, tmp_path):
+    """A file with the mark alone, without the step that trims: the space before a word is not the word's."""
+    from core.checkpoints.tokenizer import try_in_child
+
+    held = json.loads(llama[2].to_str())
+    held["post_processor"] = held["post_processor"]["processors"][1]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(held), encoding="utf-8")
+    facts = try_in_child([tmp_path / "tokenizer.json"], "tokenizer.json")
+    encoding = Tokenizer.from_str(facts["tokenizer"]).encode(TEXT)
+    assert encoding.ids[0] == 0
+    assert not any(TEXT[a:b].startswith(" ") for a, b in encoding.offsets if b > a)

@@ -1,0 +1,95 @@
+"""What is said of a folder before it is opened is true, and every reason not to open it is named at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from parity import variant
+from transformers import RobertaConfig, RobertaForSequenceClassification
+
+from core.checkpoints import open_model
+from core.checkpoints.foreign import formats
+from core.checkpoints.inspect import main, report
+from core.checkpoints.store import shipped_folder
+from core.text.learn import wordpiece
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    config = RobertaConfig(
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        hidden_size=33,
+        intermediate_size=41,
+        max_position_embeddings=61,
+        vocab_size=90,
+        type_vocab_size=1,
+    )
+    folder = tmp_path_factory.mktemp("roberta") / "model"
+    RobertaForSequenceClassification(config).to(torch.bfloat16).save_pretrained(folder)
+    wordpiece(["She has a white car."] * 3, 60).save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatch):
+    opened = open_model(roberta)
+    with monkeypatch.context() as patch:
+        patch.setattr("core.checkpoints.weights.Weights.read", lambda *_: pytest.fail("a tensor was read"))
+        assert main([str(roberta)]) == 0
+    said = capsys.readouterr().out
+    n, largest = opened.n_parameters, max(weight.numel() for weight in opened.network.parameters())
+    for part in (
+        "config.json calls it roberta",
+        "kind: bert, attention: self",
+        "layers: 2, heads that ask: 3, width: 33, width of a head: 11",
+        "tokens read at once: 59",
+        f"parameters: {n:,} in ",
+        "stored as BF16",
+        f"memory: {4 * n / 2**20:,.1f} MB in float32, {4 * (n + largest) / 2**20:,.1f} MB while",
+        "not used: classifier.dense.bias",
+        "start [CLS], end [SEP], pad [PAD], mask [MASK]",
+        "it opens",
+    ):
+        assert part in said, part
+
+
+def test_config_and_tokenizer_are_refused_at_once(roberta, tmp_path, capsys):
+    folder = variant(roberta, tmp_path, config={"position_embedding_type": "relative_key"})
+    held = json.loads((folder / "tokenizer.json").read_text())
+    held["model"]["type"] = "Magic"
+    (folder / "tokenizer.json").write_text(json.dumps(held))
+    assert main([str(folder)]) == 2
+    said = capsys.readouterr().out
+    assert "refused: config.json: position_embedding_type is 'relative_key'." in said
+    assert "refused: tokenizer.json is refused: its model is not among the known ones" in said
+    assert "it is not opened" in said
+
+
+def test_a_folder_without_weights_and_none_at_all(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "config.json").write_text('{"model_type": "gpt2"}')
+    lines, problems = report(tmp_path / "empty")
+    assert "calls it gpt2" in lines[0] and "model.safetensors is missing" in str(problems[0])
+    assert "There is no folder" in str(report(tmp_path / "nowhere")[1][0])
+
+
+def test_a_shipped_model_is_described_too():
+    lines, problems = report(shipped_folder() / "bert-mini")
+    assert not problems and any("kind: bert" in line for line in lines)
+
+
+def test_the_table_of_kinds_has_every_kind_and_its_test():
+    rows = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    kinds = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    assert sorted(kinds) == sorted(formats())
+    for row in rows:
+        test = Path(__file__).parent / re.findall(r"`([^`]+)`", row.split("|")[4])[0]
+        words = re.findall(r"`([^`]+)`", row.split("|")[1])
+        text = test.read_text(encoding="utf-8").lower().replace("_", "").replace("-", "")
+        assert all(word.replace("-", "").replace("_", "") in text for word in words), row

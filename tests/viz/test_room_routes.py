@@ -1,0 +1,119 @@
+"""What a browser may ask a lecture room for, over ASGI: joining, the stream, answers, steering."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from room_visitor import Visitor
+
+from viz.server.rooms import routes, store
+from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.room import Shown
+from viz.server.rooms.store import InMemory
+
+
+@pytest.fixture
+def led(monkeypatch):
+    """A new room, and the secret that steers it."""
+    monkeypatch.setattr(store, "ROOMS", rooms := InMemory())
+    return rooms.open()
+
+
+def test_the_page_says_nothing_of_a_room_and_lets_only_its_own_scripts_run(led):
+    room, _ = led
+    pages = {
+        Visitor().get(f"/room{path}").body for path in ("", f"/{room.code}", f"/{room.code}/wall", "/222222")
+    }
+    assert len(pages) == 1 and room.code.encode() not in pages.pop()
+    answer = Visitor().get("/room")
+    assert "script-src 'self' blob:" in answer.headers["content-security-policy"]
+    named = set(re.findall(r"room/assets/([\w.]+)", answer.body.decode()))
+    assert named == {"follow.js", "follow.css"}
+    assert all(Visitor().get(f"/room/assets/{name}").status == 200 for name in routes.ASSETS)
+    assert Visitor().get("/room/assets/follow.html").status == 404
+
+
+def test_the_page_finds_its_way_below_an_operators_path():
+    assert b'<base href="/">' in Visitor().get("/room/BCDFGH/wall").body
+
+
+def test_who_joins_gets_a_seat_and_the_view_and_comes_back_to_what_is_new(led):
+    room, _ = led
+    room.show({"title": "Look"}, {"words": Shown({"header": {}})})
+    student = Visitor()
+    assert student.join(room.code.lower()).told == {"code": room.code}
+    (first,) = student.stream(f"/room/{room.code}/events")
+    assert [event["event"] for event in first] == ["view", "picture"]
+    assert first[0]["data"] == {"title": "Look", "pictures": ["words"]}
+    room.pause(True)
+    (again,) = student.stream(f"/room/{room.code}/events", last=int(first[-1]["id"]))
+    assert [(event["event"], event["data"]) for event in again] == [("pause", {"paused": True})]
+    seat = student.cookies["atlas_seat"]
+    student.join(room.code)
+    assert student.cookies["atlas_seat"] == seat and seat[0] == f"/room/{room.code}"
+
+
+def test_an_answer_and_a_sentence_reach_the_lecturer_and_no_follower(led):
+    room, secret = led
+    room.asks(question := Question("own", "Which?", Form("choice", ("a", "b"))))
+    student, lecturer = Visitor(), Visitor()
+    student.join(room.code)
+    answers = f"/room/{room.code}/answer"
+    assert student.post(answers, {"question": question.id, "answer": 1}).status == 200
+    assert student.post(f"/room/{room.code}/say", {"sentence": "A red car."}).status == 200
+    assert lecturer.lead(room.code, secret).status == 200
+    (heard,) = lecturer.stream(f"/room/{room.code}/events?as=lead")
+    told = {event["event"]: event["data"] for event in heard}
+    assert told["people"]["answered"] == 1 and told["said"]["sentences"] == ["A red car."]
+    (seen,) = student.stream(f"/room/{room.code}/events")
+    assert {event["event"] for event in seen} == {"ask"} and "counts" not in seen[0]["data"]
+
+
+def test_the_lecturers_devices_steer(led):
+    room, secret = led
+    phone = Visitor()
+    phone.lead(room.code, secret)
+    for act, more in (
+        ("pause", {}),
+        ("touch", {"what": "word", "group": "g", "at": {"side": "source", "index": 2}}),
+        ("next", {}),
+        ("take", {"place": 3}),
+    ):
+        assert phone.steer(room.code, act, **more).status == 200
+    (heard,) = phone.stream(f"/room/{room.code}/events?as=lead", last=1)
+    told = {event["event"]: event["data"] for event in heard}
+    assert told["command"] == {"act": "take", "place": 3} and told["touch"]["at"]["index"] == 2
+    (fresh,) = phone.stream(f"/room/{room.code}/events?as=lead")
+    assert "command" not in {event["event"] for event in fresh}  # a reload does nothing twice
+    assert phone.steer(room.code, "go").status == 200 and not room.paused
+    assert phone.steer(room.code, "end").status == 200 and room.ended
+
+
+def test_a_part_is_for_those_inside_and_stays_in_their_browser(led):
+    room, _ = led
+    room.show({}, {"grid": Shown({}, {"abc": b"numbers"})})
+    student = Visitor()
+    assert student.get(f"/room/{room.code}/part/abc").status == 403
+    student.join(room.code)
+    answer = student.get(f"/room/{room.code}/part/abc")
+    assert answer.body == b"numbers" and answer.headers["cache-control"].startswith("private")
+    assert student.get(f"/room/{room.code}/part/other").status == 404
+
+
+def test_when_it_ends_everybody_is_told_and_the_code_is_none(led):
+    room, _ = led
+    student = Visitor()
+    student.join(room.code)
+    room.end()
+    answer = Visitor().join(room.code)
+    assert answer.status == 404 and "There is no room with this code." in answer.told["error"]
+
+
+def test_the_qr_code_opens_where_an_address_tried_too_many_codes(led):
+    room, _ = led
+    for _ in range(store.MOST_WRONG):
+        assert Visitor("hall").join("222222").status == 404
+    assert Visitor("hall").join(room.code).status == 429
+    assert Visitor("hall").join(room.code, room.door).status == 200
+    assert Visitor("elsewhere").join(room.code).status == 200

@@ -1,0 +1,221 @@
+"""One lecture room without a server: who hears what, what counts as an answer, what is forgotten and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.errors import InputError
+from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.room import LASTS, MOST_PICTURES, MOST_SENTENCES, Room, Shown
+from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
+from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, InMemory
+
+SECRET = "the lecturer's"
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    return [0.0]
+
+
+@pytest.fixture
+def room(clock: list[float]) -> Room:
+    return Room("BCDFGH", SECRET, now=lambda: clock[0])
+
+
+def choice(key: str = "own") -> Question:
+    return Question(key, "Which word?", Form("choice", ("the", "cat", "sat")))
+
+
+def told(room: Room, since: int = 0, *, leads: bool = False) -> dict[str, Any]:
+    return {topic: json.loads(text) for topic, _, text in room.since(since, leads=leads)}
+
+
+def picture(key: str, value: int = 0, size: int = 1) -> Shown:
+    return Shown({"value": value}, {f"{key}-part": bytes(size)})
+
+
+def test_a_latecomer_gets_all_as_it_is_and_who_was_there_gets_what_changed(room):
+    room.show({"title": "Look"}, {"a": picture("a"), "b": picture("b")})
+    room.show({"title": "Masks"}, {"a": picture("a"), "b": picture("b", 1)})
+    before = room.number
+    room.show({"title": "Masks"}, {"a": picture("a"), "b": picture("b", 2)})
+    assert set(told(room, before)) == {"picture.b"} and told(room, before)["picture.b"]["value"] == 2
+    assert told(room) == {
+        "view": {"title": "Masks", "pictures": ["a", "b"]},
+        "picture.a": {"key": "a", "value": 0},
+        "picture.b": {"key": "b", "value": 2},
+    }
+    assert told(room, 10**9) == told(room)  # a number of another room that had this code
+
+
+def test_pictures_that_have_gone_are_kept_by_nobody_and_there_are_never_too_many(room):
+    room.show({}, {str(i): picture(str(i)) for i in range(MOST_PICTURES + 3)})
+    assert len(told(room)["view"]["pictures"]) == MOST_PICTURES
+    assert room.part("0-part") == b"\0"
+    room.show({}, {"large": picture("large", size=5_000_000), "small": picture("small")})
+    assert told(room)["view"]["pictures"] == ["small"]
+    assert room.part("0-part") is None and room.part("large-part") is None
+
+
+def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody_before(room):
+    seats = [room.sit("") for _ in range(3)]
+    room.asks(question := choice())
+    for seat, answers in zip(seats, ([0, 1], [1], [2, 2, 1]), strict=True):
+        for given in answers:
+            room.answer(seat, question.id, given)
+    seen = told(room)
+    assert "counts" not in seen["ask"] and "truth" not in seen["ask"] and "people" not in seen
+    assert told(room, leads=True)["people"]["answered"] == 3
+    room.reveal(truth=[1], why="measured")
+    assert told(room)["ask"] | {"id": ""} == {
+        **question.shown(),
+        "id": "",
+        "counts": [0, 3, 0],
+        "answered": 3,
+        "truth": [1],
+        "why": "measured",
+    }
+    with pytest.raises(InputError, match="closed"):
+        room.answer(seats[0], question.id, 0)
+
+
+def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
+    seat = room.sit("")
+    room.asks(first := choice())
+    room.answer(seat, first.id, 1)
+    room.asks(choice())
+    assert room.question is first and first.answers == {seat: 1}
+    room.asks(choice("another"))
+    assert room.question.answers == {}
+    with pytest.raises(InputError, match="closed"):
+        room.answer(seat, first.id, 1)
+    room.asks(None)
+    assert told(room)["ask"] == {}
+
+
+@pytest.mark.parametrize(
+    ("form", "answers", "spread", "majority"),
+    [
+        (Form("word", ("a", "b")), [1, 1, 0], {"counts": [1, 2]}, 1),
+        (Form("cell", ("a", "b")), [[0, 1], [0, 1], [1, 1]], {"cells": [[0, 1, 2], [1, 1, 1]]}, (0, 1)),
+        (Form("number", low=0, high=12), [1, 2.5, 12], {"median": 2.5}, 2.5),
+    ],
+)
+def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority):
+    read = [form.read(given) for given in answers]
+    found = form.spread(read)
+    assert {name: found[name] for name in spread} == spread
+    assert "counts" not in found or sum(found["counts"]) == len(answers)
+    assert Question("k", "w", form, answers=dict(enumerate(read))).majority() == majority
+
+
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("", Form("choice", ("a", "b"))),
+        ("w" * 601, Form("choice", ("a", "b"))),
+        ("w", Form("choice", ("a",))),
+        ("w", Form("word", ("a",) * 401)),
+        ("w", Form("number", low=1, high=1)),
+        ("w", Form("number", low=0, high=float("inf"))),
+    ],
+)
+def test_a_question_that_cannot_be_asked_says_so(words, form):
+    with pytest.raises(InputError):
+        Question("k", words, form)
+
+
+def test_who_listens_is_woken_by_what_he_may_hear(room):
+    woken: list[str] = []
+    deaf = room.listen(lambda: woken.append("follower"))
+    room.listen(lambda: woken.append("lecturer"), leads=True)
+    room.sit("")
+    room.command("next")
+    assert set(woken) == {"lecturer"}
+    room.pause(True)
+    assert "follower" in woken
+    deaf()
+    woken.clear()
+    room.pause(False)
+    assert woken == ["lecturer"]
+
+
+def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(room):
+    one, two = room.sit(""), room.sit("")
+    room.say(one, "  A first\n sentence ")
+    room.say(one, "A second sentence")
+    room.say(two, "<b>Mine</b>")
+    assert "said" not in told(room)
+    assert told(room, leads=True)["said"]["sentences"] == ["A second sentence", "<b>Mine</b>"]
+    room.read()
+    assert room.sentences() == [] and told(room, leads=True)["people"]["sentences"] == 0
+    for _ in range(MOST_SENTENCES):
+        room.say(room.sit(""), "mine")
+    with pytest.raises(InputError, match="enough"):
+        room.say(one, "one more")
+
+
+def test_a_seat_sends_only_so_fast(room, clock):
+    seat = room.sit("")
+    room.asks(question := choice())
+    for _ in range(int(BURST)):
+        room.answer(seat, question.id, 1)
+    with pytest.raises(InputError, match="too fast"):
+        room.answer(seat, question.id, 1)
+    clock[0] += 1
+    room.answer(seat, question.id, 2)
+    assert len(question.answers) == 1
+
+
+def test_seats_are_bounded_and_those_who_left_make_room(clock):
+    seats = Seats(lambda: clock[0])
+    names = [seats.sit("", ()) for _ in range(MOST_SEATS)]
+    seats.connect(names[0], 1)
+    with pytest.raises(InputError, match="full"):
+        seats.sit("", ())
+    clock[0] = AWAY + 1
+    new = seats.sit("", {names[1]})
+    assert {names[0], names[1], new} == {name for name in (*names, new) if name in seats}
+    assert seats.joined == 1
+
+
+def test_the_end_forgets_everything_and_tells_it(room):
+    seat = room.sit("")
+    room.show({"title": "Look"}, {"a": picture("a")})
+    room.asks(choice())
+    room.say(seat, "mine")
+    room.end()
+    assert told(room) == {"end": {}} and room.over() and not room.sits(seat)
+    assert room.question is None and room.sentences() == [] and room.part("a-part") is None
+
+
+def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(clock):
+    rooms = InMemory(lambda: clock[0])
+    room, secret = rooms.open()
+    assert room.steers(secret) and not room.steers(secret + " ") and not room.steers("")
+    assert len(room.code) == LENGTH and set(room.code) <= set(SIGNS)
+    clock[0] = LASTS - 1
+    room.pause(True)
+    clock[0] = 2 * LASTS - 2
+    assert rooms.find(f" {room.code[:3].lower()}-{room.code[3:]} ") is room
+    room.connect(room.sit(""), 1)
+    clock[0] = 2 * LASTS
+    assert rooms.find(room.code) is None
+    rooms.sweep()
+    assert room.ended and told(room) == {"end": {}}
+
+
+def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(clock):
+    rooms = InMemory(lambda: clock[0])
+    opened = [rooms.open()[0] for _ in range(MOST_ROOMS)]
+    assert len({room.code for room in opened}) == MOST_ROOMS
+    with pytest.raises(InputError, match="No more rooms"):
+        rooms.open()
+    opened[0].listen(lambda: None)
+    clock[0] = IDLE + 1
+    rooms.open()
+    assert rooms.find(opened[0].code) is opened[0] and rooms.find(opened[1].code) is None

@@ -1,0 +1,30 @@
+"""How the answers of a room are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from viz.theme import LIGHT
+
+
+def answers_chart(names: Sequence[str], counts: Sequence[int]) -> alt.LayerChart:
+    """One bar an answer, in the order in which they were offered, with its count.
+
+    >>> answers_chart(["yes", "no"], [3, 1]).layer[0].mark.type
+    'bar'
+    """
+    rows = [
+        {"answer": name, "answers": count, "place": place}
+        for place, (name, count) in enumerate(zip(names, counts, strict=True))
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("answer:N", sort=alt.EncodingSortField("place"), title=None),
+        x=alt.X("answers:Q", title="answers", axis=alt.Axis(tickMinStep=1)),
+        tooltip=[alt.Tooltip("answer:N"), alt.Tooltip("answers:Q")],
+    )
+    bars = base.mark_bar(color=LIGHT.primary)
+    return alt.layer(bars, base.mark_text(align="left", dx=4).encode(text="answers:Q")).properties(
+        height=34 * len(names) + 20
+    )

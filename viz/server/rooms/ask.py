@@ -1,0 +1,160 @@
+"""What the room is asked: a question, what is an answer to it, and how the answers are spread."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from core.errors import InputError
+
+BINS = 12
+"""Bars of the histogram of a number that was asked for."""
+MOST_OPTIONS, LONGEST = 400, 600
+"""Options of a question (the words of a sentence may be options), letters of a question."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an answer looks like.
+
+    kind: "choice" is one of `options`; "word" is one of them too, touched in the sentence; "cell" is two of them, row and column;
+        "number" lies from `low` to `high`, with its `unit`.
+    """
+
+    kind: Literal["choice", "word", "cell", "number"]
+    options: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    unit: str = ""
+
+    def read(self, given: Any) -> Any:
+        """An answer as it is counted: the place of an option, a pair of them, or a number.
+
+        Raises:
+            InputError: it is none.
+
+        >>> Form("choice", ("yes", "no")).read(1), Form("number", low=0, high=10).read(2), Form("cell", ("a", "b")).read([0, 1])
+        (1, 2.0, (0, 1))
+        """
+        rule = f"An answer is the place of one of the {len(self.options)} options, counted from 0."
+        if self.kind == "number":
+            rule = f"An answer is a number from {self.low:g} to {self.high:g}."
+            if type(given) in (int, float) and self.low <= given <= self.high:
+                return float(given)
+        elif self.kind == "cell":
+            rule = f"An answer is a row and a column, each counted from 0 and below {len(self.options)}."
+            if isinstance(given, list) and len(given) == 2 and all(map(self._is_place, given)):
+                return tuple(given)
+        elif self._is_place(given):
+            return given
+        raise InputError("This is no answer to the question.", rule, "Reload the page and answer again.")
+
+    def _is_place(self, given: Any) -> bool:
+        return type(given) is int and 0 <= given < len(self.options)
+
+    def spread(self, answers: Collection[Any]) -> dict[str, Any]:
+        """How many said what: `counts`, one an option (or a bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
+
+        >>> Form("choice", ("yes", "no")).spread([0, 0, 1])
+        {'counts': [2, 1]}
+        >>> Form("number", low=0, high=12).spread([0.0, 1.5, 12.0])["counts"]
+        [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+        """
+        if self.kind == "number":
+            width = (self.high - self.low) / BINS
+            counts = [0] * BINS
+            for answer in answers:
+                counts[min(int((answer - self.low) / width), BINS - 1)] += 1
+            edges = [self.low + i * width for i in range(BINS + 1)]
+            return {
+                "counts": counts,
+                "edges": edges,
+                "median": statistics.median(answers) if answers else None,
+            }
+        found = Counter(answers)
+        if self.kind == "cell":
+            return {"cells": [[*cell, count] for cell, count in sorted(found.items())]}
+        return {"counts": [found[place] for place in range(len(self.options))]}
+
+
+@dataclass
+class Question:
+    """One question before the room. `key`: whose it is, such as "scaling.spread"; the lecturer's own ones begin with "own".
+
+    truth: the places of the options that are right, or the number; None where nobody said it. why: what is said of it.
+    """
+
+    key: str
+    words: str
+    form: Form
+    id: str = ""
+    answers: dict[str, Any] = field(default_factory=dict)
+    revealed: bool = False
+    truth: Sequence[int] | float | None = None
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        form = self.form
+        if not self.words.strip() or len(self.words) > LONGEST:
+            raise InputError(
+                "The question cannot be asked.",
+                f"It needs words, {LONGEST} letters at most.",
+                "Write it shorter.",
+            )
+        if form.kind != "number" and not 1 < len(form.options) <= MOST_OPTIONS:
+            raise InputError(
+                f"The question has {len(form.options)} options.",
+                f"It needs 2 to {MOST_OPTIONS}.",
+                "Write each option on a line of its own.",
+            )
+        if form.kind == "number" and not (math.isfinite(form.high - form.low) and form.low < form.high):
+            raise InputError(
+                f"No number lies from {form.low:g} to {form.high:g}.",
+                "The first must be the smaller one.",
+                "Give two numbers.",
+            )
+
+    @property
+    def same(self) -> tuple[str, str, Form]:
+        """What makes it this question and no other."""
+        return self.key, self.words, self.form
+
+    def shown(self) -> dict[str, Any]:
+        """What everybody may know: before it is revealed, nothing of what was answered."""
+        form = self.form
+        asked: dict[str, Any] = {
+            "id": self.id,
+            "words": self.words,
+            "kind": form.kind,
+            "options": list(form.options),
+            "low": form.low,
+            "high": form.high,
+            "unit": form.unit,
+            "revealed": self.revealed,
+        }
+        if self.revealed:
+            answers = list(self.answers.values())
+            asked |= {
+                "answered": len(answers),
+                "truth": self.truth,
+                "why": self.why,
+                **form.spread(answers),
+            }
+        return asked
+
+    def majority(self) -> Any:
+        """What most answered (of numbers the median); None where nobody did.
+
+        >>> question = Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1, "y": 1, "z": 0})
+        >>> question.majority()
+        1
+        """
+        if not self.answers:
+            return None
+        if self.form.kind == "number":
+            return statistics.median(self.answers.values())
+        return Counter(self.answers.values()).most_common(1)[0][0]

@@ -1,0 +1,76 @@
+// The lecturer's pictures, drawn as in the app: an instrument by its own modules, a chart by the Vega that Streamlit serves.
+const box = (globalThis.attentionAtlas = { parts: new Map(), modules: new Map(), tell() {} });   // tell: nothing goes to Python from here
+const still = { data: null, parentElement: document.body, setStateValue() {}, setTriggerValue() {} };
+const roots = new Map(), turns = new Map(), latest = new Map();
+const stillOpen = new Map();
+
+const inflated = async (bytes) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+const decoded = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+/** A part once: from the stream where it came along, else asked for. */
+async function part(id, [text, deflated], code) {
+  if (!box.parts.has(id)) {
+    if (!stillOpen.has(id)) stillOpen.set(id, (async () => {
+      let bytes = text === null ? null : decoded(text);
+      if (!bytes) {
+        const answer = await fetch(`room/${code}/part/${id}`);
+        if (!answer.ok) throw new Error(`part ${id}: ${answer.status}`);
+        bytes = new Uint8Array(await answer.arrayBuffer());
+      }
+      box.parts.set(id, deflated ? await inflated(bytes) : bytes);
+    })().finally(() => stillOpen.delete(id)));
+    await stillOpen.get(id);
+  }
+  return box.parts.get(id);
+}
+
+/** The places of these pictures, in their order; those of others go. */
+export function arrange(home, keys) {
+  for (const [key, root] of roots) if (!keys.includes(key)) { root.remove(); roots.delete(key); latest.delete(key); }
+  keys.forEach((key, at) => {
+    if (!roots.has(key)) roots.set(key, document.createElement("div"));
+    if (home.children[at] !== roots.get(key)) home.insertBefore(roots.get(key), home.children[at] ?? null);
+    if (latest.has(key)) draw(latest.get(key).told, latest.get(key).code);
+  });
+}
+
+export const isDrawn = () => latest.size > 0;
+
+/** Draw a picture in its place; one that a newer one has overtaken is let go. */
+export async function draw(told, code) {
+  const turn = (turns.get(told.key) ?? 0) + 1, root = roots.get(told.key);
+  turns.set(told.key, turn);
+  latest.set(told.key, { told, code });
+  if (!root) return;   // the view that names it comes next
+  if (told.chart) return chart(root, told);
+  const parts = new Map(await Promise.all(Object.entries(told.parts).map(async ([id, how]) => [id, await part(id, how, code)])));
+  if (turns.get(told.key) !== turn) return;
+  const { header } = told, source = [parts.get(header.kit), parts.get(header.code)];
+  if (!box.modules.has(header.code)) box.modules.set(header.code, import(URL.createObjectURL(new Blob(source, { type: "text/javascript" }))));
+  const begin = (await box.modules.get(header.code)).default;
+  if (turns.get(told.key) !== turn) return;
+  if (!root.shadowRoot) root.attachShadow({ mode: "open" }).append(Object.assign(document.createElement("div"), { className: "atlas" }));   // each has a sheet of its own
+  begin(root.shadowRoot.querySelector(".atlas"), { header: { ...header, url: null }, parts: new Map(parts) }, still);
+  root.dataset.drawn = told.key;
+}
+
+async function chart(root, { chart: spec, alt, key }) {
+  const name = document.body.dataset.vega;
+  if (!name) return;
+  const { embed, expressionInterpreter } = await (await import(new URL(`static/js/${name}`, document.baseURI))).t();
+  root.className = "vega";
+  root.setAttribute("role", "img");
+  root.setAttribute("aria-label", alt);
+  const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
+  const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
+  await embed(root, { ...spec, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
+    { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
+  root.dataset.drawn = key;
+}
+
+/** The lecturer points: every picture of the group that can shows it. */
+export function touch({ what, group, at }) {
+  document.dispatchEvent(new CustomEvent(`attention-atlas-${what}`, { detail: { group, from: null, at } }));
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const { told, code } of latest.values()) draw(told, code); });

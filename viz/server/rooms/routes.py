@@ -1,0 +1,313 @@
+"""What a browser may ask a room for: the light page of the followers, its stream of events, and what is sent to it.
+
+A follower is one page of ours and one idle connection (server-sent events), not a Streamlit session. A browser holds two
+cookies that no script can read: its seat, and on the lecturer's devices the secret that steers. Nothing else tells one from
+another, and nothing is written to disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from core.errors import InputError
+from viz.instruments.kit.component import variables
+from viz.server.rooms import store
+from viz.server.rooms.room import LASTS, Room
+from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
+
+HERE = Path(__file__).parent / "page"
+MOST_BODY = 4096
+"""Bytes of what may be sent at once."""
+PACE, QUIET = 0.05, 15.0
+"""Seconds between two messages to one follower at least, and to the comment that holds a quiet connection."""
+SWEEP = 60.0
+POINTING, SIDES = ("hover", "word"), ("source", "target")
+"""What a pointer does in a picture, and the rows of the words view."""
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+PAGES = (
+    "default-src 'none'; script-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
+)
+STRANGER = (
+    403,
+    "You do not lead this room.",
+    "Only who opened it may steer it.",
+    "Use the lecturer's own link.",
+)
+
+
+def _vega() -> str:
+    """The file of Streamlit's that loads Vega, so that a chart is drawn by what is there already."""
+    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("loadVegaEmbed.*.js"))
+    return found[0].name if found else ""
+
+
+def _page() -> str:
+    text = (HERE / "follow.html").read_text("utf-8").replace("%%STYLE%%", variables())
+    return text.replace("%%VEGA%%", _vega())
+
+
+PAGE = _page()
+ASSETS = {
+    path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
+}
+
+
+async def page(request: Request) -> Response:
+    """The page of followers, of the wall and of the second device; by itself it says nothing of any room."""
+    base = re.sub(r"/room(/.*)?$", "/", request.url.path)
+    return HTMLResponse(
+        PAGE.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
+        headers={
+            "Content-Security-Policy": PAGES,
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+        },
+    )
+
+
+async def asset(request: Request) -> Response:
+    """A script or a sheet of that page."""
+    held = ASSETS.get(request.path_params["name"])
+    if held is None:
+        return Response(status_code=404)
+    return Response(held[0], media_type=held[1], headers={"Cache-Control": "no-cache"})
+
+
+async def join(request: Request) -> Response:
+    """Take a seat: `{"door": ...}`, which only the QR code has, or nothing."""
+    told = await _body(request)
+    code, seat = request.path_params["code"], request.cookies.get(SEAT, "")
+    room = store.ROOMS.find(code)
+    if room is None or not room.sits(seat):
+        room = store.ROOMS.enter(
+            code, request.client.host if request.client else "", str(told.get("door", ""))
+        )
+    answer = JSONResponse({"code": room.code})
+    _keep(answer, request, SEAT, room.sit(seat), f"room/{room.code}")
+    return answer
+
+
+async def lead(request: Request) -> Response:
+    """Show the secret once: from then on this browser steers."""
+    told = await _body(request)
+    secret, room = str(told.get("secret", "")), store.ROOMS.find(request.path_params["code"])
+    if room is None or not room.steers(secret):
+        raise Refusal(*STRANGER)
+    answer = JSONResponse({"code": room.code})
+    _keep(answer, request, LEAD, f"{room.code}.{secret}", "")
+    return answer
+
+
+async def events(request: Request) -> Response:
+    """The stream: each topic that changed since `Last-Event-ID`, as it is now."""
+    leads = request.query_params.get("as") == "lead"
+    room = _led(request) if leads else _joined(request)
+    seat = "" if leads else request.cookies.get(SEAT, "")
+    last = request.headers.get("last-event-id", "")
+    start = int(last) if last.isascii() and last.isdecimal() and len(last) < 16 else 0
+    return StreamingResponse(
+        _stream(room, seat, start, leads),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterator[str]:
+    loop, changed, fresh = asyncio.get_running_loop(), asyncio.Event(), seen == 0
+
+    def wake() -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(changed.set)
+
+    deaf = room.listen(wake, leads=leads)
+    room.connect(seat, 1)
+    try:
+        yield "retry: 1000\n\n"
+        while True:
+            changed.clear()
+            found = room.since(seen, leads=leads)
+            seen = max([seen, *(number for _, number, _ in found)])
+            told = [
+                f"id: {number}\nevent: {topic.partition('.')[0]}\ndata: {text}\n\n"
+                for topic, number, text in found
+                if not (fresh and topic == "command")  # what was asked of the lecturer's page before it came
+            ]
+            fresh = False
+            if told:
+                yield "".join(told)
+            if room.over():
+                yield "event: end\ndata: {}\n\n"
+                return
+            await asyncio.sleep(PACE)
+            try:
+                await asyncio.wait_for(changed.wait(), QUIET)
+            except TimeoutError:
+                yield ": here\n\n"
+    finally:
+        deaf()
+        room.connect(seat, -1)
+
+
+async def part(request: Request) -> Response:
+    """A part of a picture that is too large for the stream."""
+    room = _room(request)
+    if not room.sits(request.cookies.get(SEAT, "")) and not _leads(request, room):
+        raise Refusal(*CLOSED)
+    data = room.part(request.path_params["identity"])
+    if data is None:
+        return Response(status_code=404)
+    return Response(
+        data,
+        media_type="application/octet-stream",
+        headers={"Cache-Control": f"private, max-age={LASTS:.0f}, immutable"},
+    )
+
+
+async def answer(request: Request) -> Response:
+    """Answer what is asked: `{"question": id, "answer": ...}`."""
+    told = await _body(request)
+    _joined(request).answer(request.cookies.get(SEAT, ""), str(told.get("question", "")), told.get("answer"))
+    return JSONResponse({})
+
+
+async def say(request: Request) -> Response:
+    """Send the lecturer a sentence: `{"sentence": ...}`."""
+    told = await _body(request)
+    _joined(request).say(request.cookies.get(SEAT, ""), str(told.get("sentence", "")))
+    return JSONResponse({})
+
+
+async def steer(request: Request) -> Response:
+    """What the lecturer's devices do: `{"act": "pause"}` and the others of `ACTS`."""
+    room, told = _led(request), await _body(request)
+    act = ACTS.get(str(told.get("act", "")))
+    if act is None:
+        raise InputError("There is no such act.", f"There are {', '.join(ACTS)}.", "Reload the page.")
+    act(room, told)
+    return JSONResponse({})
+
+
+def _touched(room: Room, told: dict[str, Any]) -> None:
+    what, at = told.get("what"), told.get("at")
+    if what not in POINTING:
+        raise InputError("Nothing points so.", f"There are {', '.join(POINTING)}.", "Reload the page.")
+    fits = isinstance(at, dict) and all(
+        type(value) in (int, type(None)) or value in SIDES for value in at.values()
+    )
+    room.touch(what, str(told.get("group", ""))[:80], at if fits else None)
+
+
+def _command(act: str) -> Callable[[Room, dict[str, Any]], None]:
+    return lambda room, told: room.command(act, place=told["place"] if type(told.get("place")) is int else 0)
+
+
+ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
+    "pause": lambda room, _: room.pause(True),
+    "go": lambda room, _: room.pause(False),
+    "touch": _touched,
+    "read": lambda room, _: room.read(),
+    "end": lambda room, _: room.end(),
+    **{act: _command(act) for act in ("next", "back", "reveal", "take")},
+}
+"""What steers a room by itself, and what its lecturer's page is asked to do."""
+
+
+def _room(request: Request) -> Room:
+    room = store.ROOMS.find(request.path_params["code"])
+    if room is None:
+        raise Refusal(*store.NO_ROOM)
+    return room
+
+
+def _joined(request: Request) -> Room:
+    room = store.ROOMS.find(request.path_params["code"])
+    if room is None or not room.sits(request.cookies.get(SEAT, "")):
+        raise Refusal(*CLOSED)
+    return room
+
+
+def _leads(request: Request, room: Room) -> bool:
+    code, _, secret = request.cookies.get(LEAD, "").partition(".")
+    return code == room.code and room.steers(secret)
+
+
+def _led(request: Request) -> Room:
+    room = store.ROOMS.find(request.path_params["code"])
+    if room is None or not _leads(request, room):
+        raise Refusal(*STRANGER)
+    return room
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """What was sent, an object of JSON; never more of it is read than may be sent."""
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MOST_BODY:
+            raise Refusal(
+                413, "That is too long.", f"A message has at most {MOST_BODY:,} bytes.", "Send less at once."
+            )
+    try:
+        told = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise InputError("That cannot be read.", "A message is an object of JSON.", "Reload the page.")
+    return told
+
+
+def _keep(answer: Response, request: Request, name: str, value: str, path: str) -> None:
+    base = re.sub(r"/room/.*$", "/", request.url.path)
+    cookie: SimpleCookie = SimpleCookie({name: value})
+    cookie[name] |= {"path": base + path, "httponly": True, "samesite": "Strict", "max-age": int(LASTS)}
+    answer.raw_headers.append((b"set-cookie", cookie.output(header="").strip().encode("latin-1")))
+
+
+def _told(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """What is refused is answered in words, as JSON."""
+
+    async def handled(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except InputError as error:
+            return JSONResponse(
+                {"error": str(error)}, getattr(error, "status", 400), {"Cache-Control": "no-store"}
+            )
+        except ClientDisconnect:
+            return Response(status_code=400)
+
+    return handled
+
+
+async def keep_clean() -> None:
+    """Forget rooms that are over, until the server ends."""
+    while True:
+        await asyncio.sleep(SWEEP)
+        store.ROOMS.sweep()
+
+
+ROUTES = [
+    Route("/room", page),
+    Route("/room/assets/{name}", asset),
+    Route("/room/{code}", page),
+    Route("/room/{code}/wall", page),
+    Route("/room/{code}/remote", page),
+    Route("/room/{code}/events", _told(events)),
+    Route("/room/{code}/part/{identity}", _told(part)),
+    *(
+        Route(f"/room/{{code}}/{act.__name__}", _told(act), methods=["POST"])
+        for act in (join, lead, answer, say, steer)
+    ),
+]

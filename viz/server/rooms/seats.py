@@ -1,0 +1,119 @@
+"""Who follows: one seat a browser, a random number and nothing else; and how fast a seat may send."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from core.errors import InputError
+
+LEAD, SEAT = "atlas_lead", "atlas_seat"
+"""Cookies of a browser: that it leads a room (its code and secret), that it follows (its seat)."""
+MOST_SEATS, AWAY = 1000, 120.0
+"""Followers of one room; seconds without a connection after which a seat without an answer may be given to another."""
+BURST, RATE = 10.0, 4.0
+"""What one seat may send at once, and how much a second after that."""
+
+
+class Refusal(InputError):
+    """What is refused, in words; `status` says the same in HTTP.
+
+    >>> Refusal(*FAST).status
+    429
+    """
+
+    def __init__(self, status: int, wrong: str, rule: str, remedy: str) -> None:
+        super().__init__(wrong, rule, remedy)
+        self.status = status
+
+
+FULL = (
+    503,
+    "The room is full.",
+    f"A room has {MOST_SEATS} seats.",
+    "Look at the wall, or ask the lecturer to open a second room.",
+)
+FAST = (
+    429,
+    "That was too fast.",
+    f"A seat may send {RATE:g} messages a second.",
+    "Wait a moment and send it again.",
+)
+CLOSED = (403, "You are not in this room.", "Only who has joined may see it.", "Join with the code.")
+
+
+@dataclass
+class Seat:
+    """One browser that follows: how many connections it has, since when it has none, and what it may still send."""
+
+    left: float
+    sent: float
+    connections: int = 0
+    allowance: float = BURST
+
+
+class Seats:
+    """The seats of one room; not safe to use from several threads by itself.
+
+    >>> seats = Seats(lambda: 0.0); seat = seats.sit("", ())
+    >>> seats.sit(seat, ()) == seat, seat in seats, "guessed" in seats, seats.joined
+    (True, True, False, 0)
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now, self._held = now, dict[str, Seat]()
+
+    def __contains__(self, seat: str) -> bool:
+        return seat in self._held
+
+    @property
+    def joined(self) -> int:
+        """How many browsers are connected."""
+        return sum(held.connections > 0 for held in self._held.values())
+
+    def sit(self, seat: str, busy: Collection[str]) -> str:
+        """The seat of who comes: his own again, or a new one; of the old ones those that are `busy` stay.
+
+        Raises:
+            Refusal: there is none left.
+        """
+        if seat not in self._held:
+            if len(self._held) >= MOST_SEATS:
+                now = self._now()
+                gone = [
+                    name
+                    for name, held in self._held.items()
+                    if not held.connections and now - held.left > AWAY and name not in busy
+                ]
+                for name in gone:
+                    del self._held[name]
+            if len(self._held) >= MOST_SEATS:
+                raise Refusal(*FULL)
+            self._held[seat := secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
+        return seat
+
+    def connect(self, seat: str, by: int) -> None:
+        """A connection begins (1) or ends (-1)."""
+        if held := self._held.get(seat):
+            held.connections += by
+            held.left = self._now()
+
+    def may_send(self, seat: str) -> None:
+        """Count one message of this seat.
+
+        Raises:
+            Refusal: it is none, or it sends too fast.
+        """
+        held, now = self._held.get(seat), self._now()
+        if held is None:
+            raise Refusal(*CLOSED)
+        held.allowance = min(BURST, held.allowance + RATE * (now - held.sent))
+        held.sent = now
+        if held.allowance < 1:
+            raise Refusal(*FAST)
+        held.allowance -= 1
+
+    def clear(self) -> None:
+        """Everybody has gone."""
+        self._held.clear()

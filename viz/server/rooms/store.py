@@ -1,0 +1,172 @@
+"""Which rooms there are: opened, found by their code, ended. Here in the memory of one process."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Protocol
+
+from viz.server.rooms.room import Room
+from viz.server.rooms.seats import Refusal
+
+SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
+"""No sign that is taken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
+MOST_ROOMS, IDLE = 100, 600.0
+"""Rooms at a time; seconds after which one without anybody may give its place to another."""
+WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
+"""Seconds in which one address may try so many wrong codes, and all addresses together."""
+NO_ROOM = (
+    404,
+    "There is no room with this code.",
+    f"A code has {LENGTH} signs, letters and digits; a room ends with the lecture.",
+    "Read it from the wall once more.",
+)
+BARRED = (
+    429,
+    "Too many wrong codes were tried.",
+    f"An address may try {MOST_WRONG} in a minute.",
+    "Wait a minute, or scan the picture on the wall.",
+)
+
+
+class Rooms(Protocol):
+    """All that the rest of the atlas knows of where rooms are kept."""
+
+    def open(self) -> tuple[Room, str]:
+        """A new room, and the secret that steers it."""
+        ...
+
+    def find(self, code: str) -> Room | None:
+        """The room of this code, however it was typed."""
+        ...
+
+    def enter(self, code: str, who: str, door: str = "") -> Room:
+        """The room, for one who tries a code. Raises Refusal: there is none, or he tried too often."""
+        ...
+
+    def sweep(self) -> None:
+        """Forget the rooms that are over."""
+        ...
+
+
+def plain(code: str) -> str:
+    """A code as it is kept, however it was typed.
+
+    >>> plain(" k7m-3xp ")
+    'K7M3XP'
+    """
+    return "".join(sign for sign in code.upper() if sign.isalnum())
+
+
+def spoken(code: str) -> str:
+    """A code as it is read aloud.
+
+    >>> spoken("K7M3XP")
+    'K7M 3XP'
+    """
+    return f"{code[: LENGTH // 2]} {code[LENGTH // 2 :]}"
+
+
+class Guesses:
+    """Who tried wrong codes: for a minute, by a hash of the address that means nothing outside this process.
+
+    >>> clock = [0.0]; guesses = Guesses(lambda: clock[0])
+    >>> for _ in range(MOST_WRONG): guesses.wrong("a")
+    >>> guesses.barred("a"), guesses.barred("b"); clock[0] = 61.0; guesses.barred("a")
+    (True, False)
+    False
+    """
+
+    KNOWN = 1024
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now, self._salt = now, secrets.token_bytes(16)
+        self._by: OrderedDict[bytes, deque[float]] = OrderedDict()
+        self._all: deque[float] = deque(maxlen=MOST_WRONG_IN_ALL)
+
+    def wrong(self, who: str) -> None:
+        """He tried a code that is none."""
+        tries = self._by.setdefault(self._of(who), deque(maxlen=MOST_WRONG))
+        self._by.move_to_end(self._of(who))
+        for one in (tries, self._all):
+            one.append(self._now())
+        while len(self._by) > self.KNOWN:
+            self._by.popitem(last=False)
+
+    def barred(self, who: str) -> bool:
+        """Whether he has to wait."""
+        return any(
+            len(tries) == tries.maxlen and self._now() - tries[0] < WINDOW
+            for tries in (self._by.get(self._of(who), deque(maxlen=1)), self._all)
+        )
+
+    def _of(self, who: str) -> bytes:
+        return hashlib.blake2b(who.encode(), key=self._salt, digest_size=8).digest()
+
+
+class InMemory:
+    """The rooms of this process.
+
+    >>> rooms = InMemory(); room, secret = rooms.open()
+    >>> rooms.find(room.code.lower()) is room, room.steers(secret), rooms.find("222222")
+    (True, True, None)
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now, self._rooms, self._lock = now, dict[str, Room](), threading.Lock()
+        self.guesses = Guesses(now)
+
+    def open(self) -> tuple[Room, str]:
+        """A new room, and the secret that steers it. Raises Refusal: there are too many."""
+        self.sweep()
+        with self._lock:
+            if len(self._rooms) >= MOST_ROOMS:
+                for code, room in list(self._rooms.items()):
+                    if room.empty() and self._now() - room.last > IDLE:
+                        self._rooms.pop(code).end()
+            if len(self._rooms) >= MOST_ROOMS:
+                raise Refusal(
+                    503,
+                    "No more rooms can be opened.",
+                    f"This server has {MOST_ROOMS} at a time.",
+                    "Try again when a lecture has ended.",
+                )
+            while (code := "".join(secrets.choice(SIGNS) for _ in range(LENGTH))) in self._rooms:
+                pass
+            secret = secrets.token_urlsafe(16)
+            self._rooms[code] = room = Room(code, secret, now=self._now)
+        return room, secret
+
+    def find(self, code: str) -> Room | None:
+        """The room of this code, however it was typed."""
+        room = self._rooms.get(plain(code[:40]))
+        return None if room is None or room.over() else room
+
+    def enter(self, code: str, who: str, door: str = "") -> Room:
+        """The room, for one who tries a code; `door`, which only the QR code has, opens even to an address that is barred."""
+        room = self.find(code)
+        if room is not None and door and secrets.compare_digest(door.encode(), room.door.encode()):
+            return room
+        if self.guesses.barred(who):
+            raise Refusal(*BARRED)
+        if room is None:
+            self.guesses.wrong(who)
+            raise Refusal(*NO_ROOM)
+        return room
+
+    def sweep(self) -> None:
+        """Forget the rooms that are over."""
+        with self._lock:
+            for code, room in list(self._rooms.items()):
+                if room.over():
+                    del self._rooms[code]
+                    if not room.ended:
+                        room.end()
+
+
+ROOMS: Rooms = InMemory()
+"""The rooms of this server."""

@@ -1,0 +1,160 @@
+"""The room that this session leads, if it leads one: what its page shows and asks goes there.
+
+A session that opened none pays one look-up a run. The secret stays in the session; the lecturer's browser keeps it in a cookie
+that no script can read, so that a reload goes on with the lecture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+
+from viz import witness
+from viz.server.rooms import store
+from viz.server.rooms.ask import Question
+from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.seats import LEAD
+from viz.shell import state, subject
+from viz.shell.pages import HOME, Entry
+from viz.shell.room_bar import pictures
+from viz.widgets import answers
+from viz.witness import Seen
+
+_LED, _DRAWN, _ASKED = "atlas.room", "atlas.room.drawn", "atlas.room.asked"
+OWN = "own"
+"""How the keys of the lecturer's own questions begin: they stay when the page changes."""
+
+
+def led() -> tuple[Room, str] | None:
+    """The room that this session leads, and the secret that steers it."""
+    held = st.session_state.get(_LED)
+    if held is None:
+        code, _, secret = str(st.context.cookies.get(LEAD, "")).partition(".")
+        held = st.session_state[_LED] = (code, secret)
+    if not held[0] or (room := store.ROOMS.find(held[0])) is None or not room.steers(held[1]):
+        return None
+    return room, held[1]
+
+
+def open_room() -> None:
+    """Open a room and lead it; the one that this session led before ends."""
+    if before := led():
+        before[0].end()
+    room, secret = store.ROOMS.open()
+    st.session_state[_LED] = (room.code, secret)
+
+
+def end_room() -> None:
+    """End the room: everything in it is forgotten."""
+    if before := led():
+        before[0].end()
+    st.session_state[_LED] = ("", "")
+    witness.watch(None)
+
+
+@contextmanager
+def shown(entry: Entry) -> Iterator[None]:
+    """Around a page: what it draws and asks is what the room sees and is asked."""
+    leads = led()
+    if leads is None:
+        witness.watch(None)
+        yield
+        return
+    room, drawn = leads[0], _Drawn(leads[0], entry)
+    st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
+    witness.watch(drawn.see)
+    yield
+    drawn.whole = True
+    drawn.tell()
+    _ask(room, st.session_state[_ASKED])
+
+
+def asks(question: Question, *, guessed: bool) -> None:
+    """A question of the page, as the page asks it: open until the lecturer has answered, then revealed with its truth."""
+    leads = led()
+    if leads is None:
+        return
+    question.revealed = guessed
+    before: Question | None = st.session_state.get(_ASKED)
+    if before is None or before.revealed or before.key == question.key:
+        st.session_state[_ASKED] = question
+        drawn: _Drawn | None = st.session_state.get(_DRAWN)
+        if drawn and drawn.whole:  # a part of the page that is drawn anew
+            _ask(leads[0], question)
+
+
+def reveal(room: Room) -> None:
+    """Close the question: of the page's by giving it, as the lecturer's guess, what most of the room said; an own one is just shown."""
+    asked = room.question
+    if asked is None or asked.revealed:
+        return
+    if asked.key.startswith(OWN):
+        room.reveal(asked.truth, asked.why)
+    elif (guess := asked.majority()) is not None:
+        answers.guess(asked.key, asked.form.options[guess] if asked.form.kind == "choice" else guess)
+
+
+def _ask(room: Room, question: Question | None) -> None:
+    """What the page asks becomes the room's question, unless the lecturer asks one of his own."""
+    now = room.question
+    if now and now.key.startswith(OWN):
+        return
+    if question is None or not question.revealed:
+        room.asks(question)
+    elif now is None or now.same != question.same:
+        room.asks(None)  # it was answered before the room was asked
+    elif not now.revealed:
+        room.reveal(question.truth, question.why)
+
+
+class _Drawn:
+    """The pictures of one run of a page, then those that a part of it draws anew."""
+
+    def __init__(self, room: Room, entry: Entry) -> None:
+        self.room, self.entry, self.whole, self.unseen = room, entry, False, False
+        self.pictures: dict[str, Shown] = {}
+        self._of: dict[str, str | None] = {}
+        self._runs: dict[str | None, object] = {}
+
+    def see(self, key: str, picture: Seen) -> None:
+        """A picture goes into the page."""
+        part, run = _now()
+        if (
+            self.whole and self._runs.get(part) is not run
+        ):  # this part begins anew: what it drew before has gone
+            for other in [name for name, home in self._of.items() if home == part and name != key]:
+                del self._of[other], self.pictures[other]
+        self._runs[part] = run
+        if made := pictures.shown(key, picture):
+            self.pictures[key], self._of[key] = made, part
+        else:
+            self.unseen = True
+        if self.whole:
+            self.tell()
+
+    def tell(self) -> None:
+        """The room sees what is drawn now."""
+        self.room.show(_view(self.entry, unseen=self.unseen), self.pictures)
+
+
+def _now() -> tuple[str | None, object]:
+    """Which part of the page draws, and something that is one and the same during one run."""
+    ctx = get_script_run_ctx(suppress_warning=True)
+    return (ThreadState.get().fragment_id, ctx.cursors) if ctx else (None, None)
+
+
+def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:
+    query = urlencode([(name, value) for name, value in parse_qsl(state.query()) if name != "present"])
+    return {
+        "title": entry.info.title,
+        "claim": entry.info.claim,
+        "link": (entry.slug if entry.slug != HOME else "") + (f"?{query}" if query else ""),
+        "sentence": subject.shown().get("text", ""),
+        "unseen": unseen,
+    }

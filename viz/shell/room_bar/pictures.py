@@ -1,0 +1,55 @@
+"""A picture of the lecturer's page as the followers' page draws it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from viz.instruments.kit.payload import Packet
+from viz.server.rooms.room import Shown
+from viz.witness import Chart, Seen
+
+INLINE = 40_000
+"""Bytes of a part that goes with the message; a larger one is asked for once, and kept by the browser."""
+MOST_ROWS = 5_000
+
+
+def shown(key: str, picture: Seen) -> Shown | None:
+    """What is told of it; None for one that the followers cannot draw.
+
+    >>> packet = Packet({"kind": "demo"}); packet.add("values", b"12")
+    >>> shown("demo", packet).told["parts"]
+    {'068e50a9f339': ['MTI=', 0]}
+    """
+    if isinstance(picture, Packet):
+        parts = {
+            name: [
+                base64.b64encode(data).decode() if len(data) <= INLINE else None,
+                int(name in picture.deflated),
+            ]
+            for name, data in picture.parts.items()
+        }
+        header = picture.header | {"needs": list(picture.parts)}
+        return Shown({"key": key, "header": header, "parts": parts}, dict(picture.parts))
+    return _chart(key, picture) if isinstance(picture, Chart) else None
+
+
+def _chart(key: str, chart: Chart) -> Shown | None:
+    data = {name: _rows(table) for name, table in chart.tree.get("datasets", {}).items()}
+    if sum(map(len, data.values())) > MOST_ROWS:
+        return None
+    tree = json.loads(json.dumps({**chart.tree, "datasets": data}, default=str))
+    return Shown({"key": key, "chart": tree, "alt": chart.alt})
+
+
+def _rows(table: Any) -> list[Any]:
+    """Rows as JSON has them: what is no finite number is nothing."""
+    rows = table.to_pylist() if isinstance(table, pa.Table) else list(table)
+    return [
+        {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
+        for row in rows
+    ]
