@@ -15,6 +15,8 @@ from viz.shell import notices, state
 TITLE = "Your doodle"
 HINT = "draw, or choose one"
 MEGABYTES = doodles.MOST_BYTES // 10**6
+ROOM = 180
+"""Pixels of the canvas before a room, where the picture below it has to be seen, too."""
 _REFUSED = "doodle.refused"
 
 
@@ -39,11 +41,12 @@ def draw(
     title: str = TITLE,
     hint: str = HINT,
     upload: bool = True,
+    height: int | None = None,
     drops: Sequence[str] = (),
 ) -> str:
     """The canvas with what is kept under `name`, our doodles beside it, and below it a place for a file; the doodle's text.
 
-    Another doodle takes back the choices named in `drops`. Before a room nobody uploads.
+    Another doodle takes back the choices named in `drops`. `height`: of the canvas in pixels. Before a room it is small, and nobody uploads.
     """
     now = state.read(name, default, linked)
     sketch(
@@ -52,7 +55,7 @@ def draw(
         key=f"sketch:{state.page()}:{name}",
         title=title,
         hint=hint,
-        height=260 if state.presenting() else None,
+        height=ROOM if state.presenting() else height,
         on_stroke=lambda text: state.write(**{name: text}, **dict.fromkeys(drops)),
     )
     if upload and not state.presenting():

@@ -69,7 +69,7 @@ export function shadeCells(view, at) {
     const shut = !may[i], bad = !shut && !Number.isFinite(weights[i]), told = shut ? "masked" : percent(weights[i]), me = !head.asks && i === at.index;
     key.classList.toggle("shut", shut); key.classList.toggle("bad", bad); key.classList.toggle("me", me);
     key.setAttribute("aria-selected", String(me));
-    key.setAttribute("aria-label", `${head.keys[i]}, ${told}`);
+    key.setAttribute("aria-label", `${head.keys[i]}${i < head.special ? "" : ","} ${told}`);   // what is seen beside the picture is said as it stands there
     key.dataset.weight = shut ? "masked" : bad ? "broken" : weights[i].toFixed(4);
     if (i >= head.special) key.replaceChildren(...(best.includes(i) ? [make("span", "share", null, told)] : []));
     else {

@@ -92,7 +92,7 @@ def _controls() -> Params | None:
     draws = patches.reads(opened)
     with st.container(gap="xxsmall"):
         if draws:
-            text = doodle.draw("text", task.text, title="", hint="Draw something, or choose")
+            text = doodle.draw("text", task.text, title="", hint="Draw something, or choose", height=230)
         else:
             text = controls.text(
                 task.box,

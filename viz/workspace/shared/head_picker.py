@@ -17,6 +17,7 @@ from core.analysis.heads.habits import RARE, WORDS, Heads
 from core.analysis.heads.head_file import FILE, read_heads
 from core.analysis.heads.head_survey import surveyed
 from core.checkpoints.manifest import shipped_folder
+from core.data import doodles
 from core.data.texts import Example, texts
 from core.glossary import term
 from core.model import Model
@@ -24,6 +25,7 @@ from core.run import Attention, Run
 from core.serving import bounds
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
 from viz.instruments.kit.picture import SUMMED
+from viz.instruments.picture import patches
 from viz.labels import head_name, query_and_key, shorten
 from viz.memo import remembered
 from viz.shell import state
@@ -145,15 +147,20 @@ def battery(paired: bool) -> tuple[Example, ...]:
     return texts("heads_en-es" if paired else "heads_en")
 
 
+def _read_by(model: Model) -> tuple[Example, ...]:
+    """Our sentences, or where it reads pictures our doodles."""
+    if patches.reads(model):
+        return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
+    return battery(model.spec.has_source)
+
+
 def survey(model: str) -> Mapping[str, Heads]:
     """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
     reader = opened(model)
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return engine_client.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    examples = (
-        (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
-    )
+    examples = (examples_of(model) or _read_by(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),
         lambda: surveyed(reader, examples),

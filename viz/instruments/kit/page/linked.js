@@ -3,7 +3,8 @@
 import { eventId } from "../common.js";
 
 const HOVER = "attention-atlas-hover";
-export const TURN = "attention-atlas-turn", WORD = "attention-atlas-word";
+export const TURN = "attention-atlas-turn";
+export const WORD = "attention-atlas-word";
 
 /** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
 export function say(view, at, what = HOVER) {
