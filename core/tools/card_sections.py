@@ -20,6 +20,8 @@ NAMES = {
     "valid_nats_forward": "on valid, forward",
     "valid_nats_backward": "on valid, backward",
     "document_nats": "nats per document on valid",
+    "nats": "nats per drawing on valid",
+    "squared_error": "squared error on valid",
 }
 SIZES = {
     "family": "Family",
@@ -30,6 +32,10 @@ SIZES = {
     "parts": "Kinds of block",
     "n_dense": "Convolutions a layer",
     "n_filters": "Filters of a convolution",
+    "image": "Side of a picture, pixels",
+    "patch": "Side of a patch, pixels",
+    "channels": "Channels",
+    "n_decoder_layers": "Layers of the decoder",
     "d_hidden": "Width of a state",
     "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",

@@ -14,9 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.data import doodles
 from core.data.corpora import find
 from core.data.drawings import Drawings, moved, read
 from core.data.patches import HIDDEN, named
+from core.data.texts import Example
 from core.models import Batch
 from core.models.mae import MAEConfig
 from core.models.vit import ViTConfig
@@ -25,7 +27,6 @@ from core.text import Tokenizer
 from core.training.recipe import Recipe
 
 FILE = "doodles28/doodles28.npz"
-CLASSES = ("apple", "bicycle", "cat", "diamond", "eye", "fish")
 IDS = {"pad": 0}
 ROWS = 128
 N_READ, STEPS, FULL_FROM = 25, 1500, 1200
@@ -116,11 +117,18 @@ def _prepared(kind: type[Labelled], config: Any) -> Any:
     return prepare
 
 
+def examples() -> tuple[Example, ...]:
+    """Doodles of our own, each as it is and moved three times."""
+    own, rng = np.stack([doodles.own(name) for name in doodles.NAMES]), np.random.default_rng(0)
+    drawn = np.concatenate([own, *(moved(own, rng) for _ in range(3))])
+    return tuple(Example(doodles.as_text(pixels)) for pixels in drawn)
+
+
 _SHAPE: Mapping[str, Any] = {
     **{"n_layers": 4, "n_heads": 4, "d_model": 64, "d_ff": 128},
     **{"image": 28, "patch": 4, "channels": 1},
 }
-_VIT, _MAE = ViTConfig(**_SHAPE, classes=CLASSES), MAEConfig(**_SHAPE, n_decoder_layers=2)
+_VIT, _MAE = ViTConfig(**_SHAPE, classes=doodles.NAMES), MAEConfig(**_SHAPE, n_decoder_layers=2)
 
 RECIPES = (
     Recipe(
@@ -129,6 +137,7 @@ RECIPES = (
         config=_VIT,
         steps=STEPS,
         prepare=_prepared(Labelled, _VIT),
+        examples=examples,
         ids=IDS,
         warm_up=100,
     ),
@@ -138,6 +147,7 @@ RECIPES = (
         config=_MAE,
         steps=STEPS,
         prepare=_prepared(Hidden, _MAE),
+        examples=examples,
         ids=IDS,
         warm_up=100,
     ),

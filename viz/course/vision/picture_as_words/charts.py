@@ -1,0 +1,127 @@
+"""The pictures of the exhibit on Vision Transformers: patches as tiles, in their places or as a row of words, and classes."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from viz import theme
+from viz.charts.parts import panels, vega
+from viz.charts.parts.kept import kept
+from viz.labels import percent
+
+Array = NDArray[Any]
+GAP = 0.14
+"""Between two tiles, in tiles."""
+NUMBERED = 60
+"""So many tiles have their numbers written below them."""
+
+
+@kept
+def tiles(
+    images: Sequence[Array], columns: int, *, first: str = "", numbered: bool = False, height: float = 300
+) -> vega.Layers:
+    """Grey tiles (row column) of numbers from 0 to 255 in lines of `columns`, in front of them perhaps one that holds a word.
+
+    >>> chart = tiles([np.zeros((2, 2))] * 3, 2, first="class", numbered=True).to_dict()
+    >>> [(row["left"], row["top"]) for row in chart["layer"][0]["data"]["values"]]
+    [(1.14, 0.0), (0.0, 1.64), (1.14, 1.64)]
+    """
+    below = 0.5 if numbered else 0.0
+    lead = bool(first)
+    boxes = [
+        {
+            "left": (place % columns) * (1 + GAP),
+            "right": (place % columns) * (1 + GAP) + 1,
+            "top": (place // columns) * (1 + GAP + below),
+            "bottom": (place // columns) * (1 + GAP + below) + 1,
+            "middle": (place % columns) * (1 + GAP) + 0.5,
+            "foot": (place // columns) * (1 + GAP + below) + 1,
+            "number": str(place if lead else place + 1),
+        }
+        for place in range(len(images) + lead)
+    ]
+    lines = -(-len(boxes) // columns)
+    wide, tall = columns * (1 + GAP) - GAP, lines * (1 + GAP + below) - GAP
+    unit = f"min(width / {wide:.4f}, {height:g} / {tall:.4f})"
+    begin = f"(width - {wide:.4f} * {unit}) / 2"
+    across = alt.X(
+        "left:Q",
+        axis=None,
+        scale=vega.span(
+            0, wide, zero=False, range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {wide:.4f} * {unit}")]
+        ),
+    )
+    down = alt.Y(
+        "top:Q",
+        axis=None,
+        scale=vega.span(0, tall, zero=False, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")]),
+    )
+
+    def at(rows: Sequence[dict[str, Any]], x: str = "left:Q", y: str = "top:Q") -> alt.Chart:
+        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+
+    held = [box | {"image": png(image)} for box, image in zip(boxes[lead:], images, strict=True)]
+    word = [boxes[0] | {"word": first, "high": 0.5}] if lead else []
+    layers = [
+        at(held)
+        .mark_image(aspect=False, smooth=False)
+        .encode(x2="right:Q", y2="bottom:Q", url="image:N", tooltip=vega.told(("number:N", "place"))),
+        at(word)
+        .mark_rect(fill=theme.SURFACE, stroke=theme.CATEGORICAL[0], strokeWidth=2)
+        .encode(x2="right:Q", y2="bottom:Q"),
+        at(word, "middle:Q", "high:Q").mark_text(fontSize=12, color=theme.TEXT).encode(text="word:N"),
+        at(boxes if numbered and len(boxes) <= NUMBERED else [], "middle:Q", "foot:Q")
+        .mark_text(baseline="top", dy=2, fontSize=11, color=theme.MUTED)
+        .encode(text="number:N"),
+    ]
+    return vega.framed(*layers, height=height)
+
+
+@kept
+def classes(names: Sequence[str], chances: Array, *, height: float = 34) -> vega.Layers:
+    """A bar a class: its probability, from 0 to 1.
+
+    >>> chart = classes(["cat", "eye"], np.array([0.75, 0.25])).to_dict()
+    >>> [row["said"] for row in chart["data"]["values"]]
+    ['75 %', '25 %']
+    """
+    bars = [
+        {"place": i, "from": 0, "chance": float(chance), "said": percent(chance), "name": name}
+        for i, (name, chance) in enumerate(zip(names, chances, strict=True))
+    ]
+    across = alt.X("from:Q", title=None, scale=vega.span(0, 1.18), axis=None)
+    base = vega.rows(bars).encode(y=vega.places(list(names), apart=(0.3, 0.2), labelLimit=160))
+    layers = [
+        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
+            x=across, x2="chance:Q", tooltip=vega.told(("name:N", "class"), ("said:N", "probability"))
+        ),
+        base.mark_text(align="left", dx=6, fontSize=13, color=theme.TEXT).encode(
+            x=panels.on(across, "chance:Q"), text="said:N"
+        ),
+    ]
+    return vega.framed(*layers, height=height * len(bars) + 8)
+
+
+def coloured(image: Array) -> Array:
+    """Grey from 0 to 1 as red, green and blue; a bluish grey where it is not a number.
+
+    >>> coloured(np.array([[1.0, np.nan]]))[0].tolist()
+    [[1.0, 1.0, 1.0], [0.42, 0.45, 0.5]]
+    """
+    hidden = np.array([0.42, 0.45, 0.5])
+    return np.where(np.isnan(image)[..., None], hidden, np.nan_to_num(image)[..., None])
+
+
+def png(image: Array) -> str:
+    """Grey from 0 to 255 as the address of a picture."""
+    out = io.BytesIO()
+    Image.fromarray(np.asarray(image, dtype=np.uint8)).save(out, "PNG")
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

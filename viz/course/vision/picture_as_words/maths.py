@@ -1,0 +1,118 @@
+"""A doodle through vit-doodles and mae-doodles: patches, what each head looks at, what is filled in where patches are hidden."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import core.serving.engine
+from core.analysis.attention.aggregate import rollout
+from core.data import doodles, patches
+from core.maths import softmax
+
+Array = NDArray[Any]
+MODEL, FILLER = "vit-doodles", "mae-doodles"
+SIDE = doodles.SIDE
+SIZES = tuple(size for size in range(2, SIDE) if SIDE % size == 0)
+"""Sides of patches that cut a doodle evenly."""
+MEAN, ROLLOUT = "mean of the heads", "rollout"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One run of the ViT: the chances of its classes, the weights (layer, head, query, key), the rollout (layer, query, key)."""
+
+    pixels: Array
+    classes: tuple[str, ...]
+    chances: Array
+    weights: Array
+    rolled: Array
+
+    @property
+    def best(self) -> str:
+        """The class with the highest score."""
+        return self.classes[int(self.chances.argmax())]
+
+    def looks(self, layer: int, head: str) -> Array:
+        """The weights (query, key) of a head of a layer by its number, of their mean, or of the rollout up to this layer."""
+        if head == ROLLOUT:
+            return self.rolled[layer]
+        return self.weights[layer].mean(0) if head == MEAN else self.weights[layer, int(head)]
+
+
+def seen(text: str) -> Seen:
+    """The run of vit-doodles on a doodle's text."""
+    model = core.serving.engine.default().open(MODEL)
+    run = model.run(text, keep=("*.pattern", "classes"))
+    weights = run.attention("self").weights
+    scores = np.asarray(run.trace["classes"], dtype=np.float64)
+    return Seen(
+        doodles.from_text(text), tuple(model.config.classes), softmax(scores), weights, rollout(weights)
+    )
+
+
+def cut(pixels: Array, size: int) -> list[Array]:
+    """The patches of a picture, row by row, each (size, size).
+
+    >>> [part.tolist() for part in cut(np.array([[1, 2], [3, 4]], dtype=np.uint8), 1)]
+    [[[1]], [[2]], [[3]], [[4]]]
+    """
+    flat = patches.unfolded(torch.from_numpy(np.array(pixels))[None], size)
+    return [part.reshape(size, size).numpy() for part in flat]
+
+
+def n_tokens(side: int, patch: int) -> int:
+    """Patches of a square picture, and one for the class token.
+
+    >>> n_tokens(224, 16), n_tokens(28, 4)
+    (197, 50)
+    """
+    return (side // patch) ** 2 + 1
+
+
+@dataclass(frozen=True)
+class Filled:
+    """One run of the masked autoencoder: hidden places, what is shown, what is made of it, and the mean squared errors.
+
+    `shown` is NaN where nothing is shown; `filled` has the drawing's own pixels where it is. Errors are of the hidden
+    pixels, from 0, black, to 1, white: of the decoder, and of the mean of the visible patches at each hidden place.
+    """
+
+    hidden: tuple[int, ...]
+    shown: Array
+    filled: Array
+    error: float
+    of_mean: float
+
+
+def filled(text: str, share: float, draw: int) -> Filled:
+    """The run of mae-doodles where a share of the patches, by a draw, is hidden."""
+    model = core.serving.engine.default().open(FILLER)
+    config = model.config
+    n, grid = config.n_ctx - 1, (config.side, config.side)
+    hidden = patches.drawn(n, share, draw)
+    run = model.run(patches.hiding(text, hidden), keep=("patches",))
+    own = model.reader.encode(patches.hiding(text, ())).values
+    assert own is not None
+    gone = np.isin(np.arange(1, n + 1), hidden)
+    true, found = own[1:], np.clip(np.asarray(run.trace["patches"])[1:], -1, 1)
+    mean = true[~gone].mean(0)
+    made = np.where(gone[:, None], found, true)
+    shown = np.where(gone[:, None], np.nan, true)
+    return Filled(
+        hidden,
+        _whole(shown, grid),
+        _whole(made, grid),
+        float(np.square(found - true)[gone].mean() / 4) if hidden else 0.0,
+        float(np.square(mean - true)[gone].mean() / 4) if hidden else 0.0,
+    )
+
+
+def _whole(rows: Array, grid: tuple[int, int]) -> Array:
+    """Patches as a picture (row column) with values from 0 to 1."""
+    found = patches.folded(torch.from_numpy(np.ascontiguousarray(rows)), grid)[0].numpy()
+    return (found + 1) / 2

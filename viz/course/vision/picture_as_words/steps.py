@@ -1,0 +1,195 @@
+"""The steps on Vision Transformers: the row of patches, what the class token looks at, what is filled in where nothing is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from viz.charts import patches as pictures
+from viz.course.lesson import Folds
+from viz.course.vision.picture_as_words import charts, maths
+from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIDE, Seen
+from viz.course.vision.picture_as_words.params import SLUG, Params
+from viz.instruments import picture_view
+from viz.labels import percent
+from viz.widgets import engine_client, lesson, page_parts
+
+CLASS = "class token"
+LARGE, BIG = 224, 16
+"""The picture and the patch of the paper."""
+
+
+def words(params: Params, data: Seen) -> Folds:
+    """How many tokens is a picture?"""
+    n, side = maths.n_tokens(SIDE, params.patch), SIDE // params.patch
+    large = maths.n_tokens(LARGE, BIG)
+    known = lesson.predict_number(
+        f"{SLUG}.tokens",
+        f"A doodle of {SIDE} × {SIDE} pixels is cut into patches of {params.patch} × {params.patch}, and a class token is put in front. "
+        "How many tokens does the encoder read?",
+        1,
+        300,
+        n,
+        f"{SIDE} / {params.patch} = {side} patches in a row and as many rows: {side}² = {n - 1}, and the class token: {n}. Of a photograph of "
+        f"{LARGE} × {LARGE} in patches of {BIG} × {BIG}: ({LARGE} / {BIG})² + 1 = {large}.",
+        near=1,
+    )
+    parts = maths.cut(data.pixels, params.patch)
+    page_parts.show(
+        charts.tiles(parts, side, height=lesson.fit(260, 300)),
+        f"{SLUG}.cut",
+        f"The doodle cut into patches of {params.patch} by {params.patch} pixels, each in its place.",
+    )
+    if known:
+        across = 17 if len(parts) > 60 else 10
+        lines = -(-(len(parts) + 1) // across)
+        page_parts.show(
+            charts.tiles(
+                parts,
+                across,
+                first="class",
+                numbered=len(parts) < 60,
+                height=min(62.0 * lines, lesson.fit(330, 300)),
+            ),
+            f"{SLUG}.row",
+            f"The same {n - 1} patches one after the other, as a row of words, the class token in front.",
+        )
+    flat = [part.flatten() for part in parts]
+    empty = sum(not part.any() for part in flat)
+    page_parts.numbers(
+        f"{n - 1} patches of {params.patch**2} numbers each, read row by row behind the class token; {empty} of them are black all over. "
+        f"Attention compares all pairs: {n} × {n} = {n * n:,} scores in each head."
+        if known
+        else "Guess first, then the patches stand in a row."
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            np.array(flat),
+            index=[str(i + 1) for i in range(len(flat))],
+            columns=[str(i + 1) for i in range(len(flat[0]))],
+        ),
+        {"patches": np.array(parts)},
+        {"text": params.own, "patch": params.patch},
+        known,
+        latex=(
+            rf"N + 1 = \left(\frac{{{SIDE}}}{{{params.patch}}}\right)^2 + 1 = {n}, \qquad \left(\frac{{{LARGE}}}{{{BIG}}}\right)^2 + 1 = {large}",
+            r"z_0 = [\,x_{\mathrm{class}};\; x_1 E;\; \dots;\; x_N E\,] + E_{\mathrm{pos}}, \quad "
+            rf"x_i \in \mathbb{{R}}^{{{params.patch**2}}}",
+        ),
+    )
+
+
+def looks(params: Params, data: Seen) -> Folds:
+    """What does the class token look at, and what does the network say?"""
+    known = lesson.predict(
+        f"{SLUG}.class",
+        f"vit-doodles knows {len(data.classes)} kinds of drawing. What does it say of this one?",
+        dict(zip(data.classes, data.chances.tolist(), strict=True)),
+        data.best,
+        f"“{data.best}”, with a probability of {percent(data.chances.max())}. It is told from the class token's last state alone, and what that "
+        "knows of the drawing it has fetched by attention.",
+    )
+    weights = data.looks(params.layer, params.head)
+    called = f"layer {params.layer}, " + (
+        params.head if params.head in (MEAN, ROLLOUT) else f"head {params.head}"
+    )
+    side = SIDE // 4
+    chosen = picture_view(
+        data.pixels,
+        weights,
+        (side, side),
+        special=[CLASS],
+        selected=0,
+        ground="dark",
+        who="the rollout"
+        if params.head == ROLLOUT
+        else "this head"
+        if params.head != MEAN
+        else "the mean of the heads",
+        names=("query", "doodle"),
+        title=called,
+        hint="Touch a patch: it becomes the query.",
+        height=lesson.fit(380, 330),
+        key=f"{SLUG}.look",
+    )
+    if known:
+        page_parts.show(
+            charts.classes(data.classes, data.chances, height=lesson.fit(30, 34)),
+            f"{SLUG}.classes",
+            "The probability of each class: "
+            + ", ".join(
+                f"{name} {percent(chance)}" for name, chance in zip(data.classes, data.chances, strict=True)
+            ),
+        )
+    row = weights[0]
+    inked = np.array([part.any() for part in maths.cut(data.pixels, 4)])
+    on = float(row[1:][inked].sum())
+    page_parts.numbers(
+        f"{called}: the class token gives {percent(row[0])} to itself, {percent(on)} to the {int(inked.sum())} patches with a line in "
+        f"them and {percent(max(0.0, 1 - on - row[0]))} to the {int((~inked).sum())} black ones."
+    )
+    names = [CLASS, *(f"{r + 1},{c + 1}" for r in range(side) for c in range(side))]
+    asked = chosen.query or 0
+    top = int(weights[asked].argmax())
+    return Folds(
+        lambda: pd.DataFrame(weights.round(4), index=names, columns=names),
+        {"weights": data.weights, "rollout": data.rolled, "chances": data.chances, "pixels": data.pixels},
+        {"text": params.own, "layer": params.layer},
+        known,
+        {"attention.softmax": {"a_ij": f"{weights[asked, top]:.3f}"}} if params.head != ROLLOUT else {},
+        (
+            rf"p(\text{{{data.best}}}) = \mathrm{{softmax}}(W\, \mathrm{{LN}}(z_L^0) + b)_{{\text{{{data.best}}}}} = {data.chances.max():.4f}",
+        ),
+    )
+
+
+def fills(params: Params, data: Seen) -> Folds:
+    """What can be said of a picture of which a quarter is shown?"""
+    share = params.share / 100
+    found = engine_client.submit(
+        (SLUG, "filled", params.own, params.share, params.draw),
+        lambda: maths.filled(params.own, share, params.draw),
+        500,
+    )
+    n = maths.n_tokens(SIDE, 4) - 1
+    left = found.error / found.of_mean if found.of_mean else 1.0
+    known = lesson.predict_share(
+        f"{SLUG}.fill",
+        f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. Put the mean of the visible patches at "
+        "each hidden place: that misses the drawing by a squared error, call it 100 %. How much of it is left when the decoder fills them in?",
+        min(left, 1.0),
+        f"{percent(left)}: {found.error:.4f} a pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
+        near=0.1,
+    )
+    images = [
+        ("what the encoder reads", charts.coloured(found.shown)),
+        ("filled in", charts.coloured(found.filled) if known else None),
+        ("the drawing", charts.coloured(data.pixels / 255) if known else None),
+    ]
+    page_parts.show(
+        pictures.reads(images, height=lesson.fit(260, 300)),
+        f"{SLUG}.filled",
+        f"The doodle with {len(found.hidden)} of {n} patches hidden, the decoder's picture, and the whole doodle.",
+    )
+    page_parts.numbers(
+        f"Squared error a pixel at the {len(found.hidden)} hidden places: {found.error:.4f} by the decoder, {found.of_mean:.4f} by the mean of the "
+        f"{n - len(found.hidden)} visible patches."
+        if known
+        else "Guess first, then the decoder's picture is shown."
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            {"squared error": [found.error, found.of_mean]}, index=["decoder", "mean of the visible patches"]
+        ),
+        lambda: {
+            "shown": found.shown,
+            "filled": found.filled,
+            "drawing": data.pixels,
+            "hidden": np.array(found.hidden),
+        },
+        {"text": params.own, "share": share, "draw": params.draw},
+        known,
+        latex=(
+            rf"\frac{{1}}{{|H|}} \sum_{{i \in H}} (\hat{{x}}_i - x_i)^2 = {found.error:.4f}, \qquad |H| = {len(found.hidden)} \cdot 16",
+        ),
+    )
