@@ -11,6 +11,8 @@ from core.data.speech.clips import DIGITS, WORDS, Clips
 from core.data.speech.reader import places
 from core.data.speech.waves import HOP, LOUDNESS, N_BANDS, RATE, Wave, from_bytes
 
+MOST_WORDS = 6
+"""In one sound."""
 PAUSES = (0.02, 0.35)
 SPEEDS, SIZES = (0.7, 1.5), (0.88, 1.14)
 """Times as fast; and the sound as a whole played faster or slower, as a smaller or larger throat has it."""

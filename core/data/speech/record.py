@@ -14,11 +14,10 @@ import wave
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.data.home import assets
 from core.data.speech.clips import HEARD, KEPT_OUT, WORDS, write
-from core.data.speech.waves import LOUDNESS, RATE, Wave
+from core.data.speech.waves import LOUDNESS, Wave, resampled
 
 OTHERS = (
     *(
@@ -95,19 +94,6 @@ def spoken(word: str, voice: str, accent: str = "en-us", speed: int = 160, pitch
         rate, data = file.getframerate(), file.readframes(file.getnframes())
     samples: Wave = np.frombuffer(data, dtype="<i2").astype(np.float32) / np.float32(2**15)
     return trimmed(resampled(samples, rate))
-
-
-def resampled(sound: Wave, rate: int, to: int = RATE) -> Wave:
-    """The sound with `to` samples a second; frequencies that these cannot hold are left out.
-
-    By the Fourier transform of the whole: its coefficients up to half of the new rate, and back.
-
-    >>> len(resampled(np.zeros(22050, dtype=np.float32), 22050))
-    8000
-    """
-    n = round(len(sound) * to / rate)
-    kept: NDArray[np.complex128] = np.fft.rfft(sound)[: n // 2 + 1]
-    return np.fft.irfft(kept, n).astype(np.float32) * np.float32(n / len(sound))
 
 
 def trimmed(sound: Wave) -> Wave:

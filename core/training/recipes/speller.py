@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data.speech.clips import read
-from core.data.speech.drawn import Drawing
+from core.data.speech.drawn import MOST_WORDS, Drawing
 from core.data.texts import Example
 from core.errors import InputError
 from core.models import Batch
@@ -30,8 +30,8 @@ SPECIAL = ("<end>", "<unk>")
 LETTERS = string.ascii_lowercase + " "
 IDS = {"start": 0, "end": 0, "pad": 0}
 ROWS, CHECKED, N_EXAMPLES = 32, 4, 24
-LONGER, LONGEST = 500, 6
-"""Sounds of one word at first; every so many steps one more, up to six."""
+LONGER = 500
+"""Sounds of one word at first; every so many steps one more."""
 SMOOTH = 0.05
 
 
@@ -43,7 +43,7 @@ class Sounds:
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
         rng = np.random.default_rng((self.seed, step))
-        most = min(LONGEST, 1 + step // LONGER)
+        most = min(MOST_WORDS, 1 + step // LONGER)
         n_words = (
             int(rng.integers(max(1, most - 2), most + 1))
             if rng.random() < 0.7
