@@ -15,6 +15,7 @@ from core.errors import InputError
 from viz.course.vision.letters_over_frames import charts, maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent
+from viz.widgets import reads
 
 TEXT = Params().text
 
@@ -122,6 +123,16 @@ def test_a_text_that_is_no_sound_is_told_calmly(text):
 def test_one_word_without_another_and_settings_of_the_text_itself_are_drawn():
     test = page(1, own="yes noise=0.1 voice=john")
     assert "Written: “yes”" in said(test)
+
+
+def test_the_pages_for_free_work_read_a_sound_as_it_is_written():
+    text = "4 7 voice=Linda"
+    assert reads.judge(maths.MODEL, text) is None
+    run = core.open_model(maths.MODEL).run(text)
+    steps = list(core.decode(core.open_model(maths.MODEL), text, core.Greedy(), max_new_tokens=20))
+    assert steps[-1].text.strip() == run.target_text == "four seven"
+    attention = run.attention("alignment", by="word", writing=True)
+    assert attention.keys == ("4", "7") and attention.queries[:2] == ("four", "seven")
 
 
 def test_the_picture_covers_what_is_to_be_guessed():
