@@ -177,7 +177,7 @@ def _resting(data: Heard) -> str:
     if not resting:
         return "Every letter has most of its weight on a word."
     return (
-        f"{len(resting)} of them, {', '.join(resting)}, have most of their weight on a pause: in so short a list of words, "
+        f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: in so short a list of words, "
         "the letters before may be enough to know the next."
     )
 
