@@ -73,7 +73,7 @@ def _bars(
     )
     return Folds(
         lambda: pd.DataFrame(
-            {"letters wrong": found.rates, "said": found.said, "written": found.written}, index=names
+            {"letters wrong": found.rates, "said": found.said, "written": found.written}, index=list(names)
         ),
         {of: np.array(values), "letter_error": np.array(found.rates)},
         {"seed": params.seed},

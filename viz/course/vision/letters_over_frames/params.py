@@ -12,6 +12,7 @@ from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
 
 SLUG = "letters_over_frames"
 TEXTS = ("4 7 2", "yes winter pencil", "0 garden 9")
+(SLOW, FAST), (QUIETEST, LOUDEST) = RANGES["speed"], RANGES["noise"]
 MOST = f"the digits and {len(WORDS) - len(DIGITS)} words, up to {seconds(LasConfig().n_ctx, LasConfig().n_frames):.0f} seconds"
 VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in the training)"
 
@@ -25,9 +26,9 @@ class Params(Knobs):
         sentence("Digits and words to say", TEXTS, placeholder="4 7 2", of=MODEL, most=MOST),
     )
     voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
-    speed: float = knob(1.0, slider("Speed", *RANGES["speed"], 0.05, width=260))
-    noise: float = knob(0.0, slider("Noise, as a share of the speech", *RANGES["noise"], 0.05, width=260))
-    rate: float = knob(0.5, slider("Speed of the second sound", *RANGES["speed"], 0.05))
+    speed: float = knob(1.0, slider("Speed", SLOW, FAST, 0.05, width=260))
+    noise: float = knob(0.0, slider("Noise, as a share of the speech", QUIETEST, LOUDEST, 0.05, width=260))
+    rate: float = knob(0.5, slider("Speed of the second sound", SLOW, FAST, 0.05))
     seed: int = knob(0, draw(9999, again="Other sounds"))
 
     @property
