@@ -39,6 +39,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "image": {28: {}},
+    "n_levels": {2: {}},
     "residual": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
@@ -319,7 +320,7 @@ WRONG = [
         {"parts": None},
     ),
     *({"image": 0}, {"patch": 5}, {"channels": -1}, {"n_decoder_layers": 0}),
-    *({"d_hidden": 0}, {"residual": "yes"}, {"positions": "rotary"}, {"positions": None}),
+    *({"positions": "rotary"}, {"positions": None}),
     *(
         {"d_rotary": 3},
         {"d_rotary": 0},
@@ -331,6 +332,7 @@ WRONG = [
     *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
     *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
+    *({"d_hidden": 0}, {"residual": "yes"}, {"n_levels": 0}, {"n_bands": 1.5}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(
         {"d_embed": 0},

@@ -29,6 +29,7 @@ READS = {
     "copy-lstm-attention": "a c b",
     "prompt-tiny": "copy:abc=",
     "snail-recall": "k3Fm7Qk3?",
+    "speller": "4 7 voice=Linda",
 }
 ALIKE = ("tiny-llama", "prompt-tiny", "tiny-albert", "tiny-bigbird")
 """What links as tiny-gpt or tiny-bert does: the same kinds of attention on the same pages."""

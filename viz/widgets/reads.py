@@ -47,7 +47,7 @@ def line(model: str, most: str = "") -> str:
 
 def limit(model: str, text: str, longest: int) -> None:
     """Raises InputError for a sentence of more tokens than a page draws."""
-    n = len(default().open(model).tokenizer.encode(text).ids)
+    n = len(default().open(model).reader.encode(text).ids)
     if n > longest:
         rule = f"This page draws sentences of up to {longest}."
         raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
@@ -97,8 +97,11 @@ def told(
 
 
 def judge(model: str, text: str) -> Note | None:
-    """Capitals first: in small letters the rest can be judged."""
-    reads, of = default().open(model).tokenizer, learnt(model)
+    """Capitals first: in small letters the rest can be judged. A text that is no sentence is judged by whoever reads it."""
+    opened = default().open(model)
+    if opened.spec.reads is not None:
+        return None
+    reads, of = opened.tokenizer, learnt(model)
     if of and (counted := shouted(text, reads)):
         loud, few = counted
         return Note(
