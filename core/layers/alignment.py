@@ -62,6 +62,26 @@ class Global(nn.Module):
         return _mixed(tap("pattern", masked_softmax(scores, allowed), WEIGHTS), source, tap)
 
 
+class Gated(nn.Module):
+    """c = beta * (a @ h) with beta = sigmoid(w . query): how much of what is seen counts (Xu et al. 2015, 4.2.1).
+
+    query (batch query d_model) -> the context (batch query d_model), as of `Global`; `gate` in the trace is beta. A word
+    that follows from those before it ("is") needs no look, and the weights may lie anywhere.
+    """
+
+    def __init__(self, score: Score, d_model: int) -> None:
+        super().__init__()
+        self.score = score
+        self.to_gate = Linear(d_model, 1)
+
+    def forward(self, query: Tensor, source: Source, first: int = 0, tap: Tap = OFF) -> Tensor:
+        q, scores = _compared(self.score, query, source, tap)
+        allowed = tap("allowed", source.real[:, None, None].expand_as(scores), WEIGHTS)
+        pattern = tap("pattern", masked_softmax(scores, allowed), WEIGHTS)
+        gate = tap("gate", torch.sigmoid(self.to_gate(q))[:, None], "batch head query one")
+        return _mixed(pattern, source, tap, gate)
+
+
 class Local(nn.Module):
     """Attention inside a window [p_t - D, p_t + D] of the source (Luong et al. 2015, section 3.2).
 
@@ -107,7 +127,7 @@ def _compared(score: Score, query: Tensor, source: Source, tap: Tap) -> tuple[Te
     return q, tap("scores", score.compare(q, source.keys)[:, None], WEIGHTS)
 
 
-def _mixed(pattern: Tensor, source: Source, tap: Tap) -> Tensor:
-    """c_t = sum_s a_t(s) h_s: the context (batch query d_model)."""
+def _mixed(pattern: Tensor, source: Source, tap: Tap, gate: Tensor | float = 1.0) -> Tensor:
+    """c_t = sum_s a_t(s) h_s, times the gate: the context (batch query d_model)."""
     heads = tap("heads", pattern.to(source.values.dtype) @ source.values, "batch head query d_head")
-    return tap("context", heads.squeeze(1), "batch query d_model")
+    return tap("context", (heads * gate).squeeze(1), "batch query d_model")

@@ -30,7 +30,9 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         6: {"qkv_bias": True},
     },
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
+    "n_levels": {2: {}},
     "residual": {True: {}, False: {}},
+    "gated": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
     None: {"post": {}},
@@ -70,8 +72,21 @@ def example(family, n=5, n_source=7, rows=2):
     source = torch.randint(1, 29, (rows, n_source), generator=draw)
     ones = torch.ones_like
     return Batch(
-        ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool)
+        ids=ids,
+        real=ones(ids, dtype=torch.bool),
+        source=source,
+        source_real=ones(source, dtype=torch.bool),
+        values=numbers(family, rows, n_source),
     )
+
+
+def numbers(family, rows, n):
+    """What is behind the tokens, of a family that reads no words: as many numbers each as its reader gives."""
+    if family.reads is None:
+        return None
+    reader = family.reads(family.config.tiny())
+    width = reader.encode(reader.example).values.shape[1]
+    return torch.randn(rows, n, width, generator=torch.Generator().manual_seed(2))
 
 
 def forward(network, batch, tap=OFF):
@@ -223,6 +238,9 @@ def test_padding_changes_nothing(case):
         if family.has_source:
             source_real = torch.cat((batch.source_real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
             wider = replace(wider, source=torch.cat((batch.source, pad), dim=1), source_real=source_real)
+        if batch.values is not None:
+            blank = torch.zeros(2, 2, batch.values.shape[2])
+            wider = replace(wider, values=torch.cat((batch.values, blank), dim=1))
         torch.testing.assert_close(forward(network, wider)[:, : alone.shape[1]], alone, rtol=1e-5, atol=1e-5)
         _, trace = traced(network, wider)
     for path in own(trace, "pattern"):
@@ -291,7 +309,8 @@ WRONG = [
         {"parts": "neither"},
         {"parts": None},
     ),
-    *({"d_hidden": 0}, {"residual": "yes"}),
+    *({"d_hidden": 0}, {"residual": "yes"}, {"n_levels": 0}, {"n_bands": 1.5}),
+    *({"grid": 0}, {"grid": 17}, {"gated": "yes"}, {"grid": 5}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *({"d_embed": 0}, {"shared": "some"}, {"shared": None}, {"n_segments": 0}, {"sentence_order": "yes"}),
     *({"classes": ()}, {"classes": ("one", "one")}, {"classes": ("one", 2)}, {"classes": "ab"}),
