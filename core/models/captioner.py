@@ -101,13 +101,19 @@ class Grid(nn.Module):
         self.position = nn.Parameter(normal(cfg.n_ctx, cfg.d_model, std=1.0))
 
     def forward(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
+        return self.placed(self.seen(windows, tap), tap)
+
+    def seen(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
+        """What the convolutions make of each window, wherever it lies: (batch pos number) -> (batch pos d_model)."""
         windows = tap("pixels", windows, "batch pos number")
         maps = F.relu(self.first(windows.reshape(-1, 3, SIDE, SIDE)))
         maps = tap("maps", maps.unflatten(0, windows.shape[:2]), "batch pos filter row column")
-        seen = F.relu(self.second(maps.flatten(2)))
-        seen = tap("features", self.to_out(seen), "batch pos d_model")
-        place = tap("embed.position", self.position[: windows.shape[1]], "pos d_model")
-        return tap("annotations", seen + place, "batch pos d_model")
+        return tap("features", self.to_out(F.relu(self.second(maps.flatten(2)))), "batch pos d_model")
+
+    def placed(self, features: Tensor, tap: Tap = OFF) -> Tensor:
+        """The features of the cells of a picture, each with the vector of its place."""
+        place = tap("embed.position", self.position[: features.shape[1]], "pos d_model")
+        return tap("annotations", features + place, "batch pos d_model")
 
 
 class Captioner(nn.Module):

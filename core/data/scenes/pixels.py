@@ -78,6 +78,31 @@ def windows(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(cells.reshape(*pixels.shape[:-3], -1, 3 * side * side))
 
 
+def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], dict[tuple[str, int], int]]:
+    """All windows that there are, and which of them each thing has in each cell ("" is an empty one).
+
+    A thing leaves the edge of its cell free, so that what is seen around a cell is paper, or the end of the picture.
+
+    >>> found, where = bank(["red cat"])
+    >>> found.shape, where["red cat", 6] == where["red cat", 7], where["red cat", 0] == where["red cat", 6]
+    ((18, 588), True, False)
+    """
+    found: dict[bytes, int] = {}
+    rows: list[NDArray[np.float32]] = []
+    where: dict[tuple[str, int], int] = {}
+    for name in ("", *names):
+        things = [
+            (Thing(*name.split(), place % grid, place // grid),) if name else () for place in range(grid**2)
+        ]
+        cut = windows(np.stack([picture(thing, grid) for thing in things]))
+        for place in range(grid**2):
+            row = cut[place, place]
+            if (at := found.setdefault(row.tobytes(), len(rows))) == len(rows):
+                rows.append(row)
+            where[name, place] = at
+    return np.stack(rows), where
+
+
 @dataclass(frozen=True)
 class SceneReader:
     """Reads a written scene: a token for each cell, named by what stands there, with the pixels of the cell behind it.

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data.grammar import Split
-from core.data.scenes.drawn import scene
-from core.data.scenes.language import COLOURS, COUNTS, KINDS, RELATIONS, caption, written
-from core.data.scenes.pixels import picture, windows
+from core.data.scenes.drawn import SEEN, scene
+from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, RELATIONS, caption, written
+from core.data.scenes.pixels import bank
 from core.data.texts import Example
 from core.models import Batch
 from core.models.captioner import CaptionerConfig
@@ -42,28 +42,33 @@ SPREAD = 0.1
 STEPS = "decoder.step.*.attn.pattern"
 
 
+Drawn = tuple[Batch, Tensor, Tensor]
+"""What is read, which of all windows each cell has (batch cell), and the word after each one that is read."""
+
+
 class Scenes:
     """Scenes drawn anew at each step; the loss is Xu et al. 2015, Eq. (14).
 
     -log P(caption | picture), the mean a token, and lambda times the mean over cells of (tau - sum_t a_ti)^2: over a caption
     each cell shall be looked at alike. The paper's tau is 1, with about as many words as cells; here it is words / cells,
-    what an even look gives.
+    what an even look gives. There are few different windows (`bank`): the convolutions read each once a step.
     """
 
     def __init__(self, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
         self.tokenizer, self.seed = tokenizer, seed
+        windows, self.where = bank(SEEN)
+        self.windows = torch.from_numpy(windows)[None].to(device)
         self.valid = on(self._drawn(np.random.default_rng(0), VALID, "test"), device)
 
-    def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
+    def batch(self, step: int) -> tuple[Drawn, int]:
         found = self._drawn(np.random.default_rng((self.seed, step)), ROWS, "train")
-        return found, int((found[1] != IDS["pad"]).sum())
+        return found, int((found[2] != IDS["pad"]).sum())
 
-    def loss(self, network: Any, batch: tuple[Batch, Tensor]) -> Tensor:
-        inputs, wanted = batch
-        assert inputs.values is not None
-        noisy = inputs.values + NOISE * torch.randn_like(inputs.values)
+    def loss(self, network: Any, batch: Drawn) -> Tensor:
+        inputs, cells, wanted = batch
+        noisy = self.windows + NOISE * torch.randn_like(self.windows)
         tap = Recorder((STEPS,))
-        hidden = network(Batch(**{**vars(inputs), "values": noisy}), tap=tap)
+        hidden = network(inputs, tap=tap, memory=self._read(network, noisy, cells))
         real = wanted != IDS["pad"]
         said = F.cross_entropy(network.logits(hidden[real]).float(), wanted[real])
         trace = tap.close()
@@ -72,24 +77,30 @@ class Scenes:
         return said + SPREAD * ((even - weights.sum(1)) ** 2).mean()
 
     def check(self, network: Any) -> Mapping[str, float]:
-        """Of unseen combinations: nats a token, and how often all words of a caption are right, each behind the true ones."""
-        inputs, wanted = self.valid
+        """Of unseen combinations: nats a token, and how often all words of a caption are right, each after the true ones."""
+        inputs, cells, wanted = self.valid
         real = wanted != IDS["pad"]
-        logits = network.logits(network(inputs)).float()
+        logits = network.logits(network(inputs, memory=self._read(network, self.windows, cells))).float()
         right = ((logits.argmax(-1) == wanted) | ~real).all(1).float().mean()
         return {"valid_nats": float(F.cross_entropy(logits[real], wanted[real])), "right": float(right)}
 
-    def _drawn(self, rng: np.random.Generator, n: int, split: Split) -> tuple[Batch, Tensor]:
+    def _read(self, network: Any, windows: Tensor, cells: Tensor) -> Tensor:
+        return network.encoder.placed(network.encoder.seen(windows)[0][cells])
+
+    def _drawn(self, rng: np.random.Generator, n: int, split: Split) -> Drawn:
         scenes = [scene(rng, split) for _ in range(n)]
-        values = torch.from_numpy(windows(np.stack([picture(one) for one in scenes])))
+        cells = torch.tensor([self.where["", place] for place in range(GRID**2)]).repeat(n, 1)
+        for row, one in enumerate(scenes):
+            for thing in one:
+                cells[row, thing.place()] = self.where[thing.name, thing.place()]
         rows = self.tokenizer.encode_many([caption(one) or "" for one in scenes])
-        ids = torch.zeros(n, 2 + max(map(len, rows)), dtype=torch.long)
+        ids = torch.full((n, 2 + max(map(len, rows))), IDS["pad"])
         for place, row in enumerate(rows):
             ids[place, : 2 + len(row)] = torch.tensor([IDS["start"], *row, IDS["end"]])
-        source = torch.arange(values.shape[1]).expand(n, -1)
-        read, wanted = ids[:, :-1], ids[:, 1:]
-        batch = Batch(ids=read, real=wanted != 0, source=source, source_real=source >= 0, values=values)
-        return batch, wanted
+        wanted = ids[:, 1:]
+        source = torch.arange(GRID**2).repeat(n, 1)
+        real = wanted != IDS["pad"]
+        return Batch(ids=ids[:, :-1], real=real, source=source, source_real=source >= 0), cells, wanted
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Scenes:
