@@ -12,6 +12,7 @@ Attention of any other program, such as a Hugging Face model with output_attenti
 
     viz.head_view(out.attentions, tokens, layer=2)
     viz.heatmap(out.cross_attentions, written_tokens, read_tokens, layer=0, head=3)
+    viz.picture_view(pixels, out.attentions[3][0, 1], (14, 14), special=["class token"])
 
 `kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
 Where a head may be a word, "mean", "largest" and "rollout" join the heads of each layer (`core.analysis.attention.aggregate`).
@@ -25,10 +26,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from viz.instruments.kit.notebook import arithmetic, grid, head_view, heatmap, source, strip, words
+    from viz.instruments.kit.notebook import (
+        arithmetic,
+        grid,
+        head_view,
+        heatmap,
+        picture_view,
+        source,
+        strip,
+        words,
+    )
     from viz.instruments.kit.picture import draw
 
-__all__ = ["arithmetic", "draw", "grid", "head_view", "heatmap", "source", "strip", "words"]
+__all__ = ["arithmetic", "draw", "grid", "head_view", "heatmap", "picture_view", "source", "strip", "words"]
 
 
 def __getattr__(name: str) -> Any:

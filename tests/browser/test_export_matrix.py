@@ -27,7 +27,7 @@ import numpy as np, streamlit as st
 import core
 from core.analysis.arithmetic.cell import lines_of
 from core.analysis.arithmetic.source import source_of
-from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, plane,
+from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, picture_view, plane,
                              source, strip, timeline, tree, weighing, words_view)
 from viz.instruments.candidates.candidates import Bar, Way
 from viz.instruments.diagram.diagram import Edge, Node
@@ -65,6 +65,8 @@ elif show == "marked":
     marked(english, above=look[-1], below=look[-1], names=("start", "end"), notes=["NOUN"] * 6, **more)
 elif show == "mask_editor":
     mask_editor(may, english, english, **more)
+elif show == "picture":
+    picture_view(np.arange(64).reshape(8, 8) * 4, np.hstack([look[:, :1], look[:, 2:]]), (2, 2), rows=english, special=["class token"], **more)
 elif show == "plane":
     plane([Point("query", (1.2, 0.6), "query"), Point("k1", (1.5, -0.2)), Point("k2", (0.2, 1.4))], values=[(1.5, 1.5), (-1.5, 1)], scores=[Score("dot", 2)], **more)
 elif show == "strip":
@@ -85,7 +87,7 @@ FOUND = (
     for value in vars(importlib.import_module(f"viz.instruments.{name}.{name}")).values()
 )
 DECLARED = {name: value for name, value in FOUND if isinstance(value, Instrument)}
-PICTURES = ("diagram", "plane")
+PICTURES = ("diagram", "picture", "plane")
 """They lay pixels below their lines."""
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -19,6 +19,7 @@ from viz.instruments.heatmap.heatmap import Cells, heatmap
 from viz.instruments.kit.head_stack import HeadContext, Stack, stacked
 from viz.instruments.marked.marked import marked, picked
 from viz.instruments.mask_editor.mask_editor import mask_editor
+from viz.instruments.picture.picture import DESCRIBING, LOOKING, Looks, picture_view
 from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
 from viz.instruments.source.source import Chosen, source
 from viz.instruments.strip.strip import strip
@@ -37,6 +38,8 @@ from viz.instruments.words.words import (
 
 __all__ = [
     "ALIGNING",
+    "DESCRIBING",
+    "LOOKING",
     "READING",
     "SILENT",
     "SUMMING",
@@ -48,6 +51,7 @@ __all__ = [
     "HeadContext",
     "Heads",
     "Lines",
+    "Looks",
     "Node",
     "Point",
     "Score",
@@ -69,6 +73,7 @@ __all__ = [
     "mask_editor",
     "moved",
     "picked",
+    "picture_view",
     "plane",
     "plane_packet",
     "show_grid",

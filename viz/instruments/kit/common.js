@@ -75,7 +75,7 @@ function luminance([r, g, b]) {
 }
 
 /** 256 colours between the stops of a ramp, each [r, g, b]. */
-function ladder(stops) {
+export function ladder(stops) {
   const ends = stops.map(rgb);
   return Array.from({ length: 256 }, (_, i) => {
     const x = (i / 255) * (ends.length - 1), k = Math.min(Math.floor(x), ends.length - 2);

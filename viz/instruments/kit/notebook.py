@@ -22,6 +22,7 @@ from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
 from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, lines, named, position, seen
 from viz.instruments.kit.spec import Spec
+from viz.instruments.picture.picture import PICTURE, PictureView
 from viz.instruments.source.source import SOURCE, Source
 from viz.instruments.strip.strip import STRIP, Strip
 from viz.instruments.words.words import READING, SUMMING, WORDS, WRITING, Words
@@ -245,3 +246,9 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     python = lines(run, "source", layer=layer, kind=attention.kind, path=path)
     spec = Source(code, selected=given, card=tensor_card(run, given), title=given, python=python)
     return _drawn(SOURCE, spec, run, attention, "its code", 560, layer)
+
+
+def picture_view(pixels: Any, weights: Any, cells: tuple[int, int], **options: Any) -> Picture:
+    """A picture, or a sound as one, under a grid of cells that are shaded by their weights; options as of `PictureView`."""
+    spec = PictureView(pixels, weights, cells, **options)
+    return Picture(PICTURE, spec.packet(), name=spec.title or "attention on a picture", height=620)

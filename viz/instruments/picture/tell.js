@@ -1,0 +1,47 @@
+// What is said of the chosen row: the sentence, the legend, the share under the pointer.
+
+import { enlarged, make, percent, ramp, speak, swatch } from "../kit/common.js";
+import { exactness } from "../kit/save/npz.js";
+import { tellLook } from "../kit/tell.js";
+import { look } from "./paint.js";
+
+const TORN = "{key} gets a number that is not finite: its column of the tensor is broken.";
+const name = ({ head }, side, i) => (side === "query" && head.asks ? head.asks[i] : head.keys[i]);
+
+export function tell(view, at) {
+  const { head, sentence, matrix, root } = view, { side, index } = at, other = side === "query" ? "key" : "query";
+  root.dataset.rows = String(matrix.rows);
+  if (!matrix.rows) { speak(sentence, head.say.empty, {}); return; }
+  const { weights, may } = look(view, at);
+  const looks = [...weights.keys()].filter((i) => may[i]).map((i) => ({ word: name(view, other, i), weight: weights[i], self: !head.asks && i === index }));
+  tellLook(view, { ...head.say, torn: TORN }, name(view, side, index), looks, side === "key");
+}
+
+export function legend(view) {
+  const { legend: box, matrix, head } = view;
+  box.replaceChildren();
+  if (!matrix.rows) return;
+  make("span", "entry", box, "weight");
+  ramp(box, view.ramp, "0", `${Number(head.limit.toPrecision(2))}`);
+  if (!head.asks) swatch(box, "ring", "chosen");
+  if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
+  if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
+  if (exactness(matrix)) make("span", "entry", box).textContent = `weights ${exactness(matrix)}`;
+  const hint = make("span", "entry hint", box, head.hint || (head.asks ? "Choose a word, point at a cell for its weight." : "Click a cell to see what it looks at."));
+  hint.dataset.unsaved = "";
+}
+
+export function showTip(view, key) {
+  const { side, index } = view.at, i = Number(key.dataset.i), { weights, may } = look(view, view.at);
+  const [query, to] = (side === "query" ? [name(view, "query", index), name(view, "key", i)] : [name(view, "query", i), name(view, "key", index)]).map((word) => ({ word }));
+  const share = may[i] ? percent(weights[i]) : "masked";
+  speak(view.tip, "{query} \u2192 {to} {share}", { query, to, share });
+  view.root.dataset.tip = share;
+  view.tip.hidden = false;
+  const home = view.root.getBoundingClientRect(), box = key.getBoundingClientRect(), times = enlarged();
+  const x = (box.left - home.left + box.width / 2) / times - view.tip.offsetWidth / 2, y = (box.top - home.top) / times - view.tip.offsetHeight - 6;
+  view.tip.style.left = `${Math.max(0, Math.min(home.width / times - view.tip.offsetWidth, x))}px`;
+  view.tip.style.top = `${y > -30 ? y : (box.bottom - home.top) / times + 6}px`;
+}
+
+export function hideTip(view) { view.tip.hidden = true; view.root.dataset.tip = ""; }
