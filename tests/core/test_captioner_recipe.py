@@ -53,7 +53,10 @@ def test_the_loss_is_the_caption_and_the_doubly_stochastic_term(task, network, m
     looked = (trace["decoder.attn.pattern"][:, 0] * real[..., None]).sum(1)
     even = real.sum(1, keepdim=True) / 25
     torch.testing.assert_close(found, said + 0.1 * ((even - looked) ** 2).mean(), rtol=1e-4, atol=1e-5)
-    assert not {thing.name for text in recipes()["captioner"].examples() for thing in read(text.text)} & drawn.UNSEEN
+    assert (
+        not {thing.name for text in recipes()["captioner"].examples() for thing in read(text.text)}
+        & drawn.UNSEEN
+    )
 
 
 def test_its_vocabulary_has_every_word_of_the_grammar(task):

@@ -29,6 +29,10 @@ class Chapter(Enum):
     )
     BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
     GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
+    VISION = (
+        "Beyond words",
+        "What is looked at need not be a word: a part of a picture, a stretch of sound.",
+    )
 
     def __init__(self, title: str, claim: str) -> None:
         self.title, self.claim = title, claim

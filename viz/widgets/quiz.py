@@ -83,7 +83,7 @@ def predict_number(
     elif (
         fresh and slot in st.session_state and widget in st.session_state
     ) or widget not in st.session_state:
-        st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
+        st.session_state[widget] = type(low)(round(low + step * round((high - low) / step / 2), 6))
     with _frame(key, question):
         left, right = st.columns(
             [2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium"
