@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.attention import masked_softmax
+from core.layers.dropout import dropout as share_dropped
 from core.layers.linear import Linear
 from core.layers.scores import Score
 from core.trace import OFF, Tap
@@ -66,12 +67,13 @@ class Gated(nn.Module):
     """c = beta * (a @ h) with beta = sigmoid(w . query): how much of what is seen counts (Xu et al. 2015, 4.2.1).
 
     query (batch query d_model) -> the context (batch query d_model), as of `Global`; `gate` in the trace is beta. A word
-    that follows from those before it ("is") needs no look, and the weights may lie anywhere.
+    that follows from those before it ("is") needs no look, and the weights may lie anywhere. While it learns, a share
+    `dropout` of each context is missing, another one at each word: looking again is worth it.
     """
 
-    def __init__(self, score: Score, d_model: int) -> None:
+    def __init__(self, score: Score, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.score = score
+        self.score, self.drop = score, share_dropped(dropout)
         self.to_gate = Linear(d_model, 1)
 
     def forward(self, query: Tensor, source: Source, first: int = 0, tap: Tap = OFF) -> Tensor:
@@ -79,7 +81,7 @@ class Gated(nn.Module):
         allowed = tap("allowed", source.real[:, None, None].expand_as(scores), WEIGHTS)
         pattern = tap("pattern", masked_softmax(scores, allowed), WEIGHTS)
         gate = tap("gate", torch.sigmoid(self.to_gate(q))[:, None], "batch head query one")
-        return _mixed(pattern, source, tap, gate)
+        return self.drop(_mixed(pattern, source, tap, gate))
 
 
 class Local(nn.Module):

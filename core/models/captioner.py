@@ -136,7 +136,7 @@ class Captioner(nn.Module):
         self.drop = dropout(cfg.dropout)
         score = Additive(cfg.d_model, cfg.d_model, d_ff=cfg.d_ff)
         self.encoder = Grid(cfg)
-        self.decoder = Decoder(cfg, Gated(score, cfg.d_model) if cfg.gated else Global(score))
+        self.decoder = Decoder(cfg, Gated(score, cfg.d_model, cfg.dropout) if cfg.gated else Global(score))
 
     def new_cache(self) -> States:
         return States()
@@ -157,7 +157,7 @@ class Captioner(nn.Module):
         if not cache.n_read:
             n = len(batch.ids)  # one picture may be read for several captions
             mean = (cells * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-            cache.held = self.decoder.start(mean.expand(n, -1), cells.expand(n, -1, -1), tap)
+            cache.held = self.decoder.start(self.drop(mean).expand(n, -1), cells.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

@@ -13,6 +13,7 @@ from core.scoring import captions
 from core.trace import record
 from core.training.recipe import drawn as fresh
 from core.training.recipe import recipes
+from core.training.recipes.captioner import SPREAD
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_the_loss_is_the_caption_and_the_doubly_stochastic_term(task, network, m
     said = -logits.log_softmax(-1).gather(2, wanted[..., None]).squeeze(-1)[real].mean()
     looked = (trace["decoder.attn.pattern"][:, 0] * real[..., None]).sum(1)
     even = real.sum(1, keepdim=True) / 25
-    torch.testing.assert_close(found, said + 0.1 * ((even - looked) ** 2).mean(), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found, said + SPREAD * ((even - looked) ** 2).mean(), rtol=1e-4, atol=1e-5)
     assert (
         not {thing.name for text in recipes()["captioner"].examples() for thing in read(text.text)}
         & drawn.UNSEEN

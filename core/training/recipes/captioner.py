@@ -37,7 +37,7 @@ WORDS = (
 ROWS, VALID, N_EXAMPLES = 192, 256, 32
 NOISE = 0.05
 """Standard deviation of what is added to each pixel while it learns."""
-SPREAD = 0.1
+SPREAD = 0.01
 """Lambda: how much the doubly stochastic term counts."""
 STEPS = "decoder.step.*.attn.pattern"
 
@@ -119,7 +119,8 @@ def examples() -> tuple[Example, ...]:
 RECIPE = Recipe(
     name="captioner",
     family="captioner",
-    config=CaptionerConfig(n_vocab=len(SPECIAL) + len(WORDS)),
+    config=CaptionerConfig(n_vocab=len(SPECIAL) + len(WORDS), dropout=0.25),
+    warm_up=60,
     steps=6000,
     prepare=prepare,
     measure=measure,
