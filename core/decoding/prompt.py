@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import InputError
 
@@ -27,6 +30,7 @@ class Prompt:
     """The given side: `ids` as the network reads them; the first `hidden` of them (START) are no text.
 
     `source` and `source_tokens` belong to a model that reads another sequence; both are empty for one that continues.
+    `values` (token number) are the numbers behind the source's tokens, where these are no words.
     `room` is how many tokens the network reads at most; `end` ends a text.
     """
 
@@ -38,6 +42,7 @@ class Prompt:
     source: tuple[int, ...] = ()
     source_tokens: tuple[str, ...] = ()
     note: str = ""
+    values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
     def labels(self, written: Sequence[int]) -> tuple[str, ...]:
         """A name for each token that was read: the given ones, then `written`."""
@@ -64,8 +69,8 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     Raises InputError: an empty source, a prefix without a source, a text that leaves no room to write.
     """
     tokenizer, room = m.tokenizer, m.config.n_ctx
-    ids = tokenizer.encode(text).ids
     if not m.spec.has_source:
+        ids = tokenizer.encode(text).ids
         if prefix:
             wrong = f"{m.name} has no beginning besides its prompt."
             raise InputError(wrong, "A prefix is for models that read a source.", "Add it to the text.")
@@ -77,11 +82,12 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
-    _check_room(len(ids), room, "The source", m.name)
+    read = m.reader.encode(text)
+    _check_room(len(read.ids), room, "The source", m.name)
     begun = tokenizer.encode(prefix).ids
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
-    names = tuple(tokenizer.token(i) for i in ids)
-    return Prompt((_start(m), *begun), tokenizer, room, 1, tokenizer.end, ids, names)
+    given = (_start(m), *begun)
+    return Prompt(given, tokenizer, room, 1, tokenizer.end, read.ids, read.tokens, values=read.values)
 
 
 def _start(m: Model) -> int:
@@ -115,13 +121,13 @@ def fit(m: Model, text: str, room: int) -> Window:
 
     A short text comes back as it is. Tokens of the cut text are those that it had in the whole one, or fewer.
     """
-    encoded = m.tokenizer.encode(text)
+    encoded = m.reader.encode(text)
     n = len(encoded.ids)
     first = max(0, n - max(1, room))
     while 0 < first < n:
         span = encoded.spans[first]
         part = "" if span is None else text[span[0] :]
-        tokens = len(m.tokenizer.encode(part).ids)
+        tokens = len(m.reader.encode(part).ids)
         if part and tokens <= room:
             return Window(part, tokens, n)
         first += max(1, tokens - room)

@@ -63,7 +63,7 @@ class Stepper:
         self._keep = tuple(
             kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES
         )
-        self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
+        self._forward = _two_stacks(m.network, prompt) if m.spec.has_source else _one_stack(m.network)
         self._cache = None if edits else m.network.new_cache()
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
@@ -161,11 +161,12 @@ def _one_stack(network: Any) -> Forward:
     return forward
 
 
-def _two_stacks(network: Any, source: Sequence[int]) -> Forward:
+def _two_stacks(network: Any, prompt: Prompt) -> Forward:
     """One source for all rows; it is encoded once, unless edits want to meet the encoder too."""
-    words = torch.tensor([list(source)])
-    given = Batch(ids=words, real=torch.ones_like(words, dtype=torch.bool), source=words)
-    given = replace(given, source_real=given.real)
+    words = torch.tensor([list(prompt.source)])
+    real = torch.ones_like(words, dtype=torch.bool)
+    values = None if prompt.values is None else torch.from_numpy(prompt.values)[None]
+    given = Batch(ids=words, real=real, source=words, source_real=real, values=values)
     memory: list[Tensor] = []
 
     def forward(ids: Tensor, tap: Tap, cache: Any) -> Tensor:

@@ -10,7 +10,7 @@ from core.layers.feedforward import ACTIVATIONS
 
 SIZES = (
     *("n_layers", "n_heads", "d_model", "d_ff", "d_embed", "d_hidden"),
-    *("n_vocab", "n_ctx", "n_segments", "window", "n_dense", "n_filters"),
+    *("n_vocab", "n_ctx", "n_segments", "window", "n_dense", "n_filters", "n_levels", "n_bands"),
 )
 
 

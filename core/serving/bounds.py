@@ -48,11 +48,11 @@ def part(model: Model, text: str, first: int, n: int) -> str:
 
     A part may be more tokens by itself than it was in the whole: then it is as much shorter.
     """
-    spans = [span for span in model.tokenizer.encode(text).spans if span]
+    spans = [span for span in model.reader.encode(text).spans if span]
     end = min(len(spans), first + n)
     while end > first:
         found = text[spans[first][0] : spans[end - 1][1]]
-        over = len(model.tokenizer.encode(found).ids) - n
+        over = len(model.reader.encode(found).ids) - n
         if over <= 0:
             return found
         end -= over

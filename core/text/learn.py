@@ -84,17 +84,20 @@ def characters(
     ends_word: str = ":",
     unknown: str = "<unk>",
 ) -> tokenizers.Tokenizer:
-    """Each sign is a token; white space separates and is none. Nothing is learnt: the ids follow from the order given.
+    """Each sign is a token; white space separates and is none, but for a space that is one of the signs. Nothing is
+    learnt: the ids follow from the order given.
 
     `special` come first and get the ids 0, 1, ..; one of them is `unknown`, which stands for every other sign. A word
     of `words` is one token where `ends_word` follows it.
 
     >>> characters("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens
     ['copy', ':', 'a', 'c', 'o', 'p', 'y', '<unk>']
+    >>> characters("ab ", ("<unk>",)).encode("a b").tokens
+    ['a', ' ', 'b']
     """
     vocab = {name: index for index, name in enumerate((*special, *words, *signs))}
     backend = tokenizers.Tokenizer(models.WordLevel(vocab, unk_token=unknown))
-    pieces = "|".join([*(f"{word}(?={ends_word})" for word in words), r"\S"])
+    pieces = "|".join([*(f"{word}(?={ends_word})" for word in words), "." if " " in signs else r"\S"])
     backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(pieces), "removed", invert=True)  # pyright: ignore
     backend.decoder = decoders.Fuse()  # pyright: ignore
     backend.add_special_tokens(list(special))

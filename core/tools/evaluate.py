@@ -15,6 +15,7 @@ Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
     snail-recall      accuracy, by task and by place (also -convolutions and -attention)
+    speller           letter_error exact, by noise, speed, number of words; in voices no training heard
     induction-tiny    induction_score best_head copied, by offset
 A model with a mask in blocks (bigbird-mini) is measured with `--full` as if all pairs were allowed, with `--tokens N` on
 passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes of a pass, by length.

@@ -47,7 +47,7 @@ def line(model: str, most: str = "") -> str:
 
 def limit(model: str, text: str, longest: int) -> None:
     """Raises InputError for a sentence of more tokens than a page draws."""
-    n = len(default().open(model).tokenizer.encode(text).ids)
+    n = len(default().open(model).reader.encode(text).ids)
     if n > longest:
         rule = f"This page draws sentences of up to {longest}."
         raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")

@@ -1,6 +1,6 @@
 """The questions of the homework page: the documents' own, and ours for each chapter. Their words stand in `questions.toml`.
 
-Every truth below runs the thing that is asked about, from the third chapter on those in `chapters`; no answer stands here.
+Every truth below runs the thing that is asked about, from the third chapter on those in `chapters`, of the last in `sounds`; no answer stands here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention, masked_softmax
 from core.layers.positions import sinusoidal
 from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
-from viz.course.homework import chapters
+from viz.course.homework import chapters, sounds
 from viz.course.homework.form import answered
 
 WORDS, SIZE = 5, 16
@@ -237,7 +237,7 @@ ANSWERS = {
 }
 DOCUMENTS = "The documents' own"
 QUESTIONS = tuple(
-    (ANSWERS | chapters.ANSWERS)[key](key=key, group=group, **words)
+    (ANSWERS | chapters.ANSWERS | sounds.ANSWERS)[key](key=key, group=group, **words)
     for group, asked in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
     for key, words in asked.items()
 )

@@ -20,7 +20,7 @@ _TIMES = "decode.cache.times"
 
 def show(model: Model, text: str) -> None:
     """How much is held after the text, the products of one more token by length; on a click, measured."""
-    n = max(1, min(len(model.tokenizer.encode(text).ids), model.config.n_ctx))
+    n = max(1, min(len(model.reader.encode(text).ids), model.config.n_ctx))
     source = n if model.spec.has_source else 1
     length = 1 if model.spec.has_source else n
     arrays = engine_client.submit(

@@ -117,7 +117,7 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     the part, and `each` more for every token of it.
     """
     reader = opened(model)
-    n, most = len(reader.tokenizer.encode(text).ids), bounds.most(reader, runs=runs, each=each)
+    n, most = len(reader.reader.encode(text).ids), bounds.most(reader, runs=runs, each=each)
     if n <= most:
         return text
     first = state.read("look.from", 0, state.whole(0, n - most))

@@ -1,4 +1,4 @@
-"""The course: where to go on, and six chapters, each with what it claims and what there is to see in it."""
+"""The course: where to go on, and its chapters, each with what it claims and what there is to see in it."""
 
 from __future__ import annotations
 

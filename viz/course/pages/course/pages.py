@@ -117,5 +117,6 @@ PAGES: Mapping[Chapter, tuple[Beside, ...]] = {
         Beside("inside", "Inside"),
         Beside("growth", "While learning"),
     ),
+    Chapter.VISION: (),
 }
 """Those with a picture of their own stand as tiles, the others as a line of links."""

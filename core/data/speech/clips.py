@@ -1,0 +1,106 @@
+"""Clips of words in several voices, eight bits a sample, all in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.home import assets
+from core.data.speech.waves import Wave, from_bytes, to_bytes
+
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+WORDS = (
+    *DIGITS,
+    *(
+        "yes",
+        "no",
+        "go",
+        "stop",
+        "left",
+        "right",
+        "up",
+        "down",
+        "red",
+        "blue",
+        "green",
+        "black",
+        "white",
+        "cat",
+    ),
+    *(
+        "dog",
+        "bird",
+        "fish",
+        "tree",
+        "house",
+        "sun",
+        "moon",
+        "star",
+        "rain",
+        "snow",
+        "wind",
+        "fire",
+        "sand",
+        "ship",
+    ),
+    *("boat", "book", "door", "hand", "milk", "bread", "hello", "world", "music", "water", "river", "apple"),
+    *(
+        "table",
+        "happy",
+        "yellow",
+        "morning",
+        "lemon",
+        "robot",
+        "train",
+        "garden",
+        "orange",
+        "pencil",
+        "winter",
+    ),
+    *("summer", "forest", "silver"),
+)
+"""What is spoken: the digits, and short words."""
+HEARD, KEPT_OUT = ("Annie", "Andy", "Max"), ("Linda", "John", "Steph")
+"""The voices that ship, by the names that espeak-ng gives them: those of the training, and those that it never hears."""
+
+Clips = Mapping[tuple[str, str], NDArray[np.uint8]]
+"""By word and voice."""
+
+
+def write(path: Path, clips: Mapping[tuple[str, str], Wave]) -> None:
+    """All clips behind each other, and what and how long each is."""
+    names = [" ".join(name) for name in clips]
+    codes = [to_bytes(wave) for wave in clips.values()]
+    np.savez_compressed(
+        path,
+        names=np.array(names),
+        lengths=np.array([len(one) for one in codes]),
+        codes=np.concatenate(codes),
+    )
+
+
+def read(path: Path) -> Clips:
+    """The clips of a file, still in bytes."""
+    with np.load(path) as file:
+        parts = np.split(file["codes"], np.cumsum(file["lengths"])[:-1])
+        names = [tuple(name.split(" ", 1)) for name in file["names"].tolist()]
+    return dict(zip(names, parts, strict=True))
+
+
+@cache
+def shipped() -> Clips:
+    """Each word once in each voice that ships.
+
+    >>> len(shipped()) == len(WORDS) * len((*HEARD, *KEPT_OUT))
+    True
+    """
+    return read(assets("sounds", "words.npz"))
+
+
+def clip(word: str, voice: str) -> Wave:
+    """One word in one voice, from the clips that ship."""
+    return from_bytes(shipped()[word, voice])

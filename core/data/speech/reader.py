@@ -1,0 +1,215 @@
+"""A sound that is written as a short text: `4 7 2 voice=Annie speed=1.2 noise=0.1 seed=3`."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS, clip
+from core.data.speech.waves import FLOOR, HOP, LOUDNESS, N_BANDS, RATE, WINDOW, Wave, log_mel, stretched
+from core.errors import InputError
+from core.text.tokenizer import Encoded, check_text
+
+VOICES = (*HEARD, *KEPT_OUT)
+PAUSE = 0.12
+"""Seconds of silence between words and at both ends, at speed 1."""
+RANGES = {"speed": (0.5, 2.0), "noise": (0.0, 1.0), "seed": (0, 9999)}
+"""What a setting may be; noise 1 is as loud as speech."""
+_PIECE = re.compile(r"\w+=[^\s,;]*|[^\s,;.!?]+")
+_SCALE = 1.0, 1.5
+"""Mean and spread of the numbers of a frame in the training: what a network is given is about 0, about 1 away."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What is said and how; `words` with the place of each in the text as it was typed."""
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...] = ()
+    voice: str = HEARD[0]
+    speed: float = 1.0
+    noise: float = 0.0
+    seed: int = 0
+
+    @property
+    def said(self) -> str:
+        """The words as they are spelled.
+
+        >>> read("4 7 tree").said
+        'four seven tree'
+        """
+        return " ".join(self.words)
+
+    def written(self) -> str:
+        """The text of it, without what is as usual.
+
+        >>> read("47 TREE seed=3 voice=john, speed=1").written()
+        '4 7 tree voice=John seed=3'
+        """
+        usual = Spoken(())
+        names = [str(DIGITS.index(word)) if word in DIGITS else word for word in self.words]
+        settings = [
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name in ("voice", "speed", "noise", "seed")
+            if (value := getattr(self, name)) != getattr(usual, name)
+        ]
+        return " ".join((*names, *settings))
+
+
+def read(text: str) -> Spoken:
+    """What a text says is to be spoken: words and digits, and `voice`, `speed`, `noise`, `seed`.
+
+    Raises InputError for a word without a clip, a setting that is none or out of its range, and a text without words.
+
+    >>> read("4 2 noise=0.1").words, read("seven").noise
+    (('four', 'two'), 0.0)
+    """
+    check_text(text)
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    found = Spoken(())
+    for piece in _PIECE.finditer(text):
+        typed = piece.group()
+        if "=" in typed:
+            found = replace(found, **_setting(*typed.split("=", 1)))
+            continue
+        parts = [*typed] if typed.isascii() and typed.isdigit() else [typed]
+        for i, part in enumerate(parts):
+            words.append(_word(part))
+            spans.append((piece.start() + i, piece.start() + i + 1) if len(parts) > 1 else piece.span())
+    if not words:
+        raise InputError("The text says no word.", "A sound is made of words and digits.", "Type 4 7 2.")
+    return replace(found, words=tuple(words), spans=tuple(spans))
+
+
+def sound(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
+    """The sound, 8000 samples a second, and where each word begins and ends in it, in seconds.
+
+    Clips are joined with pauses, stretched as a whole, and noise is laid over: as loud as `noise` times the speech.
+    """
+    pause, wave, ends = np.zeros(int(PAUSE * RATE), dtype=np.float32), [], []
+    at = len(pause)
+    for word in spoken.words:
+        said = clip(word, spoken.voice)
+        wave += [pause, said]
+        ends.append((at / RATE / spoken.speed, (at + len(said)) / RATE / spoken.speed))
+        at += len(said) + len(pause)
+    whole = stretched(np.concatenate((*wave, pause)), spoken.speed)
+    if spoken.noise:
+        draw = np.random.default_rng(spoken.seed).standard_normal(len(whole)).astype(np.float32)
+        whole = whole + draw * np.float32(LOUDNESS * spoken.noise)
+    return whole.clip(-1, 1), ends
+
+
+def places(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) -> NDArray[np.float32]:
+    """What a network is given of a sound: (place, n_frames * band), the frames of each place behind each other.
+
+    The last place is filled up with silence.
+
+    >>> places(np.zeros(RATE, dtype=np.float32), 4).shape
+    (13, 96)
+    """
+    frames = (log_mel(wave, hop, n_bands) + _SCALE[0]) / np.float32(_SCALE[1])
+    missing = -len(frames) % n_frames
+    silent = (math.log10(FLOOR) + _SCALE[0]) / _SCALE[1]
+    filled = np.pad(frames, ((0, missing), (0, 0)), constant_values=silent)
+    return filled.reshape(-1, n_frames * n_bands)
+
+
+def seconds(n_places: int, n_frames: int) -> float:
+    """How long so many places are."""
+    return n_places * n_frames * HOP / RATE
+
+
+@dataclass(frozen=True)
+class SpeechReader:
+    """Reads a text as the sound that it describes: a token is a place of `n_frames` frames, called by its second.
+
+    `n_ctx` places are read at most. The span of a token is the word that is heard at its middle, None in a pause.
+    """
+
+    n_frames: int
+    n_ctx: int
+    n_bands: int = N_BANDS
+
+    @property
+    def example(self) -> str:
+        return "4 7"
+
+    def encode(self, text: str, *, special: bool = False) -> Encoded:
+        """Raises InputError for a text that describes no sound, or one that is too long."""
+        return _encoded(text, self)
+
+
+@lru_cache(maxsize=32)
+def _encoded(text: str, reader: SpeechReader) -> Encoded:
+    spoken, n_frames, n_ctx = read(text), reader.n_frames, reader.n_ctx
+    longest = seconds(n_ctx, n_frames)
+    if len(spoken.words) > 4 * longest:
+        raise _too_long(f"{len(spoken.words)} words", longest)
+    wave, ends = sound(spoken)
+    values = places(wave, n_frames, reader.n_bands)
+    if len(values) > n_ctx:
+        raise _too_long(f"{len(wave) / RATE:.1f} seconds", longest)
+    starts = [seconds(i, n_frames) for i in range(len(values))]
+    middles = [start + (n_frames * HOP + WINDOW - HOP) / RATE / 2 for start in starts]
+    spans = tuple(
+        next((span for span, (a, b) in zip(spoken.spans, ends, strict=True) if a <= middle < b), None)
+        for middle in middles
+    )
+    return Encoded(
+        tuple(range(len(values))), tuple(f"{start:.2f} s" for start in starts), spans, values=values
+    )
+
+
+def _too_long(what: str, longest: float) -> InputError:
+    return InputError(
+        f"The sound is {what} long.",
+        f"At most {longest:.1f} seconds are read.",
+        "Say fewer words, or faster.",
+    )
+
+
+def _word(typed: str) -> str:
+    word = DIGITS[int(typed)] if typed in "0123456789" and len(typed) == 1 else typed.lower()
+    if word not in WORDS:
+        raise InputError(
+            f"There is no clip of the word '{typed[:40]}'.",
+            f"These are spoken: the digits, {', '.join(WORDS[len(DIGITS) :])}.",
+            "Type some of these.",
+        )
+    return word
+
+
+def _setting(name: str, value: str) -> dict[str, str | float | int]:
+    name = name.lower()
+    if name == "voice":
+        for voice in VOICES:
+            if value.lower() == voice.lower():
+                return {"voice": voice}
+        raise InputError(
+            f"There is no voice '{value[:40]}'.", f"There are {', '.join(VOICES)}.", "Choose one of them."
+        )
+    if name not in RANGES:
+        raise InputError(
+            f"'{name[:40]}' is no setting.",
+            "There are voice, speed, noise and seed.",
+            "Write speed=1.2, for example.",
+        )
+    low, high = RANGES[name]
+    try:
+        number = int(value) if name == "seed" else float(value)
+    except ValueError:
+        number = math.nan
+    if not low <= number <= high:
+        raise InputError(
+            f"{name}={value[:40]} cannot be used.",
+            f"{name} is a number from {low} to {high}.",
+            f"Write {name}={max(low, 1)}.",
+        )
+    return {name: number}

@@ -1,0 +1,145 @@
+"""Spellers: how many of the letters that a model writes of a sound are wrong.
+
+The sounds are of words that the training knows, in voices that it never heard.
+
+    letter_error             insertions, deletions and replacements that make what is written what was said, for each
+                             letter that was said (spaces count): Levenshtein's distance, summed over all sounds
+    letter_error_by_noise    by how loud the noise is, as a share of the speech
+    letter_error_by_speed    by how fast the sound is played
+    letter_error_by_words    by the number of words; the training has up to six
+    letter_error_heard       the same as `letter_error` in the voices of the training
+    exact                    the share of sounds of which every letter is right
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.data.speech.clips import HEARD, KEPT_OUT, WORDS
+from core.data.speech.reader import SpeechReader, Spoken
+from core.models import Batch
+from core.run.batched import greedy
+from core.scoring import Metrics
+from core.text import Tokenizer
+
+EACH, ROWS = 40, 32
+SIZES, NOISES, SPEEDS, MANY = (1, 2, 3, 4, 5, 6), (0.03, 0.1, 0.3), (0.7, 1.4), (8, 12)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A sound as a text, and what is said in it."""
+
+    text: str
+    said: str
+
+
+def drawn(
+    each: int,
+    *,
+    sizes: Sequence[int] = (4,),
+    voices: Sequence[str] = KEPT_OUT,
+    noise: float = 0.0,
+    speed: float = 1.0,
+) -> list[Item]:
+    """The same held-out sounds for whoever is measured: so many of each number of words, the voices in turn."""
+    rng, found = np.random.default_rng(0), []
+    for size in sizes:
+        for i in range(each):
+            words = tuple(str(word) for word in rng.choice(WORDS, size))
+            spoken = Spoken(words, voice=voices[i % len(voices)], noise=noise, speed=speed, seed=i)
+            found.append(Item(spoken.written(), spoken.said))
+    return found
+
+
+def measure(model: Any, limit: int | None = None) -> Metrics:
+    """All of the above on 40 (or `limit`) sounds of each number of words, of each loudness of noise, of each speed."""
+    each = EACH if limit is None else limit
+    n_items = 0
+
+    def rate(**how: Any) -> float:
+        nonlocal n_items
+        items = drawn(each, **how)
+        n_items += len(items)
+        return error_rate(_read(model, items), [item.said for item in items])
+
+    plain = drawn(each, sizes=SIZES)
+    found = _read(model, plain)
+    by_words = {
+        _words(size): error_rate(
+            found[i * each : (i + 1) * each], [item.said for item in plain[i * each : (i + 1) * each]]
+        )
+        for i, size in enumerate(SIZES)
+    }
+    metrics: Metrics = {
+        "letter_error": error_rate(found, [item.said for item in plain]),
+        "exact": float(np.mean([a == item.said for a, item in zip(found, plain, strict=True)])),
+        "letter_error_heard": rate(sizes=SIZES, voices=HEARD),
+        "letter_error_by_noise": {f"noise {noise}": rate(noise=noise) for noise in NOISES},
+        "letter_error_by_speed": {f"speed {speed}": rate(speed=speed) for speed in SPEEDS},
+        "letter_error_by_words": {**by_words, **{_words(size): rate(sizes=(size,)) for size in MANY}},
+    }
+    return {"items": len(plain) + n_items, **metrics}
+
+
+def written(network: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
+    """What a network writes by itself, a letter at a time, of sounds that are written as texts."""
+    reader = SpeechReader(network.cfg.n_frames, network.cfg.n_ctx, network.cfg.n_bands)
+    values = [torch.from_numpy(reader.encode(text).values) for text in texts]
+    order = sorted(range(len(texts)), key=lambda i: len(values[i]))
+    device, found = next(network.parameters()).device, [""] * len(texts)
+    for first in range(0, len(order), ROWS):
+        some = order[first : first + ROWS]
+        batch = heard([values[i] for i in some], device)
+        limits = [min(network.cfg.n_ctx - 1, len(values[i]) + 10) for i in some]
+        with torch.inference_mode():
+            rows = greedy(network, batch, start=tokenizer.start or 0, end=tokenizer.end or 0, limit=limits)
+        for i, ids in zip(some, rows, strict=True):
+            found[i] = tokenizer.decode(ids)
+    return found
+
+
+def heard(values: Sequence[torch.Tensor], device: torch.device) -> Batch:
+    """A batch of sounds, each (place number)."""
+    lengths = torch.tensor([len(sound) for sound in values], device=device)
+    padded = torch.nn.utils.rnn.pad_sequence(list(values), batch_first=True).to(device)
+    places = torch.arange(padded.shape[1], device=device).expand(len(values), -1)
+    real = places < lengths[:, None]
+    return Batch(ids=places, real=real, source=places, source_real=real, values=padded)
+
+
+def distance(a: str, b: str) -> int:
+    """The fewest letters to put in, take out or replace that make b of a (Levenshtein 1966).
+
+    >>> distance("four to", "for two")
+    2
+    """
+    row = np.arange(len(b) + 1)
+    for i, letter in enumerate(a, 1):
+        above, row = row, row.copy()
+        row[0] = i
+        for j, other in enumerate(b, 1):
+            row[j] = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other))
+    return int(row[-1])
+
+
+def error_rate(found: Sequence[str], said: Sequence[str]) -> float:
+    """Wrong letters for each letter said, of all texts together.
+
+    >>> error_rate(["four to"], ["four two"])
+    0.125
+    """
+    return sum(map(distance, found, said)) / max(1, sum(map(len, said)))
+
+
+def _read(model: Any, items: Sequence[Item]) -> list[str]:
+    return written(model.network, model.tokenizer, [item.text for item in items])
+
+
+def _words(size: int) -> str:
+    return f"{size} word{'s' * (size != 1)}"

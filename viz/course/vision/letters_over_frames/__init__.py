@@ -1,0 +1,1 @@
+"""Letters over frames: listen, attend and spell."""

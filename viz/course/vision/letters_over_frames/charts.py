@@ -1,0 +1,210 @@
+"""The pictures of the exhibit on letters and frames: a spectrogram with the weights of each letter below it, and what shrinks."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from viz import theme
+from viz.charts.parts import panels, vega
+from viz.charts.parts.kept import kept
+from viz.labels import percent, visible
+
+Array = NDArray[Any]
+SOUND = 0.28
+"""The share of the height that the spectrogram takes, and the line of words below it."""
+WORDS = 0.07
+
+
+@kept
+def over_frames(
+    mel: Array,
+    words: Sequence[tuple[str, float, float]],
+    letters: Sequence[str],
+    weights: Array,
+    step: float,
+    *,
+    upto: int | None = None,
+    line: bool = False,
+    until: float | None = None,
+    height: float = 430,
+) -> vega.Layers:
+    """Time from left to right: the spectrogram, the words where they sound, and a row of weights for each letter.
+
+    mel (frame, band), words (name, begin, end) in seconds, weights (letter, place), a place `step` seconds. Rows from
+    `upto` on are still covered. line: a dot at each row's mean second. until: where the axis ends, for pictures that
+    are compared.
+
+    >>> chart = over_frames(np.zeros((8, 3)), [("4", 0.0, 0.1)], ["f", "END"], np.eye(2), 0.08).to_dict()
+    >>> [row["weight"] for row in chart["layer"][2]["data"]["values"]]
+    ['100 %', '100 %']
+    """
+    n, m = weights.shape
+    end = until or max(m * step, mel.shape[0] * step / 4)
+    top = SOUND + WORDS
+    tall = (1 - top) / n
+    shown = n if upto is None else upto
+    strongest = float(weights.max()) or 1.0
+    cells = [
+        {
+            "left": place * step,
+            "right": (place + 1) * step,
+            "top": top + row * tall,
+            "bottom": top + (row + 1) * tall,
+            "colour": theme.shade(float(weights[row, place]) / strongest)[0],
+            "letter": visible(letters[row]),
+            "weight": percent(float(weights[row, place]), 1),
+            "second": f"{place * step:.2f} to {(place + 1) * step:.2f} s",
+        }
+        for row in range(shown)
+        for place in range(m)
+        if weights[row, place] >= 0.004
+    ]
+    dots = [
+        {
+            "x": float(weights[row] @ ((np.arange(m) + 0.5) * step)),
+            "y": top + (row + 0.5) * tall,
+            "order": row,
+        }
+        for row in range(shown if line else 0)
+    ]
+    covered = [{"left": 0, "right": end, "top": top + shown * tall, "bottom": 1}] if shown < n else []
+    said = [
+        {
+            "left": begin,
+            "right": finish,
+            "x": (begin + finish) / 2,
+            "y": SOUND + WORDS / 2,
+            "word": visible(name),
+        }
+        for name, begin, finish in words
+    ]
+    edges = [{"x": x, "y": 0, "y2": 1} for _, begin, finish in words for x in (begin, finish)]
+    sound = [{"left": 0, "right": mel.shape[0] * step / 4, "top": 0, "bottom": SOUND, "image": _png(mel)}]
+    names = {round(top + (row + 0.5) * tall, 6): visible(letters[row]) for row in range(shown)}
+    names[SOUND / 2] = "pitch"
+    across = alt.X(
+        "left:Q",
+        title="seconds",
+        scale=vega.span(0, end),
+        axis=alt.Axis(grid=False, domain=False, tickCount=8, format=".1f"),
+    )
+    down = alt.Y(
+        "top:Q",
+        title=None,
+        scale=vega.span(1, 0),
+        axis=vega.quiet(
+            values=list(names), labelExpr=vega.named(names), labelFontSize=13, labelOverlap="greedy"
+        ),
+    )
+
+    def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
+        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+
+    def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
+        return vega.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+
+    tips = vega.told(("letter:N", "letter"), ("second:N", "sound"), ("weight:N", "weight"))
+    layers = [
+        boxes(sound).mark_image(aspect=False, smooth=False).encode(url="image:N"),
+        at(edges).mark_rule(color=theme.LINE, strokeDash=[3, 3]).encode(y2="y2:Q"),
+        boxes(cells).mark_rect().encode(color=vega.own(), tooltip=tips),
+        boxes(covered).mark_rect(color=theme.SURFACE),
+        at(said).mark_text(fontSize=14, color=theme.TEXT).encode(text="word:N"),
+        at(dots).mark_line(color=theme.CATEGORICAL[1], strokeWidth=2).encode(order="order:Q"),
+        at(dots).mark_circle(color=theme.CATEGORICAL[1], size=46, opacity=1),
+    ]
+    return vega.framed(*layers, height=height)
+
+
+@kept
+def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> vega.Layers:
+    """What stands side by side at each level, the frames below: as many blocks as there are states.
+
+    >>> chart = pyramid({"frames": (4, 3), "level 0": (4, 2), "level 1": (2, 2)}).to_dict()
+    >>> len(chart["layer"][0]["data"]["values"]), [row["said"] for row in chart["layer"][1]["data"]["values"]]
+    (10, ['2 states', '4 states', '4 frames'])
+    """
+    order = list(shapes.items())[::-1]
+    blocks = [
+        {"left": (i + 0.04) / n, "right": (i + 0.96) / n, "place": at, "top": at + 0.14, "bottom": at + 0.86}
+        for at, (_, (n, _)) in enumerate(order)
+        for i in range(n)
+    ]
+    notes = [
+        {"x": 1.01, "y": at + 0.5, "said": f"{n} {'frames' if name == 'frames' else 'states'}"}
+        for at, (name, (n, _)) in enumerate(order)
+    ]
+    across = alt.X("left:Q", axis=None, scale=vega.span(0, 1.16))
+    named = {at + 0.5: name for at, (name, _) in enumerate(order)}
+    down = alt.Y(
+        "top:Q",
+        title=None,
+        scale=vega.span(len(order), 0),
+        axis=vega.quiet(values=list(named), labelExpr=vega.named(named), labelFontSize=13),
+    )
+    layers = [
+        vega.rows(blocks)
+        .mark_rect(color=theme.CATEGORICAL[0])
+        .encode(x=across, x2="right:Q", y=down, y2="bottom:Q"),
+        vega.rows(notes)
+        .mark_text(align="left", fontSize=14, color=theme.TEXT)
+        .encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"), text="said:N"),
+    ]
+    return vega.framed(*layers, height=height)
+
+
+@kept
+def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44) -> vega.Layers:
+    """A bar a row: (name, share of letters wrong or None while covered, what was written of one sound).
+
+    >>> [row["said"] for row in rates([("none", 0.0, "one"), ("loud", None, "")]).to_dict()["data"]["values"]]
+    ['0 %  one', '?']
+    """
+    bars = [
+        {
+            "place": i,
+            "from": 0,
+            "share": min(rate or 0.0, 1.0),
+            "said": "?" if rate is None else f"{percent(rate)}  {said}",
+            "name": name,
+            "exact": "" if rate is None else percent(rate, 2),
+        }
+        for i, (name, rate, said) in enumerate(found)
+    ]
+    across = alt.X(
+        "from:Q",
+        title="letters wrong, for each letter said",
+        scale=vega.span(0, 1.9),
+        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
+    )
+    down = vega.places([name for name, *_ in found], apart=(0.35, 0.2), labelLimit=200)
+    base = vega.rows(bars).encode(y=down)
+    layers = [
+        base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
+        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
+            x=across, x2="share:Q", tooltip=vega.told(("name:N", " "), ("exact:N", "letter error"))
+        ),
+        base.mark_text(align="left", dx=6, fontSize=14, color=theme.TEXT).encode(
+            x=panels.on(across, "share:Q"), text="said:N"
+        ),
+    ]
+    return vega.framed(*layers, height=height * len(found) + 10)
+
+
+def _png(mel: Array) -> str:
+    """A spectrogram (frame, band) as a small picture, deep pitches below: the louder, the less transparent."""
+    low, high = float(mel.min()), float(mel.max())
+    loud = ((mel.T[::-1] - low) / ((high - low) or 1.0) * 255).astype(np.uint8)
+    colour = [int(theme.CATEGORICAL[0][at : at + 2], 16) for at in (1, 3, 5)]
+    pixels = np.dstack([*(np.full_like(loud, part) for part in colour), loud])
+    file = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(file, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

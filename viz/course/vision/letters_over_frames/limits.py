@@ -1,0 +1,83 @@
+"""The two steps on where it fails: in noise, and in sounds longer than those of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.data.speech.clips import KEPT_OUT
+from viz.course.lesson import Folds
+from viz.course.vision.letters_over_frames import charts, maths, own_voice
+from viz.course.vision.letters_over_frames.params import SLUG, Params
+from viz.labels import percent, shorten
+from viz.widgets import engine_client, lesson, page_parts
+
+ERROR = r"\text{letter error} = \frac{\text{insertions} + \text{deletions} + \text{replacements}}{\text{letters said}}"
+
+
+def noise(params: Params, data: maths.Heard) -> Folds:
+    """How many letters are wrong, by how much noise."""
+    found = engine_client.submit((SLUG, "noise", params.seed), lambda: maths.in_noise(params.seed), 4_000)
+    names = [f"noise {noise:g}" if noise else "no noise" for noise in maths.NOISES]
+    asked = (
+        f"{maths.EACH} sounds of {maths.SAID} words, in voices that the training never heard ({', '.join(KEPT_OUT)}). Noise is "
+        "laid over them, as loud as the speech (noise 1). How many letters of 100 are wrong?"
+    )
+    why = f"The training has noise up to {maths.LOUDEST:g}."
+    return _bars("noise", found, names, maths.NOISES, asked, why, params)
+
+
+def length(params: Params, data: maths.Heard) -> Folds:
+    """How many letters are wrong, by how many words are said."""
+    found = engine_client.submit((SLUG, "length", params.seed), lambda: maths.in_length(params.seed), 6_000)
+    names = [f"{size} word{'s' * (size != 1)}" for size in maths.SIZES]
+    asked = (
+        f"No sound of the training has more than {maths.LONGEST} words. Now {maths.SIZES[-1]} are said, without noise. "
+        "How many letters of 100 are wrong?"
+    )
+    why = "Where attention has never been so far along, it loses its place: words are left out or come twice."
+    return _bars("length", found, names, maths.SIZES, asked, why, params)
+
+
+def _bars(
+    of: str,
+    found: maths.Errors,
+    names: Sequence[str],
+    values: Sequence[float],
+    asked: str,
+    why: str,
+    params: Params,
+) -> Folds:
+    worst = found.rates[-1]
+    known = lesson.predict_share(
+        f"{SLUG}.{of}",
+        asked,
+        min(worst, 1.0),
+        f"{percent(worst)}; with {names[0]} {percent(found.rates[0])}. {why}",
+        near=0.1,
+    )
+    last = len(names) - 1
+    bars = [
+        (name, rate if known or i < last else None, shorten(said, 40))
+        for i, (name, rate, said) in enumerate(zip(names, found.rates, found.written, strict=True))
+    ]
+    page_parts.show(
+        charts.rates(bars, height=lesson.fit(48, 62)),
+        f"{SLUG}.{of}.rates",
+        f"Share of letters wrong by {of}, and what is written of one sound.",
+    )
+    page_parts.numbers(
+        f"Said in the {'loudest' if of == 'noise' else 'longest'} of those that are quoted: “{found.said[-1]}”."
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            {"letters wrong": found.rates, "said": found.said, "written": found.written}, index=names
+        ),
+        {of: np.array(values), "letter_error": np.array(found.rates)},
+        {"seed": params.seed},
+        known,
+        latex=(ERROR,),
+        own=(("Your own voice", "voice", lambda: own_voice.show(f"{SLUG}.voice")),),
+    )

@@ -1,0 +1,39 @@
+"""What can be set on the exhibit on letters and frames: what is said, by whom, how fast and in how much noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.data.speech.clips import HEARD, KEPT_OUT
+from core.data.speech.reader import RANGES
+from viz.course.vision.letters_over_frames.maths import spoken
+from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
+
+SLUG = "letters_over_frames"
+TEXTS = ("4 7 2", "yes winter pencil", "0 garden 9")
+VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in the training)"
+
+
+@dataclass(frozen=True)
+class Params(Knobs):
+    """`own` is what is said, `rate` how fast the other sound of the third step is; `seed` draws the noise and the sounds of the last."""
+
+    own: str = knob(
+        TEXTS[0],
+        sentence("Digits and words to say", TEXTS, placeholder="4 7 2", most="20 seconds"),
+    )
+    voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
+    speed: float = knob(1.0, slider("Speed", *RANGES["speed"], 0.05, width=260))
+    noise: float = knob(0.0, slider("Noise, as a share of the speech", *RANGES["noise"], 0.05, width=260))
+    rate: float = knob(0.5, slider("Speed of the second sound", *RANGES["speed"], 0.05))
+    seed: int = knob(0, draw(9999, again="Other sounds"))
+
+    @property
+    def text(self) -> str:
+        """The sound as a text. Raises InputError for words that have no clip."""
+        return spoken(self.own, self.voice, self.speed, self.noise, self.seed)
+
+    @property
+    def other(self) -> str:
+        """The same at the other speed."""
+        return spoken(self.own, self.voice, self.rate, self.noise, self.seed)

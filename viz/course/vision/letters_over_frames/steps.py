@@ -1,0 +1,243 @@
+"""The steps on letters and frames: each draws its question, its picture and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.data.speech.waves import RATE
+from viz.course.lesson import Folds
+from viz.course.vision.letters_over_frames import charts, maths
+from viz.course.vision.letters_over_frames.maths import END, Heard
+from viz.course.vision.letters_over_frames.params import SLUG, Params
+from viz.labels import distinct, percent, visible
+from viz.widgets import engine_client, lesson, page_parts
+
+PAUSE = "a pause"
+
+
+def guess(params: Params, data: Heard) -> Folds:
+    """At which part of the sound does it look for one letter?"""
+    row = _telling(data)
+    names = distinct([word.name for word in data.words])
+    shares = {name: data.share(row, word) for name, word in zip(names, data.words, strict=True)}
+    shares[PAUSE] = max(0.0, 1 - sum(shares.values()))
+    most = max(shares, key=shares.__getitem__)
+    so_far, letter = "".join(data.letters[:row]), data.letters[row]
+    told = lesson.predict(
+        f"{SLUG}.first",
+        f"The model has heard the sound below and written “{so_far.strip() or '(nothing)'}”. Next it writes "
+        f"“{visible(letter)}”. Which part of the sound has the largest attention weight?",
+        shares,
+        most,
+        f"{most}: {percent(shares[most])} of the weight. Nobody told it where a word begins: it learned from pairs of a sound "
+        "and its spelling alone.",
+    )
+    _draw(data, f"{SLUG}.guess", upto=None if told else row, height=lesson.fit(430, 400))
+    _hear(data, f"{SLUG}.guess.sound")
+    page_parts.numbers(
+        _spelled(data)
+        if told
+        else f"{data.length:.2f} seconds of sound; {row} of {len(data.letters)} letters are shown. Guess first, then the rest."
+    )
+    return _folds(data, row, {"text": params.text}, known=told)
+
+
+def diagonal(params: Params, data: Heard) -> Folds:
+    """Do the weights walk from left to right?"""
+    n = len(data.letters)
+    known = (
+        lesson.predict_number(
+            f"{SLUG}.later",
+            f"Nothing in the network says that sound is read from left to right: each letter may look anywhere. Of the {n - 1} "
+            "letters after the first, END among them, how many look later than the letter before them, in the mean?",
+            0,
+            n - 1,
+            data.later,
+            f"{data.later} of {n - 1}. What is said first is spelled first, so the weights lie along a diagonal. {_resting(data)}",
+            near=1,
+        )
+        if n > 2
+        else True
+    )
+    _draw(data, f"{SLUG}.diagonal.{known}", line=known, height=lesson.fit(430, 400))
+    _hear(data, f"{SLUG}.diagonal.sound")
+    page_parts.numbers(
+        f"{data.later} of {n - 1} letters look later than the one before. {_spelled(data)}"
+        if known
+        else f"{n} rows of weights, each adds up to 1. {_spelled(data)}"
+    )
+    return _folds(data, _telling(data), {"text": params.text}, known=known)
+
+
+def stretch(params: Params, data: Heard) -> Folds:
+    """The same words slower or faster: the weights follow."""
+    other = engine_client.submit(
+        (SLUG, params.other), lambda: maths.listened(params.other), 60 * len(params.own)
+    )
+    row = min(_telling(data), len(other.letters) - 1)
+    here, there = float(data.centres[row]), float(other.centres[row])
+    until = max(data.weights.shape[1] * data.step, other.weights.shape[1] * other.step)
+    alike = data.letters == other.letters
+    known = (
+        lesson.predict_number(
+            f"{SLUG}.stretch",
+            f"At speed {params.speed:g} it looks at {here:.2f} s while it writes “{visible(data.letters[row])}” (letter {row + 1}). "
+            f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. At which second "
+            "does it look now?",
+            0,
+            round(until, 1),
+            round(there, 2),
+            f"{there:.2f} s. The network counts no frames; it finds what fits, wherever it sounds.",
+            near=0.25,
+            unit="s",
+        )
+        if alike
+        else True
+    )
+    height = lesson.fit(340, 225)
+    _draw(data, f"{SLUG}.one", line=True, until=until, height=height)
+    _draw(other, f"{SLUG}.other.{known}", upto=None if known else 0, line=known, until=until, height=height)
+    _hear(other, f"{SLUG}.other.sound")
+    slope = maths.slope(data, other)
+    said = f"Speed {params.speed:g}: “{data.written}”, {data.length:.2f} s. Speed {params.rate:g}: "
+    said += f"“{other.written}”, {other.length:.2f} s. " if known else f"{other.length:.2f} s. "
+    if known and slope is not None:
+        said += f"A letter looks {slope:.2f} times as late; the sound is {other.length / data.length:.2f} times as long."
+    elif known:
+        said += "It is not spelled alike: too far from what the training has, so the two cannot be compared letter by letter."
+    page_parts.numbers(said)
+    latex = (
+        ()
+        if slope is None
+        else (
+            rf"t'_i \approx {slope:.3f}\, t_i + b, \quad \tfrac{{{other.length:.2f}}}{{{data.length:.2f}}} = {other.length / data.length:.3f}",
+        )
+    )
+    return _folds(other, row, {"text": params.other}, known=known, latex=latex)
+
+
+def pyramid(params: Params, data: Heard) -> Folds:
+    """How few states are left to look at."""
+    shapes = engine_client.submit(
+        (SLUG, "levels", params.text), lambda: maths.levels(params.text), 60 * len(params.own)
+    )
+    frames, left = shapes["frames"][0], list(shapes.values())[-1][0]
+    n, up = len(data.letters), len(shapes) - 2
+    known = lesson.predict_number(
+        f"{SLUG}.pyramid",
+        f"{data.length:.2f} seconds are {frames} frames, one every {maths.hop():.2f} s. Above them lies a recurrent layer, and above "
+        f"that {up} levels of a pyramid: each reads two neighbours as one. Among how many states does attention choose?",
+        0,
+        frames,
+        left,
+        f"{left}: {frames} / 2^{up}. A letter's weights are {left} numbers in place of {frames}, and each state is {data.step:.2f} s of "
+        "sound with what is around it.",
+        near=max(1, frames // 50),
+    )
+    shown = shapes if known else dict(list(shapes.items())[:2])
+    page_parts.show(
+        charts.pyramid(shown, height=lesson.fit(240, 300)),
+        f"{SLUG}.pyramid",
+        "Frames of the sound and the states of each level above them.",
+    )
+    page_parts.numbers(
+        f"{n} letters × {left} states = {n * left:,} weights; over frames there would be {n * frames:,}."
+        if known
+        else f"{frames} frames of {shapes['frames'][1]} numbers each. Guess first, then the levels are shown."
+    )
+    rows = {name: {"states": a, "numbers in each": b} for name, (a, b) in shapes.items()}
+    return Folds(
+        lambda: pd.DataFrame(rows).T,
+        {name.replace(" ", "_"): np.array(shape) for name, shape in shapes.items()},
+        {"text": params.text},
+        known,
+        latex=(
+            r"h^j_i = \mathrm{BLSTM}(h^j_{i-1}, [h^{j-1}_{2i}; h^{j-1}_{2i+1}])",
+            rf"{frames} / 2^{{{up}}} = {left}",
+        ),
+    )
+
+
+def _telling(data: Heard) -> int:
+    """The row that is asked about: the first letter of the second word that was written, else the second letter."""
+    if " " in data.letters[:-1]:
+        return min(data.letters.index(" ") + 1, len(data.letters) - 1)
+    return min(1, len(data.letters) - 1)
+
+
+def _resting(data: Heard) -> str:
+    """How many letters have most of their weight outside all words."""
+    inside = np.array([sum(data.share(i, word) for word in data.words) for i in range(len(data.letters))])
+    resting = [visible(data.letters[i]) for i in np.flatnonzero(inside[:-1] < 0.5)]
+    if not resting:
+        return "Every letter has most of its weight on a word."
+    return (
+        f"{len(resting)} of them, {', '.join(resting)}, have most of their weight on a pause: in so short a list of words, "
+        "the letters before may be enough to know the next."
+    )
+
+
+def _draw(data: Heard, key: str, **how: Any) -> None:
+    words = [(word.name, word.begin, word.end) for word in data.words]
+    page_parts.show(
+        charts.over_frames(data.mel, words, data.letters, data.weights, data.step, **how),
+        key,
+        f"The sound of {data.said or 'a recording'} as a spectrogram, and the attention weights of each letter over it.",
+    )
+
+
+def _hear(data: Heard, key: str) -> None:
+    """The sound itself; before a room the picture has its place."""
+    if not lesson.presenting():
+        st.audio(data.wave, sample_rate=RATE)
+
+
+def _spelled(data: Heard) -> str:
+    """What was said and what was written."""
+    same = data.written == data.said
+    return f"Said: “{data.said}”. Written: “{data.written}”" + (", every letter right." if same else ".")
+
+
+def _folds(
+    data: Heard, row: int, code: Mapping[str, Any], *, known: bool = True, latex: tuple[str, ...] = ()
+) -> Folds:
+    """The table of weights, the arrays, and the weighted sums of one letter."""
+    letters, weights = distinct(data.letters), data.weights
+    seconds = [f"{place * data.step:.2f} s" for place in range(weights.shape[1])]
+    most = int(weights[row].argmax())
+    name = "END" if data.letters[row] == END else visible(data.letters[row])
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(weights.round(4), index=letters, columns=seconds)
+        frame["their sum"] = weights.sum(1).round(4)
+        frame["looks at (s)"] = data.centres.round(3)
+        return frame
+
+    return Folds(
+        table,
+        lambda: {
+            "weights": weights,
+            "seconds": data.middles,
+            "centres": data.centres,
+            "mel": data.mel,
+            "wave": data.wave,
+            "letters": np.array(data.letters),
+        },
+        code,
+        known,
+        {"attention.softmax": {"a_ij": f"{weights[row, most]:.3f}"}, "attention.context": {}},
+        (
+            rf"\sum_j a_{{ij}} = {weights[row].sum():.4f}, \quad \sum_j a_{{ij}}\, t_j = {data.centres[row]:.3f}\ \text{{s for “{_set(name)}”}}",
+            *latex,
+        ),
+    )
+
+
+def _set(name: str) -> str:
+    """A letter inside LaTeX."""
+    return name if name.isalnum() and name.isascii() else r"\ "
