@@ -157,7 +157,7 @@ class Captioner(nn.Module):
         if not cache.n_read:
             n = len(batch.ids)  # one picture may be read for several captions
             mean = (cells * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-            cache.held = self.decoder.start(self.drop(mean).expand(n, -1), cells.expand(n, -1, -1), tap)
+            cache.held = self.decoder.start(mean.expand(n, -1), cells.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

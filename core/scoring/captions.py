@@ -32,16 +32,16 @@ EACH, ROWS, LONGEST = 1000, 125, 20
 PATTERN = "decoder.attn.pattern"
 
 
-def drawn(each: int, *, unseen: bool = False) -> list[Scene]:
+def drawn(each: int, seed: int = 0, *, unseen: bool = False) -> list[Scene]:
     """The same held-out scenes for whoever is measured."""
-    rng = np.random.default_rng(1 if unseen else 0)
+    rng = np.random.default_rng((seed, unseen))
     return [scene(rng, "test", unseen=unseen) for _ in range(each)]
 
 
-def measure(model: Model, limit: int | None = None) -> Metrics:
+def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
     """All of the above on 1000 (or `limit`) scenes of each sort."""
     each = EACH if limit is None else limit
-    plain, new = drawn(each), drawn(each, unseen=True)
+    plain, new = drawn(each, seed), drawn(each, seed, unseen=True)
     said, looks = told(model, plain)
     right = [text == caption(one) for text, one in zip(said, plain, strict=True)]
     on, chance = [], []

@@ -30,6 +30,8 @@ SIZES = {
     "parts": "Kinds of block",
     "n_dense": "Convolutions a layer",
     "n_filters": "Filters of a convolution",
+    "grid": "Cells on each side",
+    "gated": "Gate",
     "d_hidden": "Width of a state",
     "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",
@@ -50,7 +52,7 @@ SIZES = {
     "order": "Norm",
     "dropout": "Dropout in training",
 }
-OWN = {"bigbird": {"window": "Blocks in the window"}}
+OWN = {"bigbird": {"window": "Blocks in the window"}, "captioner": {"d_ff": "Hidden units of the score"}}
 """Where a family means something else by a size."""
 NUMBERS = {
     "bleu_by_length": "{:.1f}",

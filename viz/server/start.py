@@ -88,8 +88,8 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
 
 def _warm(name: str) -> None:
     engine = core.serving.engine.default()
-    engine.open(name)
-    engine.run(core.serving.engine.RunRequest(name, "Hello.", keep=()))
+    example = engine.open(name).reader.example
+    engine.run(core.serving.engine.RunRequest(name, example, keep=()))
 
 
 def _opening(name: str) -> None:

@@ -52,6 +52,8 @@ TELL = Task(
     "A few sentences, as from a book",
 )
 TOYS = Task("Toy tasks", COPIERS[0], toy=True)
+WRITTEN = "A picture or a sound, written as a short text"
+"""What the box of a model is called that reads no sentence (`Family.reads`)."""
 TASKS = (TRANSLATE, CONTINUE, FILL, TELL, TOYS)
 
 
@@ -67,6 +69,8 @@ def asked_of(model: str, family: Family) -> Task:
 def opening_with(model: str, family: Family) -> Task:
     """The task of a model with the text that Look opens with; of a toy task the first of its own."""
     task, kind, small = asked_of(model, family), kind_of(model), resolve.task_of(model)
+    if family.reads:
+        return replace(task, text=core.serving.engine.default().open(model).reader.example, box=WRITTEN)
     if small:
         return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
     if kind is None:
