@@ -25,7 +25,7 @@ LINE = 0.17
 
 
 def runs(
-    pixels: Pixels, left: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.12
+    pixels: Pixels, left: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.3
 ) -> list[dict[str, Any]]:
     """The picture as boxes of one colour, a row of pixels at a time; the first is its ground.
 

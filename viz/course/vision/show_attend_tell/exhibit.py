@@ -27,7 +27,7 @@ LESSON = Lesson(
     compute,
     (
         Step(steps.guess, ("draw",), texts=("own",)),
-        Step(steps.words, ("colour", "kind"), change=("draw",), texts=("own",)),
+        Step(steps.words, change=("draw",), texts=("colour", "kind", "own")),
         Step(steps.gates, ("draw",), texts=("own",)),
         Step(steps.hard, ("cells",), texts=("own",)),
         Step(judging.judge, ("judge",), alone=True),

@@ -185,7 +185,7 @@ def _telling(data: Told) -> int:
 
 
 def _named(group: list[Any]) -> str:
-    return group[0].name if len(group) == 1 else f"the {group[0].name}s" if len(group) > 1 else ""
+    return f"the {group[0].name}{'s' * (len(group) > 1)}"
 
 
 def _judged(data: Told) -> str:
