@@ -38,7 +38,7 @@ class CaptionerConfig:
     """The shape; the defaults are those of the shipped captioner, the paper's are ten times as wide.
 
     A picture has `grid` x `grid` cells, of which the first convolution makes `n_filters` maps; `d_model` is the width of a
-    cell's vector, of word vectors and of the state, `d_ff` that of the alignment network. `gated`: with beta.
+    cell's vector, of word vectors and of the state, `d_ff` that of the alignment network. `gate`: with beta.
 
     >>> CaptionerConfig(grid=6)
     Traceback (most recent call last):
@@ -57,7 +57,7 @@ class CaptionerConfig:
     d_ff: int = 64
     n_vocab: int = 40
     n_ctx: int = 32
-    gated: bool = True
+    gate: bool = True
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -68,8 +68,8 @@ class CaptionerConfig:
                 raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
         if self.grid**2 > self.n_ctx:
             raise ValueError(f"grid={self.grid} makes {self.grid**2} cells, more than n_ctx={self.n_ctx}")
-        if not isinstance(self.gated, bool):
-            raise ValueError(f"gated={self.gated!r} is neither true nor false")
+        if not isinstance(self.gate, bool):
+            raise ValueError(f"gate={self.gate!r} is neither true nor false")
 
     @property
     def d_head(self) -> int:
@@ -136,7 +136,7 @@ class Captioner(nn.Module):
         self.drop = dropout(cfg.dropout)
         score = Additive(cfg.d_model, cfg.d_model, d_ff=cfg.d_ff)
         self.encoder = Grid(cfg)
-        self.decoder = Decoder(cfg, Gated(score, cfg.d_model, cfg.dropout) if cfg.gated else Global(score))
+        self.decoder = Decoder(cfg, Gated(score, cfg.d_model, cfg.dropout) if cfg.gate else Global(score))
 
     def new_cache(self) -> States:
         return States()

@@ -31,7 +31,7 @@ SIZES = {
     "n_dense": "Convolutions a layer",
     "n_filters": "Filters of a convolution",
     "grid": "Cells on each side",
-    "gated": "Gate",
+    "gate": "Gate",
     "d_hidden": "Width of a state",
     "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",
