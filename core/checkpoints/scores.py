@@ -43,6 +43,8 @@ class Measure:
 
 
 MEASURES = {
+    "letter_error": Measure("letters wrong", "{:.1%}", more=False, telling=True),
+    "letter_error_heard": Measure("letters wrong in voices of the training", "{:.1%}", more=False),
     "accuracy": Measure("accuracy", "{:.1%}", telling=True),
     "commonest": Measure("share of the commonest class", "{:.1%}"),
     "nats": Measure("nats a document", "{:.3f}", more=False),
@@ -86,6 +88,9 @@ MEASURES = {
 
 
 TABLES = {
+    "letter_error_by_noise": "letters wrong by noise, as a share of the speech",
+    "letter_error_by_speed": "letters wrong by speed",
+    "letter_error_by_words": "letters wrong by number of words",
     "bleu_by_length": "BLEU (beam search of 4) by length of the source",
     "token_accuracy_by_length": "token accuracy by length of the string",
     "exact_match_by_length": "whole strings right by length of the string",

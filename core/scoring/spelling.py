@@ -8,20 +8,23 @@ The sounds are of words that the training knows, in voices that it never heard.
     letter_error_by_speed    by how fast the sound is played
     letter_error_by_words    by the number of words; the training has up to six
     letter_error_heard       the same as `letter_error` in the voices of the training
-    exact                    the share of sounds of which every letter is right
+    exact_match              the share of sounds of which every letter is right
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from core.data.speech.clips import HEARD, KEPT_OUT, WORDS
-from core.data.speech.reader import SpeechReader, Spoken
+from core.data.speech.clips import HEARD, KEPT_OUT, WORDS, clip
+from core.data.speech.reader import SpeechReader, Spoken, read, sound
+from core.data.speech.waves import RATE, Wave, log_mel
 from core.models import Batch
 from core.run.batched import greedy
 from core.scoring import Metrics
@@ -29,6 +32,9 @@ from core.text import Tokenizer
 
 EACH, ROWS = 40, 32
 SIZES, NOISES, SPEEDS, MANY = (1, 2, 3, 4, 5, 6), (0.03, 0.1, 0.3), (0.7, 1.4), (8, 12)
+
+
+NEAREST = "the nearest clip, each word cut out"
 
 
 @dataclass(frozen=True)
@@ -77,14 +83,60 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
         for i, size in enumerate(SIZES)
     }
     metrics: Metrics = {
-        "letter_error": error_rate(found, [item.said for item in plain]),
-        "exact": float(np.mean([a == item.said for a, item in zip(found, plain, strict=True)])),
+        **_rates(found, [item.said for item in plain]),
         "letter_error_heard": rate(sizes=SIZES, voices=HEARD),
         "letter_error_by_noise": {f"noise {noise}": rate(noise=noise) for noise in NOISES},
         "letter_error_by_speed": {f"speed {speed}": rate(speed=speed) for speed in SPEEDS},
         "letter_error_by_words": {**by_words, **{_words(size): rate(sizes=(size,)) for size in MANY}},
     }
     return {"items": len(plain) + n_items, **metrics}
+
+
+def baselines(limit: int | None = None, model: Any = None) -> dict[str, Metrics]:
+    """What simpler spellers reach on the sounds of `letter_error`, by their names.
+
+    The nearest clip: each word is cut out where it is known to be, and of the clips in the voices of the training the one
+    with the nearest spectrogram, both stretched to as many frames, gives the word. With a `model`, also that model with every
+    score 0, so that each letter reads the mean of the whole sound.
+    """
+    each = EACH if limit is None else limit
+    items = drawn(each, sizes=SIZES)
+    said = [item.said for item in items]
+    known = {(word, voice): _shape(clip(word, voice)) for word in WORDS for voice in HEARD}
+
+    def nearest(item: Item) -> str:
+        wave, ends = sound(read(item.text))
+        shapes = [_shape(wave[int(begin * RATE) : int(end * RATE)]) for begin, end in ends]
+        return " ".join(
+            min(known, key=lambda name: float(((known[name] - one) ** 2).sum()))[0] for one in shapes
+        )
+
+    def in_noise(noise: float) -> float:
+        loud = drawn(each, noise=noise)
+        return error_rate([nearest(item) for item in loud], [item.said for item in loud])
+
+    found: dict[str, Metrics] = {
+        NEAREST: _rates([nearest(item) for item in items], said)
+        | {"letter_error_by_noise": {f"noise {noise}": in_noise(noise) for noise in NOISES}}
+    }
+    if model is not None:
+        even = copy.deepcopy(model.network)
+        torch.nn.init.zeros_(even.decoder.attend.score.v)
+        texts = [item.text for item in items]
+        found[f"{model.name}, every weight equal"] = _rates(written(even, model.tokenizer, texts), said)
+    return found
+
+
+def _rates(found: Sequence[str], said: Sequence[str]) -> Metrics:
+    exact = float(np.mean([a == b for a, b in zip(found, said, strict=True)]))
+    return {"letter_error": error_rate(found, said), "exact_match": exact}
+
+
+def _shape(wave: Wave) -> NDArray[np.float32]:
+    """A spectrogram stretched to 16 frames."""
+    frames = log_mel(wave)
+    at = np.linspace(0, len(frames) - 1, 16)
+    return np.stack([np.interp(at, np.arange(len(frames)), band) for band in frames.T], dtype=np.float32)
 
 
 def written(network: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:

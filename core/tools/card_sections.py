@@ -27,6 +27,8 @@ SIZES = {
     "n_heads": "Heads",
     "d_model": "Width",
     "d_ff": "Inner width",
+    "n_levels": "Levels of the pyramid",
+    "n_bands": "Bands of pitch in a frame",
     "parts": "Kinds of block",
     "n_dense": "Convolutions a layer",
     "n_filters": "Filters of a convolution",
@@ -52,7 +54,11 @@ SIZES = {
     "order": "Norm",
     "dropout": "Dropout in training",
 }
-OWN = {"bigbird": {"window": "Blocks in the window"}, "captioner": {"d_ff": "Hidden units of the score"}}
+OWN = {
+    "bigbird": {"window": "Blocks in the window"},
+    "captioner": {"d_ff": "Hidden units of the score"},
+    "las": {"d_ff": "Hidden units of the score"},
+}
 """Where a family means something else by a size."""
 NUMBERS = {
     "bleu_by_length": "{:.1f}",

@@ -16,7 +16,7 @@ Models of toy tasks draw their own held-out items and need no --data:
     prompt-tiny       exact_match, by task
     snail-recall      accuracy, by task and by place (also -convolutions and -attention)
     captioner         exact_match, by relation and of unseen colours; noun_on_object
-    speller           letter_error exact, by noise, speed, number of words; in voices no training heard
+    speller           letter_error exact_match, by noise, speed, number of words; in voices no training heard
     induction-tiny    induction_score best_head copied, by offset
 A model with a mask in blocks (bigbird-mini) is measured with `--full` as if all pairs were allowed, with `--tokens N` on
 passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes of a pass, by length.

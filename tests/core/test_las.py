@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.models import Batch, families
 from core.models.las import LasConfig
 from core.scoring.spelling import distance, drawn, error_rate
+from core.text.words import words_of
 from core.trace import Recorder
 
 
@@ -83,9 +84,10 @@ def test_a_text_is_a_sound_and_each_place_knows_its_word():
     text = "47 tree voice=linda speed=0.8 noise=.1 seed=3"
     found = spoken.encode(text)
     assert found.values.shape == (len(found.tokens), 96) and np.isfinite(found.values).all()
-    said = [text[slice(*span)] for span in found.spans if span]
+    said = [text[slice(*span)] for span in found.spans]
     assert list(dict.fromkeys(said)) == ["4", "7", "tree"]
-    assert None in found.spans and found.tokens[:2] == ("0.00 s", "0.08 s")
+    assert [word.text for word in words_of(text, found.tokens, found.spans)] == ["47", "tree"]
+    assert found.tokens[:2] == ("0.00 s", "0.08 s")
     again, other = spoken.encode(text + " "), spoken.encode(text.replace("seed=3", "seed=4"))
     assert np.array_equal(again.values, found.values) and not np.array_equal(other.values, found.values)
     slow = spoken.encode("4 7 speed=0.5")

@@ -10,6 +10,8 @@ import pytest
 
 import core
 from core.data.episodes import SIGNS
+from core.data.speech import reader
+from core.data.speech.clips import KEPT_OUT
 from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
 from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.sentences import sentences_of
@@ -152,7 +154,7 @@ def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
 
 
 def test_presets_open_with_the_documents_sentences():
-    rows = [row for row in texts("presets") if row.kind not in (*TOYS, "genre")]
+    rows = [row for row in texts("presets") if row.kind not in (*TOYS, "genre", "sound")]
     kinds = {
         kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")
     }
@@ -177,6 +179,13 @@ def test_our_pages_say_what_kind_of_book_they_are_meant_as():
     assert {row.second for row in rows} == set(recipes()["han-genres"].config.classes)
     assert len({row.task for row in rows}) == len({row.text for row in rows}) == len(rows) >= 8
     assert all(2 < len(sentences_of(row.text)) < 8 and row.note.endswith((".", "?")) for row in rows)
+
+
+def test_sounds_say_what_is_said_in_them():
+    rows = [row for row in texts("presets") if row.kind == "sound"]
+    assert len(rows) >= 4 and all(reader.read(row.text).said == row.second for row in rows)
+    assert all(row.task and row.note.endswith(".") and not row.cites and not row.also for row in rows)
+    assert {reader.read(row.text).voice for row in rows} <= {*KEPT_OUT}
 
 
 def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():

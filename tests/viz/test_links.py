@@ -28,6 +28,7 @@ READS = {
     "copy-lstm-attention": "a c b",
     "prompt-tiny": "copy:abc=",
     "snail-recall": "k3Fm7Qk3?",
+    "speller": "4 7 voice=Linda",
 }
 HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""

@@ -21,6 +21,7 @@ from core.model import Model
 from core.models import families
 from core.serving.engine import Engine
 from core.text.learn import byte_level_bpe, characters, whole_words, wordpiece
+from core.training.recipes.speller import LETTERS
 
 MARKS = ("<pad>", "<start>", "<end>")
 ATTENTIONS = {
@@ -45,11 +46,13 @@ MODELS = {
     "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
     "prompt-tiny": ("gpt", {}),
     "snail-recall": ("snail", {}),
+    "speller": ("las", {}),
 }
 TOYS = {
     "copy-lstm-attention": lambda: characters(COPIED, (*MARKS, "<unk>")),
     "prompt-tiny": lambda: characters(":=" + PROMPTED, (*MARKS, "<unk>"), words=tuple(PROMPTS)),
     "snail-recall": lambda: characters(SIGNS, (*MARKS, "<unk>")),
+    "speller": lambda: characters(LETTERS, (*MARKS, "<unk>")),
 }
 
 

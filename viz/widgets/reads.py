@@ -97,8 +97,11 @@ def told(
 
 
 def judge(model: str, text: str) -> Note | None:
-    """Capitals first: in small letters the rest can be judged."""
-    reads, of = default().open(model).tokenizer, learnt(model)
+    """Capitals first: in small letters the rest can be judged. A text that is no sentence is judged by whoever reads it."""
+    opened = default().open(model)
+    if opened.spec.reads is not None:
+        return None
+    reads, of = opened.tokenizer, learnt(model)
     if of and (counted := shouted(text, reads)):
         loud, few = counted
         return Note(

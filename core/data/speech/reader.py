@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS, clip
-from core.data.speech.waves import FLOOR, HOP, LOUDNESS, N_BANDS, RATE, WINDOW, Wave, log_mel, stretched
+from core.data.speech.waves import FLOOR, HOP, LOUDNESS, N_BANDS, RATE, Wave, log_mel, stretched
 from core.errors import InputError
 from core.text.tokenizer import Encoded, check_text
 
@@ -130,7 +130,8 @@ def seconds(n_places: int, n_frames: int) -> float:
 class SpeechReader:
     """Reads a text as the sound that it describes: a token is a place of `n_frames` frames, called by its second.
 
-    `n_ctx` places are read at most. The span of a token is the word that is heard at its middle, None in a pause.
+    `n_ctx` places are read at most. The span of a token is the word that is heard at its middle,
+    in a pause the nearest one: so by word there is a column for each word that is typed.
     """
 
     n_frames: int
@@ -157,11 +158,9 @@ def _encoded(text: str, reader: SpeechReader) -> Encoded:
     if len(values) > n_ctx:
         raise _too_long(f"{len(wave) / RATE:.1f} seconds", longest)
     starts = [seconds(i, n_frames) for i in range(len(values))]
-    middles = [start + (n_frames * HOP + WINDOW - HOP) / RATE / 2 for start in starts]
-    spans = tuple(
-        next((span for span, (a, b) in zip(spoken.spans, ends, strict=True) if a <= middle < b), None)
-        for middle in middles
-    )
+    middles = [start + seconds(1, n_frames) / 2 for start in starts]
+    nearest = [min(range(len(ends)), key=lambda i: max(ends[i][0] - at, at - ends[i][1])) for at in middles]
+    spans = tuple(spoken.spans[i] for i in nearest)
     return Encoded(
         tuple(range(len(values))), tuple(f"{start:.2f} s" for start in starts), spans, values=values
     )

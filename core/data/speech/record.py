@@ -77,6 +77,15 @@ OTHERS = (
     *("sandro", "shelby", "victor", "norbert", "travis"),
 )
 """Voices of espeak-ng that are heard in the training only."""
+MANNERS = {
+    "Annie": ("en-us", 160, 60),
+    "Andy": ("en-gb", 150, 40),
+    "Max": ("en-us", 185, 35),
+    "Linda": ("en-gb", 140, 70),
+    "John": ("en-us", 195, 30),
+    "Steph": ("en-gb-x-rp", 170, 55),
+}
+"""How the voices that ship speak: accent, words a minute and pitch. All alike, they would say a word in the same time."""
 ACCENTS = ("en-us", "en-us", "en-gb", "en-gb-x-rp")
 SPEEDS, PITCHES, EACH = (110, 230), (20, 80), 4
 """Words a minute and espeak-ng's pitch from 0 to 99, drawn between these; clips of each word in each voice."""
@@ -108,7 +117,9 @@ def main() -> int:
     ask.add_argument("work", type=Path, help="a folder for the clips of the training")
     work, rng = ask.parse_args().work, np.random.default_rng(0)
     work.mkdir(parents=True, exist_ok=True)
-    shipped = {(word, voice): spoken(word, voice) for voice in (*HEARD, *KEPT_OUT) for word in WORDS}
+    shipped = {
+        (word, voice): spoken(word, voice, *MANNERS[voice]) for voice in (*HEARD, *KEPT_OUT) for word in WORDS
+    }
     assets("sounds").mkdir(exist_ok=True)
     write(assets("sounds") / "words.npz", shipped)
     found = {}

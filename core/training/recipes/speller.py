@@ -29,7 +29,7 @@ from core.training.recipe import Recipe
 SPECIAL = ("<end>", "<unk>")
 LETTERS = string.ascii_lowercase + " "
 IDS = {"start": 0, "end": 0, "pad": 0}
-ROWS, CHECKED, N_EXAMPLES = 32, 4, 24
+ROWS, CHECKED, N_EXAMPLES, SAID = 32, 4, 24, 3
 LONGER = 500
 """Sounds of one word at first; every so many steps one more."""
 SMOOTH = 0.05
@@ -97,8 +97,9 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Sounds:
 
 
 def examples() -> tuple[Example, ...]:
-    """Sounds of three words in the voices that are kept out, with what is said in them."""
-    return tuple(Example(item.text, target=item.said) for item in drawn(N_EXAMPLES, sizes=(3,)))
+    """Sounds of three words in the voices that are kept out, each word linked to its spelling."""
+    links = tuple((word, word) for word in range(SAID))
+    return tuple(Example(item.text, item.said, links) for item in drawn(N_EXAMPLES, sizes=(SAID,)))
 
 
 RECIPE = Recipe(

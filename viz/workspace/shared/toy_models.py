@@ -1,4 +1,4 @@
-"""The models of toy tasks: they read letters and digits, not sentences, so that each has texts of its own."""
+"""The models of toy tasks: they read letters, digits or sounds, not sentences, so that each has texts of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.checkpoints import history
+from core.data.speech.reader import VOICES
 from core.data.texts import Example
 from core.models import families
 from core.serving import resolve
@@ -19,7 +20,7 @@ SNAILS = ("snail-recall", "snail-recall-convolutions", "snail-recall-attention")
 KIND = MappingProxyType(
     dict.fromkeys(COPIERS, "copy")
     | dict.fromkeys(SNAILS, "recall")
-    | {"prompt-tiny": "prompt", "induction-tiny": "repeat"}
+    | {"prompt-tiny": "prompt", "induction-tiny": "repeat", "speller": "sound"}
 )
 """The kind of texts, in `assets/texts/presets.tsv`, that a model reads."""
 SMALL = "small"
@@ -29,6 +30,7 @@ BOX = {
     "prompt": "copy: or reverse: or upper: and letters, then =",
     "repeat": "Letters and digits that come twice, with spaces between",
     "recall": "Keys with a capital each, then a key again and ?, with spaces between",
+    "sound": f"Digits and words that are said; voice=, speed=, noise= and seed= behind them. Voices: {', '.join(VOICES)}",
 }
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.data.speech.clips import HEARD, KEPT_OUT
-from core.data.speech.reader import RANGES
-from viz.course.vision.letters_over_frames.maths import spoken
+from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS
+from core.data.speech.reader import RANGES, seconds
+from core.models.las import LasConfig
+from viz.course.vision.letters_over_frames.maths import MODEL, spoken
 from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
 
 SLUG = "letters_over_frames"
 TEXTS = ("4 7 2", "yes winter pencil", "0 garden 9")
+MOST = f"the digits and {len(WORDS) - len(DIGITS)} words, up to {seconds(LasConfig().n_ctx, LasConfig().n_frames):.0f} seconds"
 VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in the training)"
 
 
@@ -20,7 +22,7 @@ class Params(Knobs):
 
     own: str = knob(
         TEXTS[0],
-        sentence("Digits and words to say", TEXTS, placeholder="4 7 2", most="20 seconds"),
+        sentence("Digits and words to say", TEXTS, placeholder="4 7 2", of=MODEL, most=MOST),
     )
     voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
     speed: float = knob(1.0, slider("Speed", *RANGES["speed"], 0.05, width=260))

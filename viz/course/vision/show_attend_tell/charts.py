@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from math import isqrt
 from textwrap import wrap
 from typing import Any
 
@@ -11,7 +12,6 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.scenes.language import GRID
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
@@ -57,10 +57,11 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
     >>> len(chart["layer"][-1]["data"]["values"])
     25
     """
-    unit = f"floor(min(width - {EDGE}, height - {EDGE}) / {GRID})"
-    begin = f"{EDGE} + floor((width - {EDGE} - {GRID} * {unit}) / 2)"
+    side = isqrt(len(names))
+    unit = f"floor(min(width - {EDGE}, height - {EDGE}) / {side})"
+    begin = f"{EDGE} + floor((width - {EDGE} - {side} * {unit}) / 2)"
     across, down = (
-        vega.span(0, GRID, range=[alt.ExprRef(start), alt.ExprRef(f"{start} + {GRID} * {unit}")], zero=False)
+        vega.span(0, side, range=[alt.ExprRef(start), alt.ExprRef(f"{start} + {side} * {unit}")], zero=False)
         for start in (begin, str(EDGE))
     )
     x, y = alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
@@ -70,20 +71,20 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
             "right": c + 1,
             "top": r,
             "bottom": r + 1,
-            "place": r * GRID + c,
-            "name": names[r * GRID + c],
+            "place": r * side + c,
+            "name": names[r * side + c],
         }
-        for r in range(GRID)
-        for c in range(GRID)
+        for r in range(side)
+        for c in range(side)
     ]
-    sides = [{"at": i + 0.5, "end": 0, "text": str(i)} for i in range(GRID)]
+    sides = [{"at": i + 0.5, "end": 0, "text": str(i)} for i in range(side)]
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
 
     label = vega.rows(sides)
     layers = [
-        boxes(runs(pixels, side=GRID)).mark_rect().encode(color=vega.own()),
+        boxes(runs(pixels, side=side)).mark_rect().encode(color=vega.own()),
         label.mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED).encode(
             x=panels.on(x, "at:Q"), y=panels.on(y, "end:Q"), text="text:N"
         ),
@@ -111,7 +112,7 @@ def cards(
     >>> white = np.full((10, 10, 3), 255, dtype=np.uint8)
     >>> chart = cards([(white, "a cat .", True), (white, "a tree .", None)]).to_dict()
     >>> [row["text"] for row in chart["layer"][2]["data"]["values"]]
-    ['a cat .', 'a tree .']
+    ['a cat .', 'right', 'a tree .']
     """
     gap, below = 0.12, 4 * LINE
     pictures, frames, lines = [], [], []
