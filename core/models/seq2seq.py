@@ -136,15 +136,16 @@ class Decoder(nn.Module):
     Bahdanau: c_t by s_{t-1}, then s_t = f(s_{t-1}, [y_{t-1}; c_t]).
     Luong: s_t = f(s_{t-1}, y_{t-1}), then c_t by s_t; with input feeding f also reads the out of the step before.
     out_t = tanh(W [c_t; s_t]) (Luong et al. 2015, Eq. (5)); without attention s_t itself.
+    `attend` takes the place of the attention that `cfg` names.
     """
 
-    def __init__(self, cfg: Seq2SeqConfig) -> None:
+    def __init__(self, cfg: Any, attend: Global | None = None) -> None:
         super().__init__()
         d, kind = cfg.d_model, CELLS[cfg.cell]
         self.feeding, self.asks_before = cfg.input_feeding, cfg.attention == "bahdanau"
         self.cells: Any = nn.ModuleList(kind(d, d) for _ in range(cfg.n_layers))
         self.bridge = Linear(d, cfg.n_layers * len(kind.states) * d)
-        self.attend: Any = _attention(cfg)
+        self.attend: Any = attend or _attention(cfg)
         self.from_context: Any = (
             Linear(d, kind.n_parts * d, bias=False) if self.feeding or self.asks_before else None
         )

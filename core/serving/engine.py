@@ -178,8 +178,7 @@ class Engine:
         """
         for name in [entry.name for entry in self.models() if entry.ok] if names is None else names:
             try:
-                self.open(name)
-                self.run(RunRequest(name, "Hello.", keep=()))
+                self.run(RunRequest(name, self.open(name).reader.example, keep=()))
             except Exception:  # noqa: BLE001 - whatever is wrong with one model, the others are served
                 log.warning("The model '%s' could not be warmed up.", name, exc_info=True)
         return self.models()

@@ -104,6 +104,21 @@ def characters(
     return backend
 
 
+def written_words(
+    words: Sequence[str], special: Sequence[str], *, unknown: str = "<unk>"
+) -> tokenizers.Tokenizer:
+    """Each of these words is a token; white space separates. The ids follow from the order given, `special` come first.
+
+    >>> written_words(("a", "cat", "."), ("<unk>",)).encode("a red cat .").ids
+    [1, 0, 2, 3]
+    """
+    vocab = {name: index for index, name in enumerate((*special, *words))}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocab, unk_token=unknown))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # pyright: ignore
+    backend.add_special_tokens(list(special))
+    return backend
+
+
 def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
     """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]

@@ -40,7 +40,10 @@ class Tokenizer:
 
     `start`, `end`, `pad` and `mask` are ids (None where the model has none). Names of special tokens inside a text
     are read as letters, unless `special=True` is asked for; that of the mask (BERT's [MASK]) is meant to be typed.
+    `example` is a text that can be read, as every reader has one.
     """
+
+    example = "Hello."
 
     def __init__(
         self,

@@ -38,6 +38,8 @@ SIZES = {
     "patch": "Side of a patch, pixels",
     "channels": "Channels",
     "n_decoder_layers": "Layers of the decoder",
+    "grid": "Cells on each side",
+    "gate": "Gate",
     "d_hidden": "Width of a state",
     "residual": "Layers add to what they were given",
     "n_vocab": "Vocabulary",
@@ -58,7 +60,11 @@ SIZES = {
     "order": "Norm",
     "dropout": "Dropout in training",
 }
-OWN = {"bigbird": {"window": "Blocks in the window"}, "las": {"d_ff": "Hidden units of the score"}}
+OWN = {
+    "bigbird": {"window": "Blocks in the window"},
+    "captioner": {"d_ff": "Hidden units of the score"},
+    "las": {"d_ff": "Hidden units of the score"},
+}
 """Where a family means something else by a size."""
 NUMBERS = {
     "bleu_by_length": "{:.1f}",

@@ -1,4 +1,4 @@
-"""Measure a model: `python -m core.tools.evaluate NAME [--data FILE] [--step N] [--limit N] [--record SPLIT] [--beside TRAIN] [--device cpu]`.
+"""Measure a model: `python -m core.tools.evaluate NAME [--data FILE] [--step N] [--limit N] [--seed N] [--record SPLIT] [--beside TRAIN] [--device cpu]`.
 
 Prints one JSON object on standard output and nothing else; progress and errors go to standard error, an error that
 the user can mend ends with status 2.
@@ -17,6 +17,7 @@ Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
     snail-recall      accuracy, by task and by place (also -convolutions and -attention)
+    captioner         exact_match, by relation and of unseen colours; noun_on_object
     speller           letter_error exact_match, by noise, speed, number of words; in voices no training heard
     induction-tiny    induction_score best_head copied, by offset
 A model with a mask in blocks (bigbird-mini) is measured with `--full` as if all pairs were allowed, with `--tokens N` on
@@ -26,6 +27,7 @@ passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 import time
@@ -44,16 +46,18 @@ DIGITS = 5
 FEWEST = 8
 
 
-def evaluate(model: Any, data: Path | str | None = None, limit: int | None = None) -> Metrics:
+def evaluate(
+    model: Any, data: Path | str | None = None, limit: int | None = None, seed: int | None = None
+) -> Metrics:
     """Items, seconds and the metrics of the model's kind on a file; `limit` takes the first so many items.
 
     Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
-    length. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on, and
+    length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on, and
     for none where one is needed.
     """
     files.check_limit(limit)
     begun = time.perf_counter()
-    metrics = _drawn(model, limit) if data is None else _on_file(model, Path(data), limit)
+    metrics = _drawn(model, limit, seed) if data is None else _on_file(model, Path(data), limit)
     return {
         "items": metrics.pop("items"),
         "seconds": round(time.perf_counter() - begun, 2),
@@ -102,7 +106,7 @@ def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
     return scoring.measure(model, path, limit)
 
 
-def _drawn(model: Any, limit: int | None) -> Metrics:
+def _drawn(model: Any, limit: int | None, seed: int | None) -> Metrics:
     recipe = recipes().get(history.base(model.name))
     if recipe is None or recipe.measure is None or recipe.family != model.family:
         scoring, own = (
@@ -114,7 +118,13 @@ def _drawn(model: Any, limit: int | None) -> Metrics:
             f"A {scoring.kind} is measured on {scoring.suffix}: {scoring.content}. Only {', '.join(own)} draw their own items.",
             "Give --data FILE.",
         )
-    return recipe.measure(model, limit)
+    if seed is None:
+        return recipe.measure(model, limit)
+    if "seed" not in inspect.signature(recipe.measure).parameters:
+        raise InputError(
+            f"--seed is {seed}.", f"{model.name} is always measured on the same items.", "Leave --seed out."
+        )
+    return recipe.measure(model, limit, seed=seed)
 
 
 def _rounded(value: Any) -> Any:
@@ -152,6 +162,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument(
         "--cost", action="store_true", help="time and memory by length, of a model with a mask in blocks"
     )
+    ask.add_argument("--seed", type=int, help="other held-out items, of a model that draws them")
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     ask.add_argument(
         "--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model"
@@ -169,7 +180,11 @@ def main(argv: list[str] | None = None) -> int:
         model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
         model.network.to(torch.device(opts.device))
         model = as_asked(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
-        found = _rounded(cost.by_length(model)) if opts.cost else evaluate(model, opts.data, opts.limit)
+        found = (
+            _rounded(cost.by_length(model))
+            if opts.cost
+            else evaluate(model, opts.data, opts.limit, opts.seed)
+        )
         others = beside(model, opts.beside, opts.data) if opts.beside else {}
         if opts.record:
             folder = store.shipped_folder() / history.base(model.name)

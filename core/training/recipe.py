@@ -55,7 +55,7 @@ class Recipe:
     changes the weights that the engine drew, before the first step; then `inherit` may put in their place what another
     shipped model has learnt, which a copy of the network that knows nothing does without. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
-    given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
+    given, is how such a model is measured without a file: on items that are drawn and that no training sees, others with another `seed` where it takes one; then
     `examples` are some of them, on which its heads are measured. `reads` says what texts it learns from, None where they are no language. `outside`: see `optimisers`.
     `then` is a second stage: it begins with the weights that the first ended with, on data and with rates of its own.
     """
@@ -68,7 +68,7 @@ class Recipe:
     begin: Callable[[nn.Module], None] = lambda network: None
     inherit: Callable[[nn.Module], None] = lambda network: None
     keep_at: Sequence[int] = ()
-    measure: Callable[[Any, int | None], Metrics] | None = None
+    measure: Callable[..., Metrics] | None = None
     examples: Callable[[], Sequence[Example]] = tuple
     reads: Reads | None = None
     ids: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -41,6 +41,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     "image": {28: {}},
     "n_levels": {2: {}},
     "residual": {True: {}, False: {}},
+    "gate": {True: {}, False: {}},
     "shared": {"all": {}, "attention": {}, "feed-forward": {}, "none": {}},
     "cell": {"gru": {}, "lstm": {}},
     "first_place": {0: {}, 2: {"n_segments": 0, "pooler": False, "next_sentence": False}},
@@ -333,6 +334,7 @@ WRONG = [
     *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"d_hidden": 0}, {"residual": "yes"}, {"n_levels": 0}, {"n_bands": 1.5}),
+    *({"grid": 0}, {"grid": 17}, {"gate": "yes"}, {"grid": 5}),
     *({"bidirectional": 1}, {"input_feeding": "yes"}, {"input_feeding": True}),
     *(
         {"d_embed": 0},

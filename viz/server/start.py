@@ -89,9 +89,8 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
 
 def _warm(name: str) -> None:
     engine = core.serving.engine.default()
-    reader = engine.open(name).reader
-    text = "Hello." if isinstance(reader, Tokenizer) else reader.example
-    engine.run(core.serving.engine.RunRequest(name, text, keep=()))
+    example = engine.open(name).reader.example
+    engine.run(core.serving.engine.RunRequest(name, example, keep=()))
 
 
 def _opening(name: str) -> None:

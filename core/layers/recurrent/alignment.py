@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.attention import masked_softmax
+from core.layers.dropout import dropout as share_dropped
 from core.layers.linear import Linear
 from core.layers.scores import Score
 from core.trace import OFF, Tap
@@ -62,6 +63,27 @@ class Global(nn.Module):
         return _mixed(tap("pattern", masked_softmax(scores, allowed), WEIGHTS), source, tap)
 
 
+class Gated(nn.Module):
+    """c = beta * (a @ h) with beta = sigmoid(w . query): how much of what is seen counts (Xu et al. 2015, 4.2.1).
+
+    query (batch query d_model) -> the context (batch query d_model), as of `Global`; `gate` in the trace is beta. A word
+    that follows from those before it ("is") needs no look, and the weights may lie anywhere. While it learns, a share
+    `dropout` of each context is missing, another one at each word: looking again is worth it.
+    """
+
+    def __init__(self, score: Score, d_model: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.score, self.drop = score, share_dropped(dropout)
+        self.to_gate = Linear(d_model, 1)
+
+    def forward(self, query: Tensor, source: Source, first: int = 0, tap: Tap = OFF) -> Tensor:
+        q, scores = _compared(self.score, query, source, tap)
+        allowed = tap("allowed", source.real[:, None, None].expand_as(scores), WEIGHTS)
+        pattern = tap("pattern", masked_softmax(scores, allowed), WEIGHTS)
+        gate = tap("gate", torch.sigmoid(self.to_gate(q))[:, None], "batch head query one")
+        return self.drop(_mixed(pattern, source, tap, gate))
+
+
 class Local(nn.Module):
     """Attention inside a window [p_t - D, p_t + D] of the source (Luong et al. 2015, section 3.2).
 
@@ -107,7 +129,7 @@ def _compared(score: Score, query: Tensor, source: Source, tap: Tap) -> tuple[Te
     return q, tap("scores", score.compare(q, source.keys)[:, None], WEIGHTS)
 
 
-def _mixed(pattern: Tensor, source: Source, tap: Tap) -> Tensor:
-    """c_t = sum_s a_t(s) h_s: the context (batch query d_model)."""
+def _mixed(pattern: Tensor, source: Source, tap: Tap, gate: Tensor | float = 1.0) -> Tensor:
+    """c_t = sum_s a_t(s) h_s, times the gate: the context (batch query d_model)."""
     heads = tap("heads", pattern.to(source.values.dtype) @ source.values, "batch head query d_head")
-    return tap("context", heads.squeeze(1), "batch query d_model")
+    return tap("context", (heads * gate).squeeze(1), "batch query d_model")

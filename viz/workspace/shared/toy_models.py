@@ -9,6 +9,7 @@ import numpy as np
 from core.checkpoints import history
 from core.data.speech.reader import VOICES
 from core.data.texts import Example
+from core.models import families
 from core.serving import resolve
 from core.training.recipe import recipes
 from core.training.recipes.induction_tiny import RECIPE as REPEATS
@@ -43,9 +44,14 @@ def kind_of(model: str) -> str | None:
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
-    """Lines of its own task on which the heads of a model are measured that was trained here, or is still learning; () for others."""
-    if history.base(model) == REPEATS.name:
-        return tuple(REPEATS.examples())
+    """Lines of its own task on which the heads of a model are measured that was trained here, is still learning, or reads no sentences; () for others.
+
+    >>> examples_of("gpt-mini"), examples_of("captioner")[0].target[-1]
+    ((), '.')
+    """
+    recipe = recipes().get(history.base(model))
+    if recipe and (recipe.name == REPEATS.name or families()[recipe.family].reads):
+        return tuple(recipe.examples())
     small = resolve.task_of(model)
     if small is None:
         return ()

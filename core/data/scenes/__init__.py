@@ -1,0 +1,1 @@
+"""Pictures with sentences, without end: scenes as text, as pixels, and drawn at random."""

@@ -1,0 +1,81 @@
+"""Scenes drawn at random, with the sentence of each. Pure: the same generator draws the same scenes.
+
+A scene belongs to train or test by what stands in it, wherever that is: no picture of a tested combination is learnt
+from. Some things (`UNSEEN`) are in no scene of the training: their colours and their kinds are, but never together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.data.grammar import Split, side
+from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, RELATIONS, Scene, Thing, groups, relation
+
+ONE = 0.2
+"""Of so many scenes all things are alike."""
+UNSEEN = frozenset(f"{COLOURS[i % len(COLOURS)]} {kind}" for i, kind in enumerate(KINDS))
+"""Things that are never learnt from: of each kind one colour."""
+THINGS = tuple(f"{colour} {kind}" for colour in COLOURS for kind in KINDS)
+SEEN = tuple(name for name in THINGS if name not in UNSEEN)
+WANTED = (RELATIONS[:2], RELATIONS[2:4], RELATIONS[4:])
+"""Ways to stand that are tried equally often; not all sizes can stand in each."""
+
+
+def combination(scene: Scene) -> str:
+    """What decides between train and test: the names of two groups, of one its name and how many.
+
+    >>> combination((Thing("red", "cat", 0, 0), Thing("red", "cat", 1, 0)))
+    '2 red cat'
+    """
+    found = groups(scene)
+    if len(found) == 1:
+        return f"{len(scene)} {scene[0].name}"
+    return " and ".join(sorted(group[0].name for group in found))
+
+
+def scene(rng: np.random.Generator, split: Split, *, unseen: bool = False) -> Scene:
+    """One or two groups of up to three things each; with `unseen` the first is never learnt from.
+
+    >>> len(groups(scene(np.random.default_rng(0), "train")))
+    2
+    """
+    while True:
+        names = [str(rng.choice(sorted(UNSEEN) if unseen else SEEN))]
+        if rng.random() >= ONE:
+            names.append(str(rng.choice([name for name in SEEN if name != names[0]])))
+        sizes = [int(rng.integers(1, len(COUNTS) + 1)) for _ in names]
+        found = _placed(rng, names, sizes)
+        if unseen or side(combination(found)) == split:
+            return found
+
+
+def _placed(rng: np.random.Generator, names: list[str], sizes: list[int]) -> Scene:
+    """The things in free cells, as one of the ways to stand wants it."""
+    while True:
+        wanted = WANTED[int(rng.integers(len(WANTED)))]
+        places = rng.permutation(GRID**2)[: sum(sizes)]
+        if len(sizes) == 2 and wanted is not WANTED[2]:
+            places = _parted(rng, sizes, across=wanted is WANTED[0])
+        whose = [name.split() for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+        found = tuple(
+            Thing(colour, kind, int(place) % GRID, int(place) // GRID)
+            for (colour, kind), place in zip(whose, places, strict=True)
+        )
+        if len(sizes) == 1 or relation(*groups(found)) in wanted:
+            return found
+
+
+def _parted(rng: np.random.Generator, sizes: list[int], *, across: bool) -> list[int]:
+    """Cells of two groups on the two sides of a line, in a random order of the sides."""
+    cut = int(rng.integers(1, GRID))
+    halves = [range(cut), range(cut, GRID)]
+    order = rng.permutation(2)
+    found: list[int] = []
+    for size, which in zip(sizes, order, strict=True):
+        cells = [
+            row * GRID + column if across else column * GRID + row
+            for row in halves[which]
+            for column in range(GRID)
+        ]
+        found += [cells[i] for i in rng.permutation(len(cells))[:size]]
+    return found

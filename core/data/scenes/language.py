@@ -1,0 +1,160 @@
+"""Scenes: coloured things in the cells of a grid, written as a short text, and what can be said of them.
+
+`red cat 1,2; blue house 0,0` is a red cat in column 1, row 2 and a blue house in the corner; columns and rows count from
+0, the corner is top left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.errors import InputError
+from core.text.tokenizer import check_text
+
+COLOURS = ("red", "green", "blue", "yellow", "purple", "black")
+KINDS = ("cat", "house", "tree", "star", "boat", "heart", "circle", "square")
+COUNTS = ("a", "two", "three")
+RELATIONS = ("is above", "is below", "is left of", "is right of", "and")
+GRID = 5
+"""Cells on each side."""
+EXAMPLE = "red cat 1,0; blue house 0,3; blue house 3,4"
+_THING = re.compile(r"\s*([a-z]+)\s+([a-z]+)\s+(\d+)\s*,\s*(\d+)\s*", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One thing in a cell. `span` is where it stands in the text that it was read from."""
+
+    colour: str
+    kind: str
+    column: int
+    row: int
+    span: tuple[int, int] = (0, 0)
+
+    @property
+    def name(self) -> str:
+        return f"{self.colour} {self.kind}"
+
+    def place(self, grid: int = GRID) -> int:
+        """Its cell, counted row by row."""
+        return self.row * grid + self.column
+
+
+Scene = tuple[Thing, ...]
+
+
+def read(text: str, grid: int = GRID) -> Scene:
+    """The things of a written scene. Raises InputError naming the first part that cannot be read.
+
+    >>> [thing.name for thing in read("red cat 1,2; blue house 0,0")]
+    ['red cat', 'blue house']
+    """
+    check_text(text)
+    found: dict[int, Thing] = {}
+    start = 0
+    for part in text.split(";"):
+        if part.strip():
+            thing = _thing(part, start, grid)
+            if (there := found.get(thing.place(grid))) is not None:
+                raise InputError(
+                    f"Two things stand at {thing.column},{thing.row}: {there.name} and {thing.name}.",
+                    "A cell holds one.",
+                    "Move one of them.",
+                )
+            found[thing.place(grid)] = thing
+        start += len(part) + 1
+    if not found:
+        raise InputError("The scene is empty.", "It needs at least one thing.", f"Write {EXAMPLE!r}.")
+    return tuple(found.values())
+
+
+def _thing(part: str, start: int, grid: int) -> Thing:
+    shown = part.strip()[:40]
+    match = _THING.fullmatch(part)
+    if match is None:
+        raise InputError(
+            f"'{shown}' is no thing of a scene.",
+            "Each is a colour, a kind and column,row, with a semicolon between two.",
+            "Write for example red cat 1,2.",
+        )
+    colour, kind = match[1].lower(), match[2].lower()
+    for word, known, what in ((colour, COLOURS, "colours"), (kind, KINDS, "kinds")):
+        if word not in known:
+            raise InputError(
+                f"'{word[:40]}' cannot be drawn.",
+                f"The {what} are {', '.join(known)}.",
+                "Choose one of them.",
+            )
+    if len(match[3]) > 2 or len(match[4]) > 2 or max(int(match[3]), int(match[4])) >= grid:
+        raise InputError(
+            f"'{shown}' stands outside.", f"Columns and rows go from 0 to {grid - 1}.", "Move it inside."
+        )
+    lead = len(part) - len(part.lstrip())
+    return Thing(colour, kind, int(match[3]), int(match[4]), (start + lead, start + len(part.rstrip())))
+
+
+def written(scene: Sequence[Thing]) -> str:
+    """The text of a scene.
+
+    >>> written(read("Red cat 1 , 2 ;blue house 0,0"))
+    'red cat 1,2; blue house 0,0'
+    """
+    return "; ".join(f"{thing.name} {thing.column},{thing.row}" for thing in scene)
+
+
+def groups(scene: Sequence[Thing]) -> list[list[Thing]]:
+    """Things of one colour and kind together; the smaller group first, of equal ones the one that is met first, row by row."""
+    found: dict[str, list[Thing]] = {}
+    for thing in sorted(scene, key=lambda thing: (thing.row, thing.column)):
+        found.setdefault(thing.name, []).append(thing)
+    return sorted(found.values(), key=len)
+
+
+def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str:
+    """How one group stands to another: above or below where a line across parts them, else left or right, else "and".
+
+    >>> relation(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
+    'is above'
+    """
+    for axis, before, after in (("row", *RELATIONS[:2]), ("column", *RELATIONS[2:4])):
+        here, there = ([getattr(thing, axis) for thing in group] for group in (first, second))
+        if max(here) < min(there):
+            return before
+        if min(here) > max(there):
+            return after
+    return RELATIONS[4]
+
+
+def caption(scene: Sequence[Thing]) -> str | None:
+    """The sentence of the grammar for a scene; None where it has none: three groups, or more than three alike.
+
+    >>> caption(read("red cat 1,0; blue house 0,3; blue house 3,4"))
+    'a red cat is above two blue houses .'
+    """
+    found = groups(scene)
+    if len(found) > 2 or any(len(group) > len(COUNTS) for group in found):
+        return None
+    said = [f"{COUNTS[len(group) - 1]} {group[0].name}{'s' if len(group) > 1 else ''}" for group in found]
+    return f" {relation(found[0], found[-1])} ".join(said) + " ."
+
+
+def meant(scene: Sequence[Thing], words: Sequence[str]) -> list[list[Thing] | None]:
+    """For each word of a caption the things that it names, where it is a noun and there are such things, else None.
+
+    The nouns stand in the order of `groups`: a first noun is of the first group of that kind that no noun before named.
+
+    >>> [None if group is None else len(group) for group in meant(read(EXAMPLE), "a red cat is above two blue houses".split())]
+    [None, None, 1, None, None, None, None, 2]
+    """
+    left = groups(scene)
+    found: list[list[Thing] | None] = []
+    for place, word in enumerate(words):
+        colour = words[place - 1] if place else ""
+        fits = [group for group in left if word in (group[0].kind, group[0].kind + "s")]
+        named = next((group for group in fits if group[0].colour == colour), fits[0] if fits else None)
+        if named is not None:
+            left = [group for group in left if group is not named]
+        found.append(named)
+    return found

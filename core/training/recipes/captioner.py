@@ -1,0 +1,138 @@
+"""captioner: says what stands in a scene of coloured things, cell by cell looked at (Xu et al. 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.data.grammar import Split
+from core.data.scenes.drawn import SEEN, scene
+from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, RELATIONS, caption, written
+from core.data.scenes.pixels import bank
+from core.data.texts import Example
+from core.models import Batch
+from core.models.captioner import CaptionerConfig
+from core.scoring.captions import measure
+from core.text import Tokenizer
+from core.text.learn import written_words
+from core.trace import Recorder
+from core.training.loop.prefetch import on
+from core.training.recipe import Recipe
+
+SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")
+IDS = {"pad": 0, "start": 1, "end": 2}
+WORDS = (
+    *COUNTS,
+    *COLOURS,
+    *(f"{kind}{ending}" for kind in KINDS for ending in ("", "s")),
+    *dict.fromkeys(word for way in RELATIONS for word in way.split()),
+    ".",
+)
+ROWS, VALID, N_EXAMPLES = 128, 256, 32
+NOISE = 0.05
+"""Standard deviation of what is added to each pixel while it learns."""
+LARGER = 8.0
+"""How much larger the matrix begins that makes the first state."""
+SPREAD = 0.01
+"""Lambda: how much the doubly stochastic term counts."""
+STEPS = "decoder.step.*.attn.pattern"
+
+
+Drawn = tuple[Batch, Tensor, Tensor]
+"""What is read, which of all windows each cell has (batch cell), and the word after each one that is read."""
+
+
+class Scenes:
+    """Scenes drawn anew at each step; the loss is Xu et al. 2015, Eq. (14).
+
+    -log P(caption | picture), the mean a token, and lambda times the mean over cells of (tau - sum_t a_ti)^2: over a caption
+    each cell shall be looked at alike. The paper's tau is 1, with about as many words as cells; here it is words / cells,
+    what an even look gives. There are few different windows (`bank`): the convolutions read each once a step.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+        self.tokenizer, self.seed = tokenizer, seed
+        windows, self.where = bank(SEEN)
+        self.windows = torch.from_numpy(windows)[None].to(device)
+        self.valid = on(self._drawn(np.random.default_rng(0), VALID, "test"), device)
+
+    def batch(self, step: int) -> tuple[Drawn, int]:
+        found = self._drawn(np.random.default_rng((self.seed, step)), ROWS, "train")
+        return found, int((found[2] != IDS["pad"]).sum())
+
+    def loss(self, network: Any, batch: Drawn) -> Tensor:
+        inputs, cells, wanted = batch
+        noisy = self.windows + NOISE * torch.randn_like(self.windows)
+        tap = Recorder((STEPS,))
+        hidden = network(inputs, tap=tap, memory=self._read(network, noisy, cells))
+        real = wanted != IDS["pad"]
+        said = F.cross_entropy(network.logits(hidden[real]).float(), wanted[real])
+        trace = tap.close()
+        weights = torch.cat([trace[path][:, 0] for path in trace], dim=1).float() * real[..., None]
+        even = real.sum(1, keepdim=True) / weights.shape[-1]
+        return said + SPREAD * ((even - weights.sum(1)) ** 2).mean()
+
+    def check(self, network: Any) -> Mapping[str, float]:
+        """Of unseen combinations: nats a token, and how often all words of a caption are right, each after the true ones."""
+        inputs, cells, wanted = self.valid
+        real = wanted != IDS["pad"]
+        logits = network.logits(network(inputs, memory=self._read(network, self.windows, cells))).float()
+        right = ((logits.argmax(-1) == wanted) | ~real).all(1).float().mean()
+        return {"valid_nats": float(F.cross_entropy(logits[real], wanted[real])), "right": float(right)}
+
+    def _read(self, network: Any, windows: Tensor, cells: Tensor) -> Tensor:
+        return network.encoder.placed(network.encoder.seen(windows)[0][cells])
+
+    def _drawn(self, rng: np.random.Generator, n: int, split: Split) -> Drawn:
+        scenes = [scene(rng, split) for _ in range(n)]
+        cells = torch.tensor([self.where["", place] for place in range(GRID**2)]).repeat(n, 1)
+        for row, one in enumerate(scenes):
+            for thing in one:
+                cells[row, thing.place()] = self.where[thing.name, thing.place()]
+        rows = self.tokenizer.encode_many([caption(one) or "" for one in scenes])
+        ids = torch.full((n, 2 + max(map(len, rows))), IDS["pad"])
+        for place, row in enumerate(rows):
+            ids[place, : 2 + len(row)] = torch.tensor([IDS["start"], *row, IDS["end"]])
+        wanted = ids[:, 1:]
+        source = torch.arange(GRID**2).repeat(n, 1)
+        real = wanted != IDS["pad"]
+        return Batch(ids=ids[:, :-1], real=real, source=source, source_real=source >= 0), cells, wanted
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Scenes:
+    """Scenes with their captions; nothing is read from `data`."""
+    written_words(WORDS, SPECIAL).save(str(work / "tokenizer.json"))
+    return Scenes(Tokenizer.from_file(work / "tokenizer.json", **IDS), seed, device)
+
+
+@torch.no_grad()
+def begin(network: Any) -> None:
+    """What makes the first state of the mean of all cells begins larger: one thing more moves that mean by 1/25 of what it is."""
+    network.decoder.bridge.weight.mul_(LARGER)
+
+
+def examples() -> tuple[Example, ...]:
+    """Held-out scenes beside their captions."""
+    rng = np.random.default_rng(0)
+    found = [scene(rng, "test") for _ in range(N_EXAMPLES)]
+    return tuple(Example(written(one), caption(one)) for one in found)
+
+
+RECIPE = Recipe(
+    name="captioner",
+    family="captioner",
+    config=CaptionerConfig(n_vocab=len(SPECIAL) + len(WORDS), dropout=0.25),
+    warm_up=60,
+    steps=6000,
+    prepare=prepare,
+    begin=begin,
+    measure=measure,
+    examples=examples,
+    ids=IDS,
+)

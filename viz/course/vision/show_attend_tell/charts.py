@@ -1,0 +1,166 @@
+"""The pictures of the exhibit on captions: a board of cells to touch, small scenes with what is said of them, printed numbers as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import isqrt
+from textwrap import wrap
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from viz import theme
+from viz.charts.parts import panels, vega
+from viz.charts.parts.kept import kept
+from viz.labels import phrase
+
+Pixels = NDArray[np.uint8]
+PICKED = "picked"
+EDGE = 22
+LINE = 0.17
+"""Of a small scene's side: the height of a line below it."""
+
+
+def runs(
+    pixels: Pixels, left: float = 0.0, top: float = 0.0, side: float = 1.0, spill: float = 0.3
+) -> list[dict[str, Any]]:
+    """The picture as boxes of one colour, a row of pixels at a time; the first is its ground.
+
+    A box reaches `spill` of a pixel into the row below, which is drawn over it: no seams.
+
+    >>> [(box["left"], box["right"]) for box in runs(np.array([[[9] * 3, [9] * 3, [0] * 3, [0] * 3]], dtype=np.uint8), side=4)]
+    [(0.0, 4.0), (2.0, 4.0)]
+    """
+    unit = side / pixels.shape[1]
+    ground = tuple(pixels[0, 0].tolist())
+    tall = pixels.shape[0] * unit
+    found = [{"left": left, "right": left + side, "top": top, "bottom": top + tall, "colour": _hex(ground)}]
+    for y, row in enumerate(pixels.tolist()):
+        x = 0
+        for colour, same in groupby(map(tuple, row)):
+            n = len(list(same))
+            if colour != ground:
+                box = {"left": left + x * unit, "right": left + (x + n) * unit, "colour": _hex(colour)}
+                found.append(box | {"top": top + y * unit, "bottom": top + (y + 1 + spill) * unit})
+            x += n
+    return found
+
+
+@kept
+def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.LayerChart:
+    """The picture under its cells, columns and rows named; a touch on a cell is the selection `PICKED`, its field `place`.
+
+    >>> chart = board(np.full((10, 10, 3), 255, dtype=np.uint8), ["empty"] * 25).to_dict()
+    >>> len(chart["layer"][-1]["data"]["values"])
+    25
+    """
+    side = isqrt(len(names))
+    unit = f"floor(min(width - {EDGE}, height - {EDGE}) / {side})"
+    begin = f"{EDGE} + floor((width - {EDGE} - {side} * {unit}) / 2)"
+    across, down = (
+        vega.span(0, side, range=[alt.ExprRef(start), alt.ExprRef(f"{start} + {side} * {unit}")], zero=False)
+        for start in (begin, str(EDGE))
+    )
+    x, y = alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
+    cells = [
+        {
+            "left": c,
+            "right": c + 1,
+            "top": r,
+            "bottom": r + 1,
+            "place": r * side + c,
+            "name": names[r * side + c],
+        }
+        for r in range(side)
+        for c in range(side)
+    ]
+    sides = [{"at": i + 0.5, "end": 0, "text": str(i)} for i in range(side)]
+
+    def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
+        return vega.rows(rows).encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
+
+    label = vega.rows(sides)
+    layers = [
+        boxes(runs(pixels, side=side)).mark_rect().encode(color=vega.own()),
+        label.mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED).encode(
+            x=panels.on(x, "at:Q"), y=panels.on(y, "end:Q"), text="text:N"
+        ),
+        label.mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED).encode(
+            x=panels.on(x, "end:Q"), y=panels.on(y, "at:Q"), text="text:N"
+        ),
+        boxes(cells)
+        .mark_rect(fillOpacity=0, stroke=theme.HATCH, strokeWidth=1, cursor="pointer")
+        .encode(tooltip=vega.told(("name:N", "cell")))
+        .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
+    ]
+    return vega.framed(*layers, height=height)
+
+
+@kept
+def cards(
+    shown: Sequence[tuple[Pixels, str, bool | None]],
+    *,
+    across: int = 3,
+    letters: int = 20,
+    height: float = 210,
+) -> alt.LayerChart:
+    """Small scenes, each with its caption below it; framed by whether that is right, where it is told. `height` is of a row.
+
+    >>> white = np.full((10, 10, 3), 255, dtype=np.uint8)
+    >>> chart = cards([(white, "a cat .", True), (white, "a tree .", None)]).to_dict()
+    >>> [row["text"] for row in chart["layer"][2]["data"]["values"]]
+    ['a cat .', 'right', 'a tree .']
+    """
+    gap, below = 0.12, 4 * LINE
+    pictures, frames, lines = [], [], []
+    for number, (pixels, text, right) in enumerate(shown):
+        row, column = divmod(number, across)
+        left, top = column * (1 + gap), row * (1 + below)
+        pictures += runs(pixels, left, top)
+        said = {True: "right", False: "wrong", None: "not told yet"}[right]
+        colour = theme.HATCH if right is None else theme.CATEGORICAL[0 if right else 1]
+        frames.append(
+            {"left": left, "right": left + 1, "top": top, "bottom": top + 1, "colour": colour, "said": said}
+            | {"caption": phrase(text)}
+        )
+        told = [*wrap(phrase(text), letters), *([said] if right is not None else [])]
+        lines += [
+            {
+                "left": left,
+                "top": top + 1 + LINE * (i + 0.62),
+                "text": line,
+                "bold": right is not None and i == len(told) - 1,
+            }
+            for i, line in enumerate(told)
+        ]
+    n_rows = -(-len(shown) // across)
+    wide, tall = across * (1 + gap) - gap, n_rows * (1 + below)
+    unit = f"min(width / {wide:.4f}, height / {tall:.4f})"
+    x, y = (
+        alt.X("left:Q", axis=None, scale=vega.span(0, wide, range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")])),
+        alt.Y("top:Q", axis=None, scale=vega.span(0, tall, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")])),
+    )
+
+    def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
+        return vega.rows(rows).encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
+
+    layers = [
+        boxes(pictures).mark_rect().encode(color=vega.own()),
+        boxes(frames)
+        .mark_rect(fillOpacity=0, strokeWidth=3)
+        .encode(
+            stroke=vega.own(channel=alt.Stroke),
+            tooltip=vega.told(("caption:N", "caption"), ("said:N", "it is")),
+        ),
+        vega.rows(lines)
+        .mark_text(align="left", fontSize=13, color=theme.TEXT)
+        .encode(x=x, y=y, text="text:N", opacity=alt.condition("datum.bold", alt.value(0.75), alt.value(1))),
+    ]
+    return vega.framed(*layers, height=height * n_rows)
+
+
+def _hex(colour: Sequence[int]) -> str:
+    return "#" + "".join(f"{part:02x}" for part in colour)

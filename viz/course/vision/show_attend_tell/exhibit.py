@@ -1,0 +1,41 @@
+"""Show, attend and tell: a caption word by word, and for each word the cells of the picture that it was written from."""
+
+from __future__ import annotations
+
+from viz.charts import thumbs
+from viz.course.lesson import Lesson, Step
+from viz.course.vision.show_attend_tell import judging, maths, steps
+from viz.course.vision.show_attend_tell.params import Params
+from viz.instruments.kit import origin
+
+
+def compute(params: Params) -> maths.Told:
+    """The caption of the scene, softly attended."""
+    return maths.told(params.text)
+
+
+def thumbnail() -> str:
+    """The weights of the last noun of the caption that the page opens with."""
+    data = compute(Params())
+    row = max(data.nouns, default=0)
+    return thumbs.cells(data.weights[row].reshape(5, 5))
+
+
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (
+        Step(steps.guess, ("draw",), texts=("own",)),
+        Step(steps.words, change=("draw",), texts=("colour", "kind", "own")),
+        Step(steps.gates, ("draw",), texts=("own",)),
+        Step(steps.hard, ("cells",), texts=("own",)),
+        Step(judging.judge, ("judge",), alone=True),
+        Step(judging.printed, ("judge",), alone=True),
+    ),
+    of=("own", "draw"),
+    cost=3_000,
+    tells=lambda params, data: origin.tell(
+        model=maths.MODEL, text=params.text, beside=data.said, kind="alignment"
+    ),
+)

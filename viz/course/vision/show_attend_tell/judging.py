@@ -1,0 +1,101 @@
+"""The steps on many captions: this captioner's own, right and wrong, and those that the slides print as cards to judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.course.lesson import Folds
+from viz.course.texts import data as words_of
+from viz.course.vision.show_attend_tell import charts, maths
+from viz.course.vision.show_attend_tell.params import SLUG, Params
+from viz.labels import percent
+from viz.widgets import engine_client, lesson, page_parts
+
+SHOWN = 3
+"""Captions of each sort that are drawn."""
+RIGHT, WRONG = "right", "wrong"
+PRINTED: dict[str, list[str]] = words_of(__file__)["captions"]
+"""The captions of the slides by what they are printed as: the first two of Xu et al., the others of Vinyals et al."""
+OURS = tuple(PRINTED)[:2]
+
+
+def judge(params: Params, _: object) -> Folds:
+    """A picture and what was written of it: right or wrong?"""
+    right, rows = engine_client.submit(
+        (SLUG, "judged", params.judge), lambda: maths.judged(params.judge), 400_000
+    )
+    sorts = [[row for row in rows if row[2] is kind][:SHOWN] for kind in (False, True)]
+    turn = params.judge % 2 if all(sorts) else int(not sorts[0])
+    scene, said, ok = sorts[turn][0]
+    known = lesson.predict(
+        f"{SLUG}.judge",
+        f"Of the first picture the captioner wrote: “{said}” Is every word right?",
+        (RIGHT, WRONG),
+        RIGHT if ok else WRONG,
+        f"The grammar says: “{maths.caption(scene)}” Of {len(rows)} scenes in no combination that it learnt from, {right} captions are right, "
+        f"{percent(right / len(rows))}.",
+    )
+    others = [row for rows_of in sorts for row in rows_of if row[0] is not scene]
+    picked = [
+        (maths.bytes_of(one), text, fine if known else None)
+        for one, text, fine in [(scene, said, ok), *others]
+    ]
+    shown = picked if known else picked[:1]
+    page_parts.show(
+        charts.cards(shown, height=lesson.fit(290, 300)),
+        f"{SLUG}.cards.{known}",
+        "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
+    )
+    page_parts.numbers(
+        f"{right} of {len(rows)} right. In every second scene one thing has a colour that the training never gave to its kind."
+        if known
+        else f"One of {len(rows)} scenes that were drawn now. Guess first, then more are shown."
+    )
+    return Folds(
+        lambda: pd.DataFrame(
+            [(maths.written(one), text, maths.caption(one), fine) for one, text, fine in rows],
+            columns=["scene", "written", "grammar", "right"],
+        ),
+        lambda: {"right": np.array([fine for *_, fine in rows])},
+        {"number": params.judge},
+        known,
+    )
+
+
+def printed(params: Params, _: object) -> Folds:
+    """A caption that the slides print: as right, or as a mistake?"""
+    texts = [(text, kind) for kind in OURS for text in PRINTED[kind]]
+    text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
+    known = lesson.predict(
+        f"{SLUG}.caption",
+        f"“{text}” Xu et al.'s captioner wrote it of a photograph that you do not see. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
+        OURS,
+        kind,
+        f"“{kind}”. All twelve read well: whether a caption is true can only be seen in the picture, and the map shows what was taken for what.",
+    )
+    groups = list(PRINTED) if known else []
+    if known:
+        for first in range(0, len(groups), 2):
+            for place, name in zip(st.columns(2, gap="medium"), groups[first : first + 2], strict=False):
+                with place, st.container(border=True):
+                    st.markdown(f"**{name}**")
+                    for line in PRINTED[name]:
+                        st.text(line)
+    else:
+        with st.container(border=True):
+            st.text(text)
+    n = sum(map(len, PRINTED.values()))
+    page_parts.numbers(
+        f"{n} captions in {len(PRINTED)} groups, as the slides print them."
+        if known
+        else "One of the captions of the slides. Guess first, then all are shown."
+    )
+    rows = [(name, line) for name in PRINTED for line in PRINTED[name]]
+    return Folds(
+        lambda: pd.DataFrame(rows, columns=["printed under", "caption"]),
+        {"captions": np.array([line for _, line in rows]), "group": np.array([name for name, _ in rows])},
+        {"number": params.judge},
+        known,
+    )

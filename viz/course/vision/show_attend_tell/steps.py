@@ -1,0 +1,240 @@
+"""The steps on one scene: the guess, the weights word by word, the gate beside the printed numbers, one cell in place of all."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.scenes.language import groups
+from viz.charts import scores
+from viz.course.lesson import Folds
+from viz.course.texts import data as words_of
+from viz.course.vision.show_attend_tell import charts, maths
+from viz.course.vision.show_attend_tell.maths import Told
+from viz.course.vision.show_attend_tell.params import SLUG, Params
+from viz.instruments import picture_view
+from viz.labels import distinct, percent, visible
+from viz.shell import state
+from viz.widgets import engine_client, lesson, page_parts
+
+PRINTED: dict[str, float] = words_of(__file__)["printed"]
+EMPTY = "empty cells"
+
+
+def guess(params: Params, data: Told) -> Folds:
+    """On which things does the weight of one word lie?"""
+    row = _telling(data)
+    shares = {_named(group): data.on(row, group) for group in groups(data.scene)}
+    shares[EMPTY] = max(0.0, 1 - sum(shares.values()))
+    most = max(shares, key=shares.__getitem__)
+    so_far = " ".join(data.words[:row]) or "(nothing)"
+    told = lesson.predict(
+        f"{SLUG}.first",
+        f"The captioner has written “{so_far}”. While it writes “{data.words[row]}”, where in the picture does most of the "
+        "attention weight lie?",
+        shares,
+        most,
+        f"{most}: {percent(shares[most])}. Nobody told it where things are: it learnt from pairs of a picture and a sentence alone.",
+    )
+    if told:
+        _look(data, f"{SLUG}.guess", row)
+    else:
+        _board(data, f"{SLUG}.plain")
+    page_parts.numbers(
+        _judged(data)
+        if told
+        else f"{len(data.scene)} things in {data.weights.shape[1]} cells. Guess first, then the map is drawn."
+    )
+    return _folds(params, data, row, known=told)
+
+
+def words(params: Params, data: Told) -> Folds:
+    """All words, and a board on which things are placed."""
+    _look(data, f"{SLUG}.words", _telling(data))
+    page_parts.numbers(_judged(data) + " " + _nouns(data))
+    if not lesson.presenting():
+        key = f"{SLUG}.board"
+        _board(data, key, on_pick=partial(_place, key, params))
+        page_parts.numbers(f"Touch a cell to put a {params.thing} there, or to take it away.")
+    return _folds(params, data, _telling(data))
+
+
+def gates(params: Params, data: Told) -> Folds:
+    """What the slides print beside each word, and the same of this run."""
+    names = distinct([visible(word) for word in data.words])
+    largest = data.weights.max(axis=1)
+    options = (
+        "the largest attention weight of that word",
+        "the gate β of that word",
+        "the probability of that word",
+    )
+    said = ", ".join(f"{word} {value}" for word, value in PRINTED.items())
+    known = lesson.predict(
+        f"{SLUG}.printed",
+        f"The slides show the maps of “A woman is throwing a frisbee in a park.” and print a number beside some words: {said}. "
+        "They call the maps attention weights. What is the number?",
+        options,
+        options[1],
+        "The program with which Xu et al. drew these pictures puts the selector, called β in the paper, in brackets behind each word. "
+        "Their maps have 14 × 14 cells; a weight of 0.98 would leave one of them bright and all others black.",
+    )
+    height_end = 1.0
+    page_parts.show(
+        scores.bars(scores.lit(list(PRINTED), PRINTED.values(), -1), "{:.2f}", height_end),
+        f"{SLUG}.theirs",
+        f"As printed on the slides: {said}.",
+    )
+    if known:
+        page_parts.show(
+            scores.bars(scores.lit(names, data.gates, int(data.gates.argmax())), "{:.2f}", height_end),
+            f"{SLUG}.ours",
+            "The gate of each word in this run: "
+            + ", ".join(f"{name} {gate:.2f}" for name, gate in zip(names, data.gates, strict=True)),
+        )
+    top, low = int(data.gates.argmax()), int(data.gates.argmin())
+    page_parts.numbers(
+        f"Above, as printed. Below, this run: the gate is largest at “{names[top]}”, {data.gates[top]:.2f}, smallest at “{names[low]}”, "
+        f"{data.gates[low]:.2f}; the largest weight of any cell is {largest.max():.2f}."
+        if known
+        else "Above, as printed on the slides. Guess first, then this run's are drawn below."
+    )
+    latex = (
+        rf"\beta_{{{top + 1}}} = \sigma(w^\top h_{{{top}}} + b) = {data.gates[top]:.4f}",
+        rf"c_{{{top + 1}}} = \beta_{{{top + 1}}} \sum_i a_{{{top + 1},i}}\, h_i",
+    )
+    return _folds(params, data, top, known=known, latex=latex)
+
+
+def hard(params: Params, data: Told) -> Folds:
+    """One drawn cell a word in place of the mean of all."""
+    found = engine_client.submit((SLUG, "hard", params.text), lambda: maths.hard(params.text), 40_000)
+    one = engine_client.submit(
+        (SLUG, "one", params.text, params.cells), lambda: maths.told(params.text, params.cells), 5_000
+    )
+    n, same = maths.N_DRAWS, found[data.said]
+    known = lesson.predict_number(
+        f"{SLUG}.hard",
+        f"Soft attention reads the mean of all cells. Hard attention draws one cell a word, with the weights as probabilities. Of {n} "
+        f"captions that are written so, how many are “{data.said}”, word for word?",
+        0,
+        n,
+        same,
+        f"{same} of {n}. {len(found)} different captions were written. The network learnt with soft attention; where its weights lie on one cell, "
+        "drawing changes little.",
+        near=1,
+    )
+    _look(one, f"{SLUG}.hard.{params.cells}", min(_telling(data), len(one.words) - 1))
+    page_parts.numbers(
+        f"Draw {params.cells}: “{one.said}”"
+        + (", as with soft attention. " if one.said == data.said else f"; soft: “{data.said}” ")
+        + (
+            f"{same} of {n} draws give the soft caption."
+            if known
+            else "Guess first, then all draws are counted."
+        )
+    )
+    rows = {
+        "caption": [text for text, _ in found.most_common()],
+        "draws": [times for _, times in found.most_common()],
+    }
+    return Folds(
+        lambda: pd.DataFrame(rows),
+        lambda: {"weights": data.weights, "drawn": one.weights},
+        {"text": params.text, "seed": params.cells},
+        known,
+        {"attention.softmax": {}, "attention.context": {}},
+        (r"s_t \sim \mathrm{Categorical}(a_{t,1}, \dots, a_{t,n}), \quad c_t = \beta_t\, h_{s_t}",),
+    )
+
+
+def _look(data: Told, key: str, row: int) -> None:
+    """The picture under its weights, a small one for each word."""
+    picture_view(
+        data.pixels,
+        data.weights,
+        (5, 5),
+        rows=distinct([visible(word) for word in data.words]),
+        called=data.names,
+        selected=row,
+        ground="light",
+        who="the captioner",
+        names=("word", "scene"),
+        height=lesson.fit(360, 330),
+        key=key,
+    )
+
+
+def _board(data: Told, key: str, **pick: Any) -> None:
+    things = ", ".join(f"{thing.name} at {thing.column},{thing.row}" for thing in data.scene)
+    page_parts.show(
+        charts.board(data.pixels, data.names, height=lesson.fit(330, 380)), key, f"A scene: {things}.", **pick
+    )
+
+
+def _place(key: str, params: Params) -> None:
+    if cell := page_parts.picked(key, charts.PICKED):
+        state.write(**{f"{SLUG}.own": maths.placed(params.text, params.thing, int(cell["place"]))})
+
+
+def _telling(data: Told) -> int:
+    """The row that is asked about: of the last noun, else the second word."""
+    return max(data.nouns, default=min(1, len(data.words) - 1))
+
+
+def _named(group: list[Any]) -> str:
+    return f"the {group[0].name}{'s' * (len(group) > 1)}"
+
+
+def _judged(data: Told) -> str:
+    """What was written, and whether the grammar says so."""
+    if data.truth is None:
+        return f"Written: “{data.said}” The grammar has no sentence for this scene: at most two groups, of up to three things alike."
+    return f"Written: “{data.said}” " + (
+        "That is the sentence of the grammar."
+        if data.said == data.truth
+        else f"The grammar says: “{data.truth}”"
+    )
+
+
+def _nouns(data: Told) -> str:
+    """How much of each noun's weight lies on what it names."""
+    parts = [
+        f"“{visible(data.words[row])}” has {percent(data.on(row, group))} of its weight on {_named(group)}"
+        for row, group in data.nouns.items()
+    ]
+    return "; ".join(parts) + "." if parts else "No word names a thing of this scene."
+
+
+def _folds(params: Params, data: Told, row: int, *, known: bool = True, latex: tuple[str, ...] = ()) -> Folds:
+    """The table of weights with gates, the arrays, and the softmax and weighted mean of one word."""
+    rows = distinct([visible(word) for word in data.words])
+    top = int(data.weights[row].argmax())
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(data.weights.round(4), index=rows, columns=data.names)
+        frame["their sum"] = data.weights.sum(1).round(4)
+        frame["gate"] = data.gates.round(4)
+        return frame
+
+    return Folds(
+        table,
+        lambda: {
+            "weights": data.weights,
+            "gates": data.gates,
+            "scores": data.scores,
+            "context": data.context,
+            "pixels": data.pixels,
+            "words": np.array(data.words),
+        },
+        {"text": params.text},
+        known,
+        {"attention.softmax": {"a_ij": f"{data.weights[row, top]:.3f}"}, "attention.context": {}},
+        (
+            rf"\sum_j a_{{{row + 1},j}} = {data.weights[row].sum():.4f}, \quad a_{{{row + 1},{top + 1}}} = "
+            rf"\frac{{e^{{{data.scores[row, top]:.3f}}}}}{{\sum_j e^{{s_{{{row + 1},j}}}}}} = {data.weights[row, top]:.4f}",
+            *latex,
+        ),
+    )
