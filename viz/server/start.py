@@ -20,7 +20,6 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
-from core.text import Tokenizer
 from viz.server import warm
 from viz.shell import errors
 
