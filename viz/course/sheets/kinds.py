@@ -8,6 +8,7 @@ from core.errors import InputError
 from viz.course.sheets import attention, blocks, language
 from viz.course.sheets.form import MOST_SEED, Exercise, Kind
 
+NAME = "Exercises to print"
 KINDS = {
     kind.key: kind
     for kind in (
@@ -41,25 +42,6 @@ def of(page: str) -> tuple[str, ...]:
     (('scaled',), ())
     """
     return tuple(kind.key for kind in KINDS.values() if kind.page == page)
-
-
-def chosen(text: str) -> tuple[str, ...]:
-    """The kinds that a link names, in the order of the course.
-
-    >>> chosen("scaled,softmax")
-    ('softmax', 'scaled')
-
-    Raises:
-        InputError: a kind that there is not.
-    """
-    wanted = [part for part in text.split(",") if part]
-    if unknown := [part for part in wanted if part not in KINDS]:
-        raise InputError(
-            f"There is no kind of exercise called {unknown[0][:40]!r}.",
-            f"There are {', '.join(KINDS)}.",
-            "Choose from the list.",
-        )
-    return tuple(key for key in KINDS if key in wanted)
 
 
 def sheet(keys: Sequence[str], seed: int, each: int = 1) -> tuple[tuple[Kind, Exercise], ...]:
