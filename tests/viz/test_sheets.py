@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable
@@ -301,7 +302,7 @@ def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their
         "homework.draw": "12",
         "homework.each": "2",
     }
-    page = drawn("homework", **query)
+    page = opened(query)
     assert not page.exception and framed(page) == printed.exercises(sheet(["softmax", "mask"], 12, 2), 12)
     page.button("homework.solve").click().run()
     assert framed(page) == printed.solutions(sheet(["softmax", "mask"], 12, 2), 12)
@@ -313,10 +314,10 @@ def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their
 
 
 def test_a_link_with_a_kind_that_there_is_not_says_so_and_draws_the_others() -> None:
-    page = drawn("homework", **{"homework.group": NAME, "homework.kinds": "mask,<b>", "homework.draw": "3"})
+    page = opened({"homework.group": NAME, "homework.kinds": "mask,<b>", "homework.draw": "3"})
     assert "<b>" in said(page) and framed(page) == printed.exercises(sheet(["mask"], 3), 3)
-    none = drawn("homework", **{"homework.group": NAME, "homework.kinds": "none"})
-    assert "Choose a kind above." in said(none) and not none.get("iframe")
+    none = opened({"homework.group": NAME, "homework.kinds": "none"})
+    assert "Choose a kind above." in said(none) and framed(none) is None
 
 
 def test_an_exhibit_leads_to_the_sheets_with_its_numbers() -> None:
@@ -325,6 +326,13 @@ def test_an_exhibit_leads_to_the_sheets_with_its_numbers() -> None:
     assert "homework.kinds=scaled" in said(page)
 
 
-def framed(page: AppTest) -> str:
-    (frame,) = page.get("iframe")
-    return frame.proto.srcdoc
+def opened(query: dict[str, str]) -> AppTest:
+    return drawn("homework", None, **query)
+
+
+def framed(page: AppTest) -> str | None:
+    """The sheet that the frame shows; None where there is no frame."""
+    protos = [element.proto for element in page.get("bidi_component")]
+    found = [json.loads(proto.json)["page"] for proto in protos if proto.component_name == "atlas_paper"]
+    assert len(found) < 2
+    return found[0] if found else None

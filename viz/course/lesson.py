@@ -197,7 +197,7 @@ class Lesson(Generic[P, D]):
                 if opened.open:
                     st.text(
                         ". ".join(KINDS[kind].title for kind in kinds)
-                        + ": questions with numbers of this exhibit, the solutions on a sheet of their own."
+                        + ": to work through by hand, computed as this exhibit computes; the solutions are a sheet of their own."
                     )
                     links.to(
                         "homework",

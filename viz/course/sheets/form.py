@@ -151,7 +151,7 @@ def total(terms: Sequence[str], result: str) -> str:
 
 def below(*lines: str) -> str:
     """Lines one below the other."""
-    return f"lines{{ {' }{ '.join(lines)} }}" if len(lines) > 1 else lines[0]
+    return f"lines{{ {' }{ '.join(lines)} }}" if len(lines) > 1 else "".join(lines)
 
 
 def listed(values: Sequence[float], decimals: int) -> str:

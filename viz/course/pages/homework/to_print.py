@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
+from streamlit.components import v2
 
 from viz.course.sheets import printed
 from viz.course.sheets.form import MOST_SEED
@@ -10,23 +13,28 @@ from viz.course.sheets.kinds import KINDS, MOST, sheet
 from viz.widgets import controls, engine_client
 
 OPENING = ("softmax", "mask", "norm", "parameters")
-HIGH = 860
 _SOLVED = "atlas.sheet.solved"
 """In the session, never in the link: the sheet whose solutions are shown. A link to a sheet is for students."""
+_paper = v2.component(
+    "atlas_paper",
+    html='<iframe sandbox="allow-scripts allow-modals"></iframe>',
+    css="iframe { display: block; width: 100%; height: 54rem; border: 0; background: white; }",
+    js=Path(__file__).with_name("paper.js").read_text("utf-8"),
+)
 
 
 def show(slug: str) -> None:
     """The picker, the buttons, and the sheet, which has its own button for the print dialogue."""
     st.markdown(
-        "Each sheet is drawn with its number: the same number gives everybody the same questions. The numbers "
-        "come from the exhibits, and from our models where an exercise names one."
+        "Small numbers to work through by hand; where an exercise names a model, they are that model's. "
+        "A sheet has a number, and the same number gives everybody the same questions."
     )
     keys = controls.several(
         "Kinds of exercises", tuple(KINDS), f"{slug}kinds", OPENING, lambda key: KINDS[key].title
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         seed = controls.draw(f"{slug}draw", 1, MOST_SEED, label="Sheet", again="Another sheet")
-        with st.container(width=220):
+        with st.container(width="content"):
             each = controls.segmented("Of each kind", range(1, MOST + 1), f"{slug}each", 1)
     if not keys:
         st.text("No kind is chosen, and a sheet has at least one. Choose a kind above.")
@@ -53,7 +61,11 @@ def show(slug: str) -> None:
             on_click="ignore",
             key=f"{slug}sheet",
         )
-    st.iframe(page, height=HIGH, alt=f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}")
+    _paper(
+        key=f"{slug}paper",
+        data={"page": page, "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}"},
+        height="content",
+    )
 
 
 def _turn(solved: object) -> None:
