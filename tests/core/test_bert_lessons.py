@@ -13,9 +13,8 @@ from tokenizers import models
 import core
 from core.errors import InputError
 from core.models import Batch
-from viz.course.bert.bert_input.maths import input_sum, wordpiece
-from viz.course.bert.masked_words import maths
-from viz.course.bert.maths import in_context, masking, senses
+from viz.course.bert.bert_input.maths import input_sum
+from viz.course.bert.maths import hidden_words, in_context, masking, senses, wordpiece
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 
 letters = st.text("abc", min_size=1, max_size=6)
@@ -150,8 +149,8 @@ def test_three_vectors_are_added_exactly_and_switching_one_off_is_told():
 
 def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     model = core.open_model("bert-mini")
-    text = maths.read(model, "She opened the door and went into the house.", 30)
-    rows, found = maths.contexts(model, text, 4)
+    text = hidden_words.read(model, "She opened the door and went into the house.", 30)
+    rows, found = hidden_words.contexts(model, text, 4)
     hidden = rows == 4
     assert hidden[:, 4].all() and not hidden[:, [0, -1]].any()
     assert (
@@ -168,11 +167,11 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     assert found["both"].best[0][0] == "door" and found["both"].wanted == max(
         said.wanted for said in found.values()
     )
-    assert maths.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
-    left = maths.from_the_left(core.open_model("gpt-mini"), text, [4])
+    assert hidden_words.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
+    left = hidden_words.from_the_left(core.open_model("gpt-mini"), text, [4])
     assert 0.1 < left[0][0] < 1
     with pytest.raises(InputError):
-        maths.read(model, "  ", 30)
+        hidden_words.read(model, "  ", 30)
 
 
 # ------------------------------------------------------------------------------------------------ pairs of texts

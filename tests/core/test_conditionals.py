@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import core
 from core.models import Batch
 from tests.core.decoding_helpers import build
-from viz.course.gpt.next_token.maths import LONGEST, conditionals
+from viz.course.gpt.maths.conditionals import LONGEST, conditionals
 from viz.course.gpt.prompting import maths
 
 TEXT = "the old cat sat"

@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.bert.bert_input import exhibit
-from viz.course.bert.bert_input.maths import input_sum, wordpiece
+from viz.course.bert.bert_input.maths import input_sum
 from viz.course.bert.bert_input.params import WHOSE, Params
+from viz.course.bert.maths import wordpiece
 from viz.labels import percent
 
 SLUG = "bert_input."

@@ -11,9 +11,9 @@ from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, toke
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from viz.course.bert.masked_words import blanks, draws, exhibit, maths, recipe
+from viz.course.bert.masked_words import blanks, draws, exhibit, recipe
 from viz.course.bert.masked_words.params import Params
-from viz.course.bert.maths import masking
+from viz.course.bert.maths import hidden_words, masking
 from viz.labels import percent
 
 SLUG = "masked_words."
@@ -79,7 +79,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     places = np.flatnonzero(one.labels >= 0)
     assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
-    chance = maths.at(bert(), one.read[None], [at])[0]
+    chance = hidden_words.at(bert(), one.read[None], [at])[0]
     assert rows["bert-mini"][0] == token(
         int(chance.argmax())
     ) and f"predicted with {percent(chance[text.ids[at]])}" in said(test)
@@ -115,7 +115,7 @@ def test_many_draws_are_counted_within_their_range():
 def test_left_right_and_both():
     params = Params(text=TEXT, word=2)
     text = exhibit.compute(params)
-    _, found = maths.contexts(bert(), text, blanks.place_of(params, text))
+    _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
     best = max(found, key=lambda name: found[name].wanted)
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
     assert (
@@ -133,11 +133,13 @@ def test_left_right_and_both():
 def test_both_sides_against_the_left_on_every_word():
     text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)
-    both = np.array([one.wanted for one in maths.in_turn(bert(), text, places)])
+    both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
     left = np.array(
         [
             chance
-            for chance, _ in maths.from_the_left(core.serving.engine.default().open("gpt-mini"), text, places)
+            for chance, _ in hidden_words.from_the_left(
+                core.serving.engine.default().open("gpt-mini"), text, places
+            )
         ]
     )
     wins = int((both > left).sum()), int((left > both).sum())

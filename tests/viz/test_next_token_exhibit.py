@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
 from viz import theme
+from viz.course.gpt.maths.conditionals import conditionals
 from viz.course.gpt.next_token import charts, exhibit, plan, steps
-from viz.course.gpt.next_token.maths import conditionals
 from viz.labels import percent
 
 FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [

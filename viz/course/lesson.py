@@ -34,9 +34,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.course.sheets.kinds import KINDS, NAME, of
 from viz.course.texts import Text, read
 from viz.labels import formulas
-from viz.shell import errors
+from viz.shell import errors, links
 from viz.widgets import engine_client, lesson, page_parts
 from viz.widgets.knobs import Knobs
 
@@ -191,6 +192,19 @@ class Lesson(Generic[P, D]):
             filled(said.code, folds.code, params, data),
             key=slug,
         )
+        if kinds := of(slug):
+            with page_parts.fold(NAME, f"{slug}.sheet") as opened:
+                if opened.open:
+                    st.text(
+                        ". ".join(KINDS[kind].title for kind in kinds)
+                        + ": to work through by hand, computed as this exhibit computes; the solutions are a sheet of their own."
+                    )
+                    links.to(
+                        "homework",
+                        "Make a sheet",
+                        icon=":material/print:",
+                        **{"homework.group": NAME, "homework.kinds": ",".join(kinds)},
+                    )
 
     def _sources(self, errata: Sequence[str], known: bool) -> None:
         """What is ours and what the documents', and their errata."""

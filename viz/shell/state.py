@@ -253,6 +253,19 @@ def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
     return parse
 
 
+def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...]]:
+    """A parser of any of the options, commas between, given in their order; `none` says that it is none of them."""
+
+    def parse(raw: str) -> tuple[str, ...]:
+        wanted = {*raw.split(",")}
+        kept = tuple(option for option in options if option in wanted)
+        if wanted - {none, *options}:
+            raise Unusable(f"It must be of these: {', '.join(options)}.", kept)
+        return kept
+
+    return parse
+
+
 def flag(raw: str) -> bool:
     """A parser of yes and no: 1 and 0 in the link."""
     if raw not in ("0", "1"):
@@ -322,4 +335,6 @@ def _belongs(name: str, slug: str) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
+    if isinstance(value, tuple):
+        return ",".join(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

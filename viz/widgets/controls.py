@@ -94,6 +94,27 @@ def offered(label: str, options: Sequence[str], name: str, default: str, format:
     return now
 
 
+def several(
+    label: str, options: Sequence[str], name: str, default: Sequence[str], format: Callable[[str], str] = str
+) -> tuple[str, ...]:
+    """Choose any of what is offered, as pills; in the link with commas between, in the order of the options (`AWAY`: nothing)."""
+    key = f"several:{state.page()}:{name}"
+    lit = list(state.read(name, tuple(default), state.some_of(options, AWAY)))
+    state.held(key, lit)
+    st.pills(
+        label,
+        options,
+        default=lit,
+        selection_mode="multi",
+        format_func=lambda option: literal(format(option)),
+        key=key,
+        on_change=_gather,
+        args=(key, name, options),
+        wrap=True,
+    )
+    return tuple(lit)
+
+
 def select(
     label: str,
     options: Iterable[T],
@@ -301,6 +322,11 @@ def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
 
 def _take(key: str, name: str) -> None:
     state.write(**{name: st.session_state.get(key) or AWAY})
+
+
+def _gather(key: str, name: str, options: Sequence[str]) -> None:
+    lit = st.session_state.get(key) or ()
+    state.write(**{name: tuple(one for one in options if one in lit) or AWAY})
 
 
 def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> None:

@@ -15,9 +15,9 @@ from core.training.recipes import bert_mini
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.label_reveal import revealed
 from viz.course.bert.charts.token_rows import Row, token_rows
-from viz.course.bert.masked_words import maths
-from viz.course.bert.masked_words.maths import CONTEXTS, Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
+from viz.course.bert.maths import hidden_words
+from viz.course.bert.maths.hidden_words import CONTEXTS, Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, listed, percent, visible
 from viz.shell import present_layout
@@ -81,7 +81,7 @@ def sides(params: Params, text: Text) -> Folds:
     place, model = place_of(params, text), default().open(MODEL)
     key = ("masked_words.sides", params.text, place)
     rows, found = engine_client.submit(
-        key, lambda: maths.contexts(model, text, place), 240 * len(params.text)
+        key, lambda: hidden_words.contexts(model, text, place), 240 * len(params.text)
     )
     wanted = {name: found[name].wanted for name in CONTEXTS}
     best = max(CONTEXTS, key=lambda name: wanted[name])
@@ -201,7 +201,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
 
 def _each_word(text: Text, places: list[int]) -> tuple[list[Said], list[tuple[float, tuple[str, float]]]]:
     bert, gpt = default().open(MODEL), default().open(WRITER)
-    return maths.in_turn(bert, text, places), maths.from_the_left(gpt, text, places)
+    return hidden_words.in_turn(bert, text, places), hidden_words.from_the_left(gpt, text, places)
 
 
 def askable(text: Text) -> list[int]:
@@ -225,7 +225,7 @@ def pick_word(params: Params, text: Text) -> None:
 
 def guess(model: Model, text: Text, params: Params) -> Said:
     """What the model says at the blank."""
-    return maths.in_turn(model, text, [place_of(params, text)])[0]
+    return hidden_words.in_turn(model, text, [place_of(params, text)])[0]
 
 
 def with_blank(text: Text, place: int) -> list[str]:

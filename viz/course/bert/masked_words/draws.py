@@ -11,10 +11,9 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert.charts.token_rows import Row, token_rows
-from viz.course.bert.masked_words import maths
-from viz.course.bert.masked_words.maths import Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
-from viz.course.bert.maths import masking
+from viz.course.bert.maths import hidden_words, masking
+from viz.course.bert.maths.hidden_words import Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, listed, percent, visible
 from viz.widgets import engine_client, lesson, page_parts
@@ -30,9 +29,9 @@ def drawn(params: Params, text: Text) -> Folds:
     places = np.flatnonzero(one.fate != masking.NOT_CHOSEN).tolist()
 
     def answers() -> list[Said]:
-        chances = maths.at(model, np.repeat(one.read[None], len(places), axis=0), places)
+        chances = hidden_words.at(model, np.repeat(one.read[None], len(places), axis=0), places)
         wanted = text.ids[places]
-        return [maths.said(model, row, int(id)) for row, id in zip(chances, wanted, strict=True)]
+        return [hidden_words.said(model, row, int(id)) for row, id in zip(chances, wanted, strict=True)]
 
     key = ("masked_words.drawn", params.text, params.draw, params.rates)
     found = dict(zip(places, engine_client.submit(key, answers, 60 * len(params.text)), strict=True))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.bert.masked_words import blanks, draws, maths, recipe
+from viz.course.bert.masked_words import blanks, draws, recipe
 from viz.course.bert.masked_words.params import LONGEST, MODEL, Params
+from viz.course.bert.maths import hidden_words
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
 
-def compute(params: Params) -> maths.Text:
+def compute(params: Params) -> hidden_words.Text:
     """The sentence as bert-mini reads it. Errors: InputError for no word, or more than can be drawn."""
-    return maths.read(default().open(MODEL), params.text, LONGEST)
+    return hidden_words.read(default().open(MODEL), params.text, LONGEST)
 
 
 def thumbnail() -> str:

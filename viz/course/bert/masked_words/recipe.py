@@ -14,9 +14,9 @@ from core.training.loop.optim import schedule
 from core.training.recipes import bert_mini
 from viz.charts.curves import tiny
 from viz.charts.training import learning
-from viz.course.bert.masked_words.maths import Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import masking
+from viz.course.bert.maths.hidden_words import Text
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import page_parts

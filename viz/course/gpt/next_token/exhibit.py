@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
+from viz.course.gpt.maths.conditionals import conditionals
 from viz.course.gpt.next_token import steps
-from viz.course.gpt.next_token.maths import conditionals
 from viz.course.gpt.next_token.params import MODEL, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin

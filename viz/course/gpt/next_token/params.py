@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.gpt.next_token.maths import LONGEST
+from viz.course.gpt.maths.conditionals import LONGEST
 from viz.course.texts import data
 from viz.widgets.knobs import Knobs, knob, sentence, slider
 

@@ -13,8 +13,8 @@ from core.run import Attention, Run
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
-from viz.course.gpt.next_token import charts, maths, plan
-from viz.course.gpt.next_token.maths import Conditionals, conditionals
+from viz.course.gpt.maths.conditionals import Conditionals, conditionals, times_as_probable
+from viz.course.gpt.next_token import charts, plan
 from viz.course.gpt.next_token.params import MODEL, SLUG, Params
 from viz.course.lesson import Folds
 from viz.course.shared.maths import cross_shapes, sizes
@@ -279,7 +279,7 @@ def window(params: Params, data: Both) -> Folds:
     page_parts.numbers(
         f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
         + (
-            f"The window makes the text {maths.times_as_probable(near.total - full.total)}."
+            f"The window makes the text {times_as_probable(near.total - full.total)}."
             if near.k < n - 1
             else "The window covers the whole past: the same numbers."
         )

@@ -1,4 +1,4 @@
-"""Homework: the documents' questions and ours, each checked against what the library computes at that moment."""
+"""Homework: the documents' questions and ours, each checked against what the library computes at that moment; and exercises to print."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import streamlit as st
 from core.errors import InputError
 from viz.course.homework.form import Question, right, told
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
+from viz.course.pages.homework import to_print
+from viz.course.sheets.kinds import NAME
 from viz.labels import literal
-from viz.shell import links, pages, state
+from viz.shell import errors, links, pages, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
 
@@ -39,17 +41,21 @@ def compute(params: Params = Params()) -> tuple[tuple[Question, Any], ...]:
 
 
 def page() -> None:
-    """Choose a group; each question with its answer box, the verdict below, and the page that shows it."""
+    """Choose a group, or the sheets to print; each question with its answer box, the verdict below, and the page that shows it."""
     page_parts.title(PAGE)
     start = Params()
     group = controls.pills(
         "Questions",
-        GROUPS,
+        (*GROUPS, NAME),
         f"{SLUG}group",
         start.group,
         lambda group: "From the slides" if group == DOCUMENTS else group,
         quiet=True,
     )
+    if group == NAME:
+        with errors.guard():
+            to_print.show(SLUG)
+        return
     answers = engine_client.submit(("homework", group), lambda: compute(Params(group)), 300)
     counted = st.container()
     known = {entry.slug: entry.info.title for entry in pages.discover()}

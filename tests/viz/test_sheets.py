@@ -1,0 +1,338 @@
+"""Sheets to print: every answer calculated again by another way for fifty seeds, and every line of arithmetic read as it is printed."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sacrebleu.metrics import BLEU
+from streamlit.testing.v1 import AppTest
+from test_words import drawn, said
+from tokenizers import models
+from torch import nn
+
+from core.errors import InputError
+from viz.course.equations.form import Node, read
+from viz.course.sheets import printed
+from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
+from viz.course.sheets.kinds import KINDS, MOST, NAME, of, sheet
+from viz.course.sheets.mathml import _Anything, prose
+from viz.shell import pages
+
+SEEDS = range(50)
+Answer = Callable[[dict[str, Any]], tuple[Any, ...]]
+
+
+def softmax(scores: Any) -> list[float]:
+    powers = [math.exp(score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def scaled(given: dict[str, Any]) -> tuple[float, ...]:
+    dot = float(np.dot(given["q"], given["k"]))
+    return dot, dot / len(given["q"]) ** 0.5
+
+
+def masked(given: dict[str, Any]) -> tuple[Any, ...]:
+    row = given["row"]
+    rules: dict[str, Callable[[int], bool]] = {
+        "causal": lambda j: j <= row,
+        "strict": lambda j: j < row,
+        "window": lambda j: abs(row - j) < 2,
+        "prefix": lambda j: j <= row or j < 2,
+        "both": lambda j: row - 1 <= j <= row,
+    }
+    may = [rules[given["mask"]](j) for j in range(5)]
+    shut = [score if open_ else -math.inf for score, open_ in zip(given["scores"], may, strict=True)]
+    return (*may, *nn.functional.softmax(torch.tensor(shut, dtype=torch.float64), 0).tolist())
+
+
+def local(given: dict[str, Any]) -> tuple[float, ...]:
+    bell = math.exp(-2 * ((given["s"] - given["p"]) / given["D"]) ** 2)
+    return bell, given["weight"] * bell
+
+
+def heads(given: dict[str, Any]) -> tuple[int, ...]:
+    n, d, h = given["n"], given["d"], given["h"]
+    layer = nn.MultiheadAttention(d, h, batch_first=True)
+    words = torch.zeros(1, n, d)
+    weights = layer(words, words, words, average_attn_weights=False)[1]
+    return layer.head_dim, weights.numel(), sum(one.numel() for one in layer.parameters())
+
+
+def position(given: dict[str, Any]) -> tuple[float, ...]:
+    turns = [cmath.exp(1j * given["position"] * w) for w in (1, 0.01)]
+    return tuple(part for turn in turns for part in (turn.imag, turn.real))
+
+
+def rotary(given: dict[str, Any]) -> tuple[float, ...]:
+    q, k = complex(*given["q"]), complex(*given["k"])
+    return ((q * k.conjugate() * cmath.exp(1j * (given["m"] - given["n"]))).real,)
+
+
+def normed(given: dict[str, Any]) -> tuple[float, ...]:
+    summed = np.add(given["x"], given["z"])
+    return tuple((summed - summed.mean()) / summed.std())
+
+
+def parameters(given: dict[str, Any]) -> tuple[int, ...]:
+    layer = nn.TransformerEncoderLayer(given["d"], 1, given["d_ff"])
+    parts = [
+        sum(one.numel() for name, one in layer.named_parameters() if name.startswith(part))
+        for part in ("self_attn", "linear", "norm")
+    ]
+    return (*parts, sum(one.numel() for one in layer.parameters()))
+
+
+def factorised(given: dict[str, Any]) -> tuple[float, ...]:
+    vocab, d, e = given["V"], given["d"], given["E"]
+    one = torch.empty(vocab, d, device="meta").numel()
+    other = sum(torch.empty(shape, device="meta").numel() for shape in ((vocab, e), (e, d), (d,)))
+    return one, other, other / one
+
+
+def pieces(given: dict[str, Any]) -> tuple[str, ...]:
+    vocab = {piece: place for place, piece in enumerate(("[UNK]", *given["vocabulary"]))}
+    return tuple(token.value for token in models.WordPiece(vocab, unk_token="[UNK]").tokenize(given["word"]))  # pyright: ignore
+
+
+def blank(given: dict[str, Any]) -> tuple[float, ...]:
+    return -np.log(given["p"]), -np.log2(given["p"]), np.log(given["n"])
+
+
+def perplexity(given: dict[str, Any]) -> tuple[float, ...]:
+    product = math.prod(given["p"])
+    return -math.log(product) / len(given["p"]), product ** (-1 / len(given["p"]))
+
+
+def beam(given: dict[str, Any]) -> tuple[Any, ...]:
+    """All texts written down and sorted."""
+    ends = [
+        (before + log_p, f"{name} {token}")
+        for name, before in zip("AB", given["beams"], strict=True)
+        for other, token, log_p in given["rows"]
+        if other == name
+    ]
+    (one, first), (two, second), *_ = sorted(ends, reverse=True)
+    return first, second, one, two
+
+
+def bleu(given: dict[str, Any]) -> tuple[float, ...]:
+    measure = BLEU(max_ngram_order=2, tokenize="none", smooth_method="none", effective_order=False)
+    return (measure.corpus_score([given["candidate"]], [[given["reference"]]]).score / 100,)
+
+
+AGAIN: dict[str, Answer] = {
+    "softmax": lambda given: tuple(softmax(given["scores"])),
+    "sum": lambda given: tuple(np.array(given["weights"]) @ np.array(given["values"])),
+    "scaled": scaled,
+    "cosine": lambda given: (
+        nn.functional.cosine_similarity(
+            *(torch.tensor(given[name], dtype=torch.float64) for name in "qk"), dim=0
+        ).item(),
+    ),
+    "local": local,
+    "mask": masked,
+    "heads": heads,
+    "position": position,
+    "rotary": rotary,
+    "norm": normed,
+    "parameters": parameters,
+    "bleu": bleu,
+    "wordpiece": pieces,
+    "masked": blank,
+    "factorised": factorised,
+    "perplexity": perplexity,
+    "beam": beam,
+}
+
+
+def same(said: Any, truth: Any) -> bool:
+    """A word the same; a number as near as its decimals say: no digit of it is another one."""
+    if isinstance(said, str | bool):
+        return said == truth
+    decimals = max(len(f"{said:.6f}".rstrip("0").partition(".")[2]), 1)
+    return abs(said - truth) <= 0.5 * 10**-decimals + 1e-9
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_fifty_seeds_have_the_right_answers_and_true_lines(key: str) -> None:
+    drawn = [KINDS[key].draw(seed) for seed in SEEDS]
+    for exercise in drawn:
+        truth = AGAIN[key](dict(exercise.given))
+        assert len(truth) == len(exercise.result), exercise
+        assert all(map(same, exercise.result, truth)), (exercise, truth)
+        assert holds(exercise) or key == "wordpiece", exercise
+    assert len({repr(exercise.given) for exercise in drawn}) > 18
+
+
+def test_what_is_printed_of_an_answer_is_its_result() -> None:
+    """The sentence of the answer holds every number of the result, as it was rounded."""
+    for key in KINDS:
+        exercise = KINDS[key].draw(5)
+        printed_ = [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", exercise.answer.replace("−", "-"))]
+        for number in exercise.result:
+            if isinstance(number, str):
+                assert number in exercise.answer
+            elif not isinstance(number, bool):
+                assert any(math.isclose(number, one, abs_tol=1e-12) for one in printed_), exercise
+
+
+def value(node: Node) -> float | None:
+    """What a part of a line makes; None for one with a letter in it."""
+    if node.kind == "number":
+        return float(node.text)
+    if node.kind == "index":
+        return math.e if node.text == "e" else None
+    found = [value(part) for part in node.parts]
+    if node.kind in ("row", "bracket"):
+        return value(node.parts[0]) if node.kind == "bracket" else worked(list(node.parts))
+    if None in found or not found:
+        return None
+    one, *other = [float(part) for part in found if part is not None]
+    calculated = {
+        "frac": lambda: one / other[0],
+        "sqrt": lambda: math.sqrt(one),
+        "sup": lambda: one ** other[0],
+    }
+    return calculated[node.kind]() if node.kind in calculated else None
+
+
+CALLS = {"ln": math.log, "sin": math.sin, "cos": math.cos}
+
+
+def worked(parts: list[Node]) -> float | None:
+    """Sums and products of a row, written as Python and left to it."""
+    text = ""
+    for part in parts:
+        if part.kind == "operator":
+            text += {"−": "-", "·": "*", "/": "/", "+": "+"}.get(part.text, "?")
+        elif part.text in CALLS:
+            text += f"CALLS['{part.text}']"
+        elif part.kind == "words":
+            continue
+        else:
+            found = value(part)
+            if found is None:
+                return None
+            text += f"({found!r})"
+    if not text or "?" in text or re.search(r"\)\(", text):
+        return None
+    return float(eval(text, {"CALLS": CALLS, "__builtins__": {}}))
+
+
+def holds(exercise: Exercise) -> bool:
+    """Whether every number behind an equals sign is what stands before it, to its last digit; and something was calculated."""
+    checked = 0
+    for step in exercise.steps:
+        if not step.line:
+            continue
+        tree = read(step.line, _Anything())
+        lines = [line for part in tree.parts for line in (part.parts if part.kind == "lines" else ())] or [
+            tree
+        ]
+        for line in lines:
+            sides: list[list[Node]] = [[]]
+            for part in line.parts:
+                if (part.kind, part.text) == ("operator", "="):
+                    sides.append([])
+                else:
+                    sides[-1].append(part)
+            for left, right in itertools.pairwise(sides):
+                made, said = worked(left), worked(right)
+                if made is None or said is None:
+                    continue
+                text = next((part.text for part in reversed(right) if part.kind == "number"), "")
+                if len(right) <= 2:  # a number, with its sign
+                    assert abs(made - said) <= 0.5 * 10 ** -len(text.partition(".")[2]) + 1e-9, step
+                else:
+                    assert math.isclose(made, said, rel_tol=1e-3, abs_tol=1e-3), step
+                checked += 1
+    return checked > 0
+
+
+def test_the_kinds_are_at_least_twelve_of_exhibits_that_there_are() -> None:
+    known = {entry.slug for entry in pages.exhibits()}
+    assert len(KINDS) >= 12 and {kind.page for kind in KINDS.values()} <= known
+    assert set(AGAIN) == set(KINDS) and all(of(kind.page) for kind in KINDS.values())
+    assert all(kind.key == key and kind.title for key, kind in KINDS.items())
+
+
+def test_a_seed_draws_the_same_and_another_seed_another_sheet() -> None:
+    keys = [key for key in KINDS if key != "bleu"]
+    assert sheet(keys, 3, 2) == sheet(keys, 3, 2) != sheet(keys, 4, 2)
+    first, second = sheet(["softmax"], 3, 2)
+    assert first != second
+    for wrong in (("softmax", 1, MOST + 1), ("softmax", -1, 1)):
+        with pytest.raises(InputError):
+            sheet([wrong[0]], *wrong[1:])  # type: ignore[arg-type]
+
+
+def test_a_number_that_people_round_otherwise_is_not_printed() -> None:
+    for doubtful in (lambda: rounded(0.125, 2), lambda: agreed(0.1234, 0.1236, 3)):
+        with pytest.raises(Doubtful):
+            doubtful()
+
+
+def test_the_printed_page_asks_nobody_and_tells_no_answer() -> None:
+    drawn = sheet(list(KINDS), 11)
+    asked, solved = printed.exercises(drawn, 11), printed.solutions(drawn, 11)
+    for page in (asked, solved):
+        assert page.count("<section>") == len(drawn) and "@page" in page
+        assert not re.search(r"""(?:src|href)=|url\((?!"data:)|https?://""", page)
+        assert "$" not in page.partition("<body>")[2], "mathematics that was not set"
+    assert all(
+        prose(exercise.answer) in solved and prose(exercise.answer) not in asked for _, exercise in drawn
+    )
+    assert prose("<b>$x$</b>") == "&lt;b&gt;<math><mi>x</mi></math>&lt;/b&gt;"
+
+
+def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their_button() -> None:
+    query = {
+        "homework.group": NAME,
+        "homework.kinds": "mask,softmax",
+        "homework.draw": "12",
+        "homework.each": "2",
+    }
+    page = opened(query)
+    assert not page.exception and framed(page) == printed.exercises(sheet(["softmax", "mask"], 12, 2), 12)
+    page.button("homework.solve").click().run()
+    assert framed(page) == printed.solutions(sheet(["softmax", "mask"], 12, 2), 12)
+    assert set(page.query_params) == set(query), (
+        "the link that a lecturer hands on says nothing of the solutions"
+    )
+    page.button("homework.draw.again").click().run()
+    assert framed(page) == printed.exercises(sheet(["softmax", "mask"], 13, 2), 13)
+
+
+def test_a_link_with_a_kind_that_there_is_not_says_so_and_draws_the_others() -> None:
+    page = opened({"homework.group": NAME, "homework.kinds": "mask,<b>", "homework.draw": "3"})
+    assert "<b>" in said(page) and framed(page) == printed.exercises(sheet(["mask"], 3), 3)
+    none = opened({"homework.group": NAME, "homework.kinds": "none"})
+    assert "Choose a kind above." in said(none) and framed(none) is None
+
+
+def test_an_exhibit_leads_to_the_sheets_with_its_numbers() -> None:
+    page = drawn("scaling", {"fold:scaling.sheet": True})
+    assert KINDS["scaled"].title in said(page)
+    assert "homework.kinds=scaled" in said(page)
+
+
+def opened(query: dict[str, str]) -> AppTest:
+    return drawn("homework", None, **query)
+
+
+def framed(page: AppTest) -> str | None:
+    """The sheet that the frame shows; None where there is no frame."""
+    protos = [element.proto for element in page.get("bidi_component")]
+    found = [json.loads(proto.json)["page"] for proto in protos if proto.component_name == "atlas_paper"]
+    assert len(found) < 2
+    return found[0] if found else None

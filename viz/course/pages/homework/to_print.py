@@ -1,0 +1,72 @@
+"""Exercises to print: which kinds, how many, which seed; the sheet as it will come out of the printer; the solutions behind a button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components import v2
+
+from viz.course.sheets import printed
+from viz.course.sheets.form import MOST_SEED
+from viz.course.sheets.kinds import KINDS, MOST, sheet
+from viz.widgets import controls, engine_client
+
+OPENING = ("softmax", "mask", "norm", "parameters")
+_SOLVED = "atlas.sheet.solved"
+"""In the session, never in the link: the sheet whose solutions are shown. A link to a sheet is for students."""
+_paper = v2.component(
+    "atlas_paper",
+    html='<iframe sandbox="allow-scripts allow-modals"></iframe>',
+    css="iframe { display: block; width: 100%; height: 54rem; border: 0; background: white; }",
+    js=Path(__file__).with_name("paper.js").read_text("utf-8"),
+)
+
+
+def show(slug: str) -> None:
+    """The picker, the buttons, and the sheet, which has its own button for the print dialogue."""
+    st.markdown(
+        "Small numbers to work through by hand; where an exercise names a model, they are that model's. "
+        "A sheet has a number, and the same number gives everybody the same questions."
+    )
+    keys = controls.several(
+        "Kinds of exercises", tuple(KINDS), f"{slug}kinds", OPENING, lambda key: KINDS[key].title
+    )
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        seed = controls.draw(f"{slug}draw", 1, MOST_SEED, label="Sheet", again="Another sheet")
+        with st.container(width="content"):
+            each = controls.segmented("Of each kind", range(1, MOST + 1), f"{slug}each", 1)
+    if not keys:
+        st.text("No kind is chosen, and a sheet has at least one. Choose a kind above.")
+        return
+    chosen = (keys, seed, each)
+    drawn = engine_client.submit(
+        ("sheet", *chosen), lambda: sheet(*chosen), each * sum(KINDS[key].cost for key in keys)
+    )
+    solved = st.session_state.get(_SOLVED) == chosen
+    page = (printed.solutions if solved else printed.exercises)(drawn, seed)
+    name = f"{'solutions' if solved else 'exercises'}-{seed}.html"
+    with st.container(horizontal=True):
+        st.button(
+            "Back to the exercises" if solved else "Show the solutions",
+            key=f"{slug}solve",
+            on_click=_turn,
+            args=(None if solved else chosen,),
+        )
+        st.download_button(
+            f"{printed.SOLVED if solved else printed.TITLE}, HTML",
+            page,
+            name,
+            "text/html",
+            on_click="ignore",
+            key=f"{slug}sheet",
+        )
+    _paper(
+        key=f"{slug}paper",
+        data={"page": page, "title": f"{printed.SOLVED if solved else printed.TITLE}, sheet {seed}"},
+        height="content",
+    )
+
+
+def _turn(solved: object) -> None:
+    st.session_state[_SOLVED] = solved

@@ -1,0 +1,254 @@
+"""Exercises on weights: the softmax, scores, masks, the mixture of the values, the Gaussian of local attention."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import torch
+
+from core import masks
+from core.analysis.arithmetic.digits import shown
+from core.layers.attention import masked_softmax
+from core.layers.recurrent.alignment import gaussian
+from core.layers.scores import Cosine, ScaledDot
+from viz.course.shared.maths.weighting import BY_HAND, WORDS, softmax
+from viz.course.sheets.form import (
+    Exercise,
+    Step,
+    agreed,
+    agreed_all,
+    below,
+    inside,
+    listed,
+    put,
+    rounded,
+    total,
+    vector,
+)
+
+
+def tenths(chance: random.Random, low: float, high: float) -> float:
+    """A number with one decimal."""
+    return chance.randint(round(10 * low), round(10 * high)) / 10
+
+
+def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
+    """The softmax by hand: the powers, their sum, and the lines that make them."""
+    powers = [rounded(math.exp(score)) for score in scores]
+    whole = rounded(sum(powers))
+    steps = [
+        Step(
+            "The exponential of each score:",
+            below(*(f"e ^{{ {put(s)} }} = {put(p)}" for s, p in zip(scores, powers, strict=True))),
+        ),
+        Step("Their sum:", total([put(power) for power in powers], put(whole))),
+    ]
+    return powers, whole, steps
+
+
+def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) -> Step:
+    lines = (
+        f"frac{{ {put(p)} }}{{ {put(whole)} }} = {shown(w, 3)}" for p, w in zip(powers, weights, strict=True)
+    )
+    return Step("Each exponential divided by the sum:", below(*lines))
+
+
+def softmax_row(chance: random.Random) -> Exercise:
+    """Scores of some words become weights: a_i = e^(s_i) / sum_j e^(s_j)."""
+    places = sorted(chance.sample(range(len(WORDS)), 4))
+    scores = [BY_HAND[place] for place in places]
+    powers, whole, steps = _shares(scores)
+    weights = agreed_all([power / whole for power in powers], softmax(scores).tolist(), 3)
+    return Exercise(
+        "The words of the table have these scores $s_i$. Which attention weight $a_i$ does the softmax give to each word? Three decimals.",
+        f"{listed(weights, 3)}. Rounded, the weights add up to {shown(sum(weights), 3)}.",
+        (*steps, _divided(powers, whole, weights)),
+        {"scores": tuple(scores)},
+        weights,
+        ("word", *(WORDS[place] for place in places)),
+        (("score $s_i$", *map(put, scores)), ("weight $a_i$", *[""] * 4)),
+        room=5,
+    )
+
+
+def scaled_score(chance: random.Random) -> Exercise:
+    """s = q . k / sqrt(d), with a query and a key drawn as the exhibit draws them: around 0, with variance 1."""
+    d = chance.choice((2, 3, 5, 6))
+    q, k = ([round(chance.gauss(0, 1), 1) + 0.0 for _ in range(d)] for _ in range(2))
+    terms = [rounded(a * b) for a, b in zip(q, k, strict=True)]
+    raw, root = rounded(sum(terms)), rounded(math.sqrt(d))
+    score = ScaledDot(d, d)(*(torch.tensor([[side]], dtype=torch.float64) for side in (q, k)))
+    answer = agreed(raw / root, score.item(), 3)
+    return Exercise(
+        f"A query and a key have $d = {d}$ numbers each. What is their dot product, and what is the scaled score $s = frac{{ q ^T k }}{{ sqrt{{ d }} }}$? Three decimals.",
+        f"Dot product {put(raw)}; score {listed([answer], 3)}.",
+        (
+            Step(
+                "Number by number, multiplied and added:",
+                below(
+                    "q ^T k = "
+                    + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], put(raw)),
+                ),
+            ),
+            Step("The scale:", f"sqrt{{ {d} }} = {put(root)}"),
+            Step("Divided:", f"s = frac{{ {put(raw)} }}{{ {put(root)} }} = {shown(answer, 3)}"),
+        ),
+        {"q": tuple(q), "k": tuple(k)},
+        (raw, answer),
+        ("", *(str(i) for i in range(1, d + 1))),
+        (("query $q$", *map(put, q)), ("key $k$", *map(put, k))),
+        room=4,
+    )
+
+
+MASKS = {
+    "causal": ("a causal mask: a word attends to itself and to the words before it", masks.causal),
+    "strict": ("a strict mask: a word attends only to the words before it", masks.strict),
+    "window": (
+        "a window of radius 1: a word attends to itself and to its direct neighbours",
+        lambda n: masks.window(n, 1),
+    ),
+    "prefix": (
+        "a prefix mask with a prefix of 2 words: a word attends to the prefix, to itself and to the words before it",
+        lambda n: masks.prefix(n, 2),
+    ),
+    "both": (
+        "a causal mask and a window of radius 1 together: a key must be allowed by both",
+        lambda n: masks.causal(n) & masks.window(n, 1),
+    ),
+}
+
+
+def masked_row(chance: random.Random) -> Exercise:
+    """Which keys one row may see, and the softmax over what is left."""
+    first = chance.randint(0, len(WORDS) - 5)
+    words, kind = WORDS[first : first + 5], chance.choice(list(MASKS))
+    row = chance.randint(1, 4)
+    scores = [tenths(chance, -1, 2) for _ in words]
+    said, mask = MASKS[kind]
+    allowed = mask(5)[row]
+    open_keys = [j for j in range(5) if allowed[j]]
+    powers, whole, steps = _shares([scores[j] for j in open_keys])
+    by_hand = [powers[open_keys.index(j)] / whole if j in open_keys else 0.0 for j in range(5)]
+    exact = masked_softmax(torch.tensor([scores], dtype=torch.float64), allowed[None])[0].tolist()
+    weights = agreed_all(by_hand, exact, 3)
+    shut = ", ".join(words[j] for j in range(5) if j not in open_keys) or "none"
+    return Exercise(
+        f"The scores of the query “{words[row]}” (word {row + 1} of 5) stand in the table. The layer uses {said}. Cross out the masked keys, then compute the row of attention weights. Three decimals.",
+        f"Masked: {shut}. Weights: {listed(weights, 3)}.",
+        (
+            Step(
+                f"Masked keys get the weight 0 whatever their score: {shut}. The softmax goes over the rest."
+            ),
+            *steps,
+            _divided(powers, whole, [weights[j] for j in open_keys]),
+        ),
+        {"mask": kind, "row": row, "scores": tuple(scores)},
+        (*(bool(one) for one in allowed), *weights),
+        ("key", *words),
+        (("score", *map(put, scores)), ("weight", *[""] * 5)),
+        room=5,
+    )
+
+
+def weighted_sum(chance: random.Random) -> Exercise:
+    """z = sum_j a_j v_j: the output of one query."""
+    cuts = sorted(chance.sample(range(1, 20), 2))
+    weights = [share / 20 for share in (cuts[0], cuts[1] - cuts[0], 20 - cuts[1])]
+    values = [[float(chance.randint(-4, 4)) for _ in range(2)] for _ in weights]
+    exact = (torch.tensor(weights, dtype=torch.float64) @ torch.tensor(values, dtype=torch.float64)).tolist()
+    sums = [sum(a * v[i] for a, v in zip(weights, values, strict=True)) for i in range(2)]
+    result = agreed_all(sums, exact, 2)
+    lines = [
+        f"z_{i + 1} = "
+        + total(
+            [f"{put(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)], shown(result[i], 2)
+        )
+        for i in range(2)
+    ]
+    return Exercise(
+        "A query gives these attention weights to three keys, and each key has a value vector of two numbers. What is the output $z = sum{ j=1 }{ 3 } a_j v_j$?",
+        f"$z = {vector(result, 2)}$.",
+        (Step("Each number of the output is a weighted sum of that number of the values:", below(*lines)),),
+        {"weights": tuple(weights), "values": tuple(map(tuple, values))},
+        result,
+        ("key", "1", "2", "3"),
+        (
+            ("weight $a_j$", *map(put, weights)),
+            *((f"value, number {i + 1}", *(put(v[i]) for v in values)) for i in range(2)),
+        ),
+        room=4,
+    )
+
+
+def cosine(chance: random.Random) -> Exercise:
+    """s = q . k / (|q| |k|)."""
+    q, k = ([float(chance.choice((-3, -2, -1, 1, 2, 3, 4))) for _ in range(3)] for _ in range(2))
+    dot = sum(a * b for a, b in zip(q, k, strict=True))
+    squares = [sum(a * a for a in side) for side in (q, k)]
+    lengths = [rounded(math.sqrt(square)) for square in squares]
+    exact = Cosine(3, 3)(*(torch.tensor([[side]], dtype=torch.float64) for side in (q, k))).item()
+    answer = agreed(dot / (lengths[0] * lengths[1]), exact, 3)
+    return Exercise(
+        "What is the cosine score $s = frac{ q ^T k }{ || q || · || k || }$ of this query and this key? Three decimals.",
+        f"{listed([answer], 3)}.",
+        (
+            Step(
+                "The dot product:",
+                "q ^T k = "
+                + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], put(dot)),
+            ),
+            Step(
+                "The lengths:",
+                below(
+                    *(
+                        f"|| {name} || = sqrt{{ {' + '.join(f'{inside(a)} ^2' for a in side)} }} = sqrt{{ {put(square)} }} = {put(length)}"
+                        for name, side, square, length in zip("qk", (q, k), squares, lengths, strict=True)
+                    )
+                ),
+            ),
+            Step(
+                "Divided:",
+                f"s = frac{{ {put(dot)} }}{{ {put(lengths[0])} · {put(lengths[1])} }} = {shown(answer, 3)}",
+            ),
+        ),
+        {"q": tuple(q), "k": tuple(k)},
+        (answer,),
+        ("", "1", "2", "3"),
+        (("query $q$", *map(put, q)), ("key $k$", *map(put, k))),
+        room=5,
+    )
+
+
+def local(chance: random.Random) -> Exercise:
+    """Luong's local attention: a weight times exp(-(s - p)^2 / (2 sigma^2)), sigma = D / 2."""
+    half, centre = chance.choice((2, 3, 4)), tenths(chance, 4.1, 6.9)
+    place = chance.randint(math.ceil(centre - half), math.floor(centre + half))
+    weight, sigma = chance.randint(20, 80) / 100, half / 2
+    gap = round(place - centre, 1)
+    bell = rounded(math.exp(-rounded(gap * gap / (2 * sigma**2))))
+    exact = gaussian(
+        torch.tensor([float(place)], dtype=torch.float64),
+        torch.tensor(centre, dtype=torch.float64),
+        sigma,
+    ).item()
+    factor, answer = agreed(bell, exact, 3), agreed(weight * bell, weight * exact, 3)
+    power = rounded(gap * gap / (2 * sigma**2))
+    return Exercise(
+        f"Local attention predicts the position $p = {put(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {put(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is left? Three decimals.",
+        f"Factor {listed([factor], 3)}; weight {listed([answer], 3)}.",
+        (
+            Step("The standard deviation:", f"sigma = frac{{ {half} }}{{ 2 }} = {put(sigma)}"),
+            Step(
+                "The exponent:",
+                f"frac{{ ( {place} - {put(centre)} ) ^2 }}{{ 2 · {put(sigma)} ^2 }} = frac{{ {put(gap * gap)} }}{{ {put(2 * sigma**2)} }} = {put(power)}",
+            ),
+            Step("The factor:", f"e ^{{ - {put(power)} }} = {put(bell)}"),
+            Step("What is left:", f"{put(weight)} · {put(bell)} = {shown(answer, 3)}"),
+        ),
+        {"p": centre, "D": half, "s": place, "weight": weight},
+        (factor, answer),
+        room=5,
+    )

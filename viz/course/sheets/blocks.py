@@ -1,0 +1,220 @@
+"""Exercises on what stands around the weights: positions, norms, heads, and how many parameters all that has."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import torch
+
+from core.analysis.arithmetic.digits import shown
+from core.layers.norm import LayerNorm
+from core.layers.positions import rotary, sinusoidal_at
+from viz.course.shared.maths.sizes import attention, encoder_layer, feed_forward, norm
+from viz.course.sheets.form import (
+    Doubtful,
+    Exercise,
+    Step,
+    agreed,
+    agreed_all,
+    below,
+    inside,
+    listed,
+    put,
+    rounded,
+    total,
+    vector,
+)
+
+BASE = 10_000
+
+
+def position(chance: random.Random) -> Exercise:
+    """PE(pos, 2j) = sin(pos / 10000^(2j/d)), PE(pos, 2j + 1) = cos of the same, d = 4."""
+    at, d = chance.randint(1, 60), 4
+    exact = sinusoidal_at(torch.tensor([at]), d, BASE)[0].tolist()
+    angles = [at * 1.0, at / 100]
+    vector_ = agreed_all([f(angle) for angle in angles for f in (math.sin, math.cos)], exact, 3)
+    lines = [
+        f"{name} ( {put(angle)} ) = {shown(vector_[2 * j + i], 3)}"
+        for j, angle in enumerate(angles)
+        for i, name in enumerate(("sin", "cos"))
+    ]
+    return Exercise(
+        f"The sinusoidal position encoding of width $d = {d}$ gives position $t$ the numbers $sin ( t · theta_j )$ and $cos ( t · theta_j )$ with $theta_j = {BASE} ^{{ - 2 j / d }}$, for $j = 0$ and $j = 1$, a sine and a cosine in turn. Which vector has position {at}? Angles in radians, three decimals.",
+        f"$[ {' ; '.join(shown(one, 3) for one in vector_)} ]$.",
+        (
+            Step(
+                "The frequencies:",
+                below(f"theta_0 = {BASE} ^0 = 1", f"theta_1 = {BASE} ^{{ - 2 / 4 }} = frac{{ 1 }}{{ 100 }}"),
+            ),
+            Step(
+                "The angles:",
+                below(
+                    f"{at} · theta_0 = {put(angles[0])}",
+                    f"{at} · theta_1 = {put(angles[1])}",
+                ),
+            ),
+            Step("Sine and cosine of each:", below(*lines)),
+        ),
+        {"position": at, "d": d},
+        vector_,
+        room=5,
+    )
+
+
+def rotated(chance: random.Random) -> Exercise:
+    """A query and a key of two numbers, each turned by its position in radians: the score knows the distance only."""
+    q, k = ([float(chance.choice((-2, -1, 1, 2, 3))) for _ in range(2)] for _ in range(2))
+    m, n = chance.sample(range(1, 9), 2)
+
+    def turned(side: list[float], angle: int) -> tuple[list[float], str, str]:
+        cos, sin = rounded(math.cos(angle)), rounded(math.sin(angle))
+        (a, b), c, s = side, inside(cos), inside(sin)
+        made = [rounded(a * cos - b * sin), rounded(a * sin + b * cos)]
+        return (
+            made,
+            below(f"cos ( {angle} ) = {put(cos)}", f"sin ( {angle} ) = {put(sin)}"),
+            below(
+                f"{inside(a)} · {c} - {inside(b)} · {s} = {put(made[0])}",
+                f"{inside(a)} · {s} + {inside(b)} · {c} = {put(made[1])}",
+            ),
+        )
+
+    (q_at, q_angle, q_line), (k_at, k_angle, k_line) = turned(q, m), turned(k, n)
+    exact = [
+        rotary(torch.tensor([[[side]]], dtype=torch.float64), torch.tensor([at]))[0, 0, 0]
+        for side, at in ((q, m), (k, n))
+    ]
+    score = sum(a * b for a, b in zip(q_at, k_at, strict=True))
+    answer = agreed(score, float(exact[0] @ exact[1]), 2)
+    return Exercise(
+        f"Rotary positions turn the query $q = {vector(q)}$ by its position, {m} radians, and the key $k = {vector(k)}$ by its position, {n} radians: $( a , b )$ becomes $( a cos t - b sin t , a sin t + b cos t )$. What is the score $q ^T k$ of the turned vectors (no scaling, two decimals)? What is it when both stand 5 positions later?",
+        f"{listed([answer], 2)}; the same 5 positions later, for only the distance {abs(m - n)} counts.",
+        (
+            Step(f"The query turned by {m}:", q_angle),
+            Step("", q_line),
+            Step(f"The key turned by {n}:", k_angle),
+            Step("", k_line),
+            Step(
+                "Their dot product:",
+                total(
+                    [f"{inside(a)} · {inside(b)}" for a, b in zip(q_at, k_at, strict=True)], shown(answer, 2)
+                ),
+            ),
+        ),
+        {"q": tuple(q), "k": tuple(k), "m": m, "n": n},
+        (answer,),
+        room=7,
+    )
+
+
+def layer_norm(chance: random.Random) -> Exercise:
+    """y = (x - mu) / sqrt(var) of a residual sum, gain 1 and bias 0."""
+    x, z = ([float(chance.randint(-4, 6)) for _ in range(4)] for _ in range(2))
+    summed = [a + b for a, b in zip(x, z, strict=True)]
+    mean = sum(summed) / 4
+    away = [one - mean for one in summed]
+    variance = rounded(sum(one * one for one in away) / 4)
+    if variance < 1:
+        raise Doubtful
+    deviation = rounded(math.sqrt(variance))
+    with torch.no_grad():
+        exact = LayerNorm(4).double()(torch.tensor(summed, dtype=torch.float64)).tolist()
+    result = agreed_all([one / deviation for one in away], exact, 3)
+    quotients = (
+        f"frac{{ {put(a)} }}{{ {put(deviation)} }} = {shown(y, 3)}" for a, y in zip(away, result, strict=True)
+    )
+    return Exercise(
+        "A position of the residual stream holds $x$, and the sublayer gives $z$. Add them and normalise the sum: mean 0, variance 1 over the four numbers (divide by 4; gain 1, bias 0, and leave out the small $epsilon$). Three decimals.",
+        f"$[ {' ; '.join(shown(one, 3) for one in result)} ]$.",
+        (
+            Step("The residual sum:", f"x + z = {vector(summed)}"),
+            Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {put(mean)}"),
+            Step("What each is away from it:", vector(away)),
+            Step(
+                "The variance and its root:",
+                below(
+                    f"sigma ^2 = frac{{ {' + '.join(f'{inside(one)} ^2' for one in away)} }}{{ 4 }} = {put(variance)}",
+                    f"sigma = sqrt{{ {put(variance)} }} = {put(deviation)}",
+                ),
+            ),
+            Step("Each divided by it:", below(*quotients)),
+        ),
+        {"x": tuple(x), "z": tuple(z)},
+        result,
+        ("", "1", "2", "3", "4"),
+        (("stream $x$", *map(put, x)), ("sublayer $z$", *map(put, z))),
+        room=6,
+    )
+
+
+def heads(chance: random.Random) -> Exercise:
+    """The shapes of multi-head attention: d shared by h heads."""
+    n, h, d_head = chance.randint(3, 12), chance.choice((2, 3, 4, 6, 8)), chance.choice((4, 8, 16, 32))
+    d = h * d_head
+    result = (d_head, h * n * n, attention(d))
+    return Exercise(
+        f"A layer of self-attention has width $d = {d}$ and $h = {h}$ heads; the text has $n = {n}$ tokens. How many numbers has a query of one head? Which shape have the queries of all heads, and the attention weights? How many weights are that, and how many parameters has the layer (four square matrices, each with a bias)? Which of these answers change with $h$?",
+        f"{d_head} numbers; queries {h} × {n} × {d_head}; weights {h} × {n} × {n}, that is {result[1]}; {result[2]} parameters. The number of parameters does not change with $h$; the others do.",
+        (
+            Step("The heads share the width:", f"frac{{ d }}{{ h }} = frac{{ {d} }}{{ {h} }} = {d_head}"),
+            Step("Each head weighs each token for each token:", f"h · n · n = {h} · {n} · {n} = {result[1]}"),
+            Step(
+                "Four matrices and their biases:",
+                f"4 · ( d ^2 + d ) = 4 · ( {d * d} + {d} ) = {result[2]}",
+            ),
+        ),
+        {"n": n, "d": d, "h": h},
+        result,
+        room=6,
+    )
+
+
+def parameters(chance: random.Random) -> Exercise:
+    """An encoder layer: 4 (d^2 + d) + 2 d d_ff + d_ff + d + 4 d."""
+    d, times = chance.choice((4, 6, 8, 10, 12, 16, 20, 32)), chance.choice((2, 3, 4))
+    d_ff = times * d
+    parts = (attention(d), feed_forward(d, d_ff), 2 * norm(d))
+    return Exercise(
+        f"How many parameters has one encoder layer of width $d = {d}$ whose feed-forward network has $f = {d_ff}$ hidden units? Every matrix has a bias, and each of the two layer norms a gain and a bias.",
+        f"{encoder_layer(d, d_ff)}: attention {parts[0]}, feed-forward {parts[1]}, norms {parts[2]}.",
+        (
+            Step(
+                "Attention, four matrices with their biases:",
+                f"4 · ( {d} · {d} + {d} ) = {parts[0]}",
+            ),
+            Step(
+                "Feed-forward, there and back:",
+                f"( {d} · {d_ff} + {d_ff} ) + ( {d_ff} · {d} + {d} ) = {parts[1]}",
+            ),
+            Step("Two norms:", f"2 · 2 · {d} = {parts[2]}"),
+            Step("Together:", total(list(map(str, parts)), str(encoder_layer(d, d_ff)))),
+        ),
+        {"d": d, "d_ff": d_ff},
+        (*parts, encoder_layer(d, d_ff)),
+        room=5,
+    )
+
+
+def factorised(chance: random.Random) -> Exercise:
+    """ALBERT's embedding: V E + E d + d in place of V d."""
+    vocab, d = chance.choice((1000, 2000, 5000, 8000, 30_000)), chance.choice((256, 512, 768, 1024))
+    e = chance.choice((32, 64, 128))
+    whole, small = vocab * d, vocab * e + e * d + d
+    share = agreed(small / whole, small / whole, 3)
+    return Exercise(
+        f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters has an embedding matrix $V × d$? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many are that, and which share of the first? Three decimals.",
+        f"{whole}; {small}; {listed([share], 3)}.",
+        (
+            Step("One matrix:", f"V · d = {vocab} · {d} = {whole}"),
+            Step(
+                "A small one and the map behind it:",
+                f"V · E + E · d + d = {vocab * e} + {e * d} + {d} = {small}",
+            ),
+            Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {shown(share, 3)}"),
+        ),
+        {"V": vocab, "d": d, "E": e},
+        (whole, small, share),
+        room=5,
+    )

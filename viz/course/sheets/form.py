@@ -1,0 +1,163 @@
+"""What an exercise is, and how its numbers are made fit for work by hand.
+
+Who works by hand rounds on the way. So does the solution, to `MIDDLE` decimals in between; an exercise whose answer would be another
+one without that rounding, or in which a number lies halfway between two, is drawn again (`Doubtful`). What is printed is then right
+both for the student with a pocket calculator and for the library that computes it exactly.
+
+Words hold mathematics between two dollar signs, in the one-line form of `viz.course.equations.form`; a step's `line` is such a line.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.analysis.arithmetic import digits
+
+MIDDLE = 4
+"""Decimals of a number in between."""
+MOST_SEED = 9999
+_TRIES = 400
+
+
+class Doubtful(Exception):
+    """The drawn numbers lie so that rounding on the way could change what is printed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a solution: what is done, and the line of arithmetic that does it."""
+
+    words: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question with its numbers, and its solution.
+
+    `head` and `rows` are a table below the question. `room`: lines to write on. `given` holds the numbers by name and `result` those of
+    the answer, as data: who checks the sheet calculates with them. `answer` says the result in words.
+    """
+
+    question: str
+    answer: str
+    steps: tuple[Step, ...]
+    given: Mapping[str, Any]
+    result: tuple[Any, ...]
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    room: int = 6
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of exercise: its key in the link, its name, the exhibit whose numbers it takes, what draws one.
+
+    `cost`: of drawing one, see core.serving.engine.
+    """
+
+    key: str
+    title: str
+    page: str
+    make: Callable[[random.Random], Exercise]
+    cost: float = 1.0
+
+    def draw(self, seed: int, number: int = 1) -> Exercise:
+        """The exercise of a seed, the same for everybody; `number` counts those of one kind on one sheet.
+
+        Raises:
+            RuntimeError: no draw is fit for work by hand; a mistake in `make`, which no seed should meet.
+        """
+        chance = random.Random(f"{self.key}:{seed}:{number}")
+        for _ in range(_TRIES):
+            try:
+                return self.make(chance)
+            except Doubtful:
+                continue
+        raise RuntimeError(f"no exercise of the kind {self.key!r} could be drawn with seed {seed}")
+
+
+def rounded(value: float, decimals: int = MIDDLE) -> float:
+    """A number rounded as one does by hand.
+
+    >>> rounded(0.12346), rounded(2.0, 0)
+    (0.1235, 2.0)
+
+    Raises:
+        Doubtful: it lies halfway between two, where people and computers round differently.
+    """
+    scaled = abs(value) * 10**decimals
+    if abs(scaled - math.floor(scaled) - 0.5) < 1e-6:
+        raise Doubtful
+    return round(value, decimals) + 0.0
+
+
+def agreed(by_hand: float, exact: float, decimals: int) -> float:
+    """The answer, where rounding on the way did not change it.
+
+    >>> agreed(0.12341, 0.1234, 3)
+    0.123
+
+    Raises:
+        Doubtful: it did.
+    """
+    found = rounded(by_hand, decimals)
+    if found != rounded(exact, decimals):
+        raise Doubtful
+    return found
+
+
+def agreed_all(by_hand: Sequence[float], exact: Sequence[float], decimals: int) -> tuple[float, ...]:
+    """The same for several numbers."""
+    return tuple(agreed(one, other, decimals) for one, other in zip(by_hand, exact, strict=True))
+
+
+def put(value: float, decimals: int = MIDDLE) -> str:
+    """A number as it is printed: no zeros at its end, a real minus sign.
+
+    >>> put(-1.50), put(3.0), put(0.00004)
+    ('−1.5', '3', '0')
+    """
+    text = digits.shown(value, decimals)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def inside(value: float, decimals: int = MIDDLE) -> str:
+    """The same in the middle of a product or a difference: a negative number stands in brackets.
+
+    >>> inside(-1.5), inside(2)
+    ('( −1.5 )', '2')
+    """
+    return f"( {put(value, decimals)} )" if value < 0 else put(value, decimals)
+
+
+def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
+    """Several numbers in brackets.
+
+    >>> vector([1, -2.5])
+    '[ 1 ; −2.5 ]'
+    """
+    return "[ " + " ; ".join(put(value, decimals) for value in values) + " ]"
+
+
+def total(terms: Sequence[str], result: str) -> str:
+    """A line that adds: terms, and what they make."""
+    return f"{' + '.join(terms)} = {result}"
+
+
+def below(*lines: str) -> str:
+    """Lines one below the other."""
+    return f"lines{{ {' }{ '.join(lines)} }}" if len(lines) > 1 else "".join(lines)
+
+
+def listed(values: Sequence[float], decimals: int) -> str:
+    """Numbers of an answer, with their decimals all.
+
+    >>> listed([0.5, 0.25], 3)
+    '0.500, 0.250'
+    """
+    return ", ".join(digits.shown(value, decimals) for value in values)

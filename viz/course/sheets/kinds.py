@@ -1,0 +1,62 @@
+"""The kinds of exercises there are, in the order of the course, and the sheet of a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import InputError
+from viz.course.sheets import attention, blocks, language
+from viz.course.sheets.form import MOST_SEED, Exercise, Kind
+
+NAME = "Exercises to print"
+KINDS = {
+    kind.key: kind
+    for kind in (
+        Kind("softmax", "A softmax row", "weighting", attention.softmax_row),
+        Kind("sum", "The output as a weighted sum", "retrieval", attention.weighted_sum),
+        Kind("scaled", "A score and its scaling", "scaling", attention.scaled_score),
+        Kind("cosine", "A cosine score", "score_functions", attention.cosine),
+        Kind("local", "A Gaussian window", "luong", attention.local),
+        Kind("mask", "A masked row", "masks", attention.masked_row),
+        Kind("heads", "The shapes of several heads", "many_heads", blocks.heads),
+        Kind("position", "A position encoding", "positional_encoding", blocks.position),
+        Kind("rotary", "Rotary positions", "positional_encoding", blocks.rotated),
+        Kind("norm", "Residual sum and layer norm", "residual_norm", blocks.layer_norm),
+        Kind("parameters", "Parameters of a layer", "encoder", blocks.parameters),
+        Kind("bleu", "BLEU", "cross_attention", language.bleu, 300),
+        Kind("wordpiece", "WordPiece", "bert_input", language.pieces),
+        Kind("masked", "The loss of a masked word", "masked_words", language.masked_loss, 200),
+        Kind("factorised", "A factorised embedding", "albert", blocks.factorised),
+        Kind("perplexity", "Cross-entropy and perplexity", "next_token", language.perplexity, 200),
+        Kind("beam", "A step of beam search", "next_token", language.beam_step, 300),
+    )
+}
+MOST = 4
+"""Exercises of one kind on one sheet."""
+
+
+def of(page: str) -> tuple[str, ...]:
+    """The keys of the kinds that take their numbers from an exhibit.
+
+    >>> of("scaling"), of("walk_through")
+    (('scaled',), ())
+    """
+    return tuple(kind.key for kind in KINDS.values() if kind.page == page)
+
+
+def sheet(keys: Sequence[str], seed: int, each: int = 1) -> tuple[tuple[Kind, Exercise], ...]:
+    """The exercises of a sheet: `each` of every kind; the same for the same seed.
+
+    >>> [kind.key for kind, _ in sheet(["softmax", "mask"], 3, 2)]
+    ['softmax', 'softmax', 'mask', 'mask']
+
+    Raises:
+        InputError: more of a kind than a sheet takes, or a seed that no link can hold.
+    """
+    if not 1 <= each <= MOST or not 0 <= seed <= MOST_SEED:
+        raise InputError(
+            f"A sheet with {each} exercises of each kind and the seed {seed} was asked for.",
+            f"A sheet takes 1 to {MOST} of each, and a seed from 0 to {MOST_SEED}.",
+            "Choose within these.",
+        )
+    return tuple((KINDS[key], KINDS[key].draw(seed, number)) for key in keys for number in range(1, each + 1))

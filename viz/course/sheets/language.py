@@ -1,0 +1,267 @@
+"""Exercises on tokens and texts: WordPiece, the probabilities of our models, beam search, BLEU."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.analysis.arithmetic.digits import shown
+from core.data.texts import texts
+from core.maths import log_softmax
+from core.serving.engine import default
+from viz.course.bert.maths import hidden_words, wordpiece
+from viz.course.gpt.maths.conditionals import conditionals
+from viz.course.sheets.form import (
+    Doubtful,
+    Exercise,
+    Step,
+    agreed,
+    below,
+    inside,
+    listed,
+    put,
+    rounded,
+)
+
+WRITER, FILLER = "gpt-mini", "bert-mini"
+TRANSLATORS = ("rnn-en-es", "bahdanau-en-es", "translator-en-es")
+STEMS = ("play", "walk", "read", "paint", "work", "help", "open", "clean")
+ENDINGS = ("ing", "ed", "er", "ers", "s", "able", "ful", "less")
+FRONTS = ("", "re", "un", "over")
+
+
+def pieces(chance: random.Random) -> Exercise:
+    """A word is cut from the left, each time by the longest piece that the vocabulary holds."""
+    stem, ending, front = chance.choice(STEMS), chance.choice(ENDINGS), chance.choice(FRONTS)
+    word = front + stem + ending
+    on = wordpiece.ON if front else ""
+    known = {front, on + stem, wordpiece.ON + ending, on + stem[: chance.randint(1, 3)], wordpiece.ON + stem}
+    known |= {wordpiece.ON + letter for letter in chance.sample(sorted({*stem[1:], *ending}), 3)}
+    known |= {chance.choice(STEMS), wordpiece.ON + chance.choice(ENDINGS)}
+    if chance.random() < 0.5:  # a piece that reaches over the border, and is the longer one
+        known.add(on + stem + ending[0])
+    if chance.random() < 0.25:
+        known.discard(wordpiece.ON + ending)
+    vocabulary = sorted(known - {""})
+    looked, cut = wordpiece.tries(word, vocabulary), wordpiece.cut(word, vocabulary)
+    found = [one for one in looked if one.found]
+    steps = [
+        Step(f"At letter {one.start + 1} the longest piece that the vocabulary holds is {one.piece}.")
+        for one in found
+    ]
+    if cut == (wordpiece.UNKNOWN,):
+        rest = word[looked[-1].start :]
+        steps.append(
+            Step(
+                f"At letter {looked[-1].start + 1} no piece fits, not even ##{rest[0]}: the whole word is {wordpiece.UNKNOWN}."
+                if looked[-1].start
+                else f"No piece begins the word: it is {wordpiece.UNKNOWN}."
+            )
+        )
+    return Exercise(
+        f"Cut the word “{word}” as WordPiece does: from the left, each time the longest piece of the vocabulary. A piece inside a word begins with ##. If nothing fits, the whole word is {wordpiece.UNKNOWN}.",
+        f"{' '.join(cut)}. Looked up {len(looked)} pieces, the longest first.",
+        tuple(steps),
+        {"word": word, "vocabulary": tuple(vocabulary)},
+        cut,
+        ("vocabulary", "  ".join(vocabulary)),
+        room=4,
+    )
+
+
+@functools.cache
+def _predicted(sentence: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    found = conditionals(default().open(WRITER), sentence)
+    return found.tokens, tuple(np.exp(found.logprobs).tolist())
+
+
+def perplexity(chance: random.Random) -> Exercise:
+    """exp(-(1/n) sum ln p), with a model's probabilities of a few tokens of a sentence."""
+    tokens, told = _predicted(chance.choice(_texts("continue")))
+    n = chance.choice((3, 4))
+    if len(tokens) <= n:
+        raise Doubtful
+    first = chance.randint(1, len(tokens) - n)
+    chances = [round(p, 3) for p in told[first : first + n]]
+    if min(chances) < 0.002:
+        raise Doubtful
+    costs = [rounded(-math.log(p)) + 0.0 for p in chances]
+    mean = rounded(sum(costs) / n)
+    exact = -sum(map(math.log, chances)) / n
+    loss, answer = agreed(mean, exact, 3), agreed(math.exp(mean), math.exp(exact), 1)
+    return Exercise(
+        f"{WRITER} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
+        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}: as unsure as between that many equally probable tokens.",
+        (
+            Step(
+                "The surprisal of each token:",
+                below(*(f"- ln ( {put(p)} ) = {put(c)}" for p, c in zip(chances, costs, strict=True))),
+            ),
+            Step("Their mean:", f"frac{{ {' + '.join(map(put, costs))} }}{{ {n} }} = {put(mean)}"),
+            Step("Its exponential:", f"e ^{{ {put(mean)} }} = {shown(answer, 1)}"),
+        ),
+        {"p": tuple(chances)},
+        (loss, answer),
+        ("token", *(token.strip() or token for token in tokens[first : first + n])),
+        (("probability $p$", *map(put, chances)),),
+        room=5,
+    )
+
+
+def _texts(kind: str) -> list[str]:
+    """Our texts for models that do one thing: "continue" or "fill"."""
+    return [row.text.replace("[MASK]", row.second) for row in texts("presets") if row.kind == kind]
+
+
+@functools.cache
+def _filled(sentence: str, place: int) -> tuple[str, tuple[tuple[str, float], ...], float]:
+    """The sentence with a blank, the most probable tokens, and the probability of the word that stood there."""
+    model = default().open(FILLER)
+    text = hidden_words.read(model, sentence, 40)
+    said = hidden_words.in_turn(model, text, [place])[0]
+    return text.tokens[place], said.best, said.wanted
+
+
+def masked_loss(chance: random.Random) -> Exercise:
+    """-ln p and -log2 p of a hidden word, with a model's probability."""
+    sentence = chance.choice(_texts("fill"))
+    n = len(hidden_words.read(default().open(FILLER), sentence, 40).tokens)
+    word, best, wanted = _filled(sentence, chance.randint(1, n - 2))
+    p = round(wanted, 3)
+    if p < 0.002 or p > 0.995 or not word.isalpha():
+        raise Doubtful
+    nats = rounded(-math.log(p))
+    loss = agreed(nats, -math.log(p), 3)
+    bits = agreed(nats / rounded(math.log(2)), -math.log2(p), 2)
+    rank = sum(q > wanted for _, q in best)
+    return Exercise(
+        f"In a text one word is hidden: “{word}”. {FILLER} gives it the probability {put(p)}. What does this blank add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would a guess among the {len(best)} most probable tokens, each equally probable, add?",
+        f"{listed([loss], 3)} nats, {listed([bits], 2)} bits. The even guess: {listed([math.log(len(best))], 3)} nats"
+        + (" (the hidden word was not among them)." if rank == len(best) else "."),
+        (
+            Step("In nats:", f"- ln ( {put(p)} ) = {put(nats)}"),
+            Step("In bits:", f"frac{{ {put(nats)} }}{{ ln ( 2 ) }} = {shown(bits, 2)}"),
+            Step(
+                "An even guess:",
+                f"- ln frac{{ 1 }}{{ {len(best)} }} = {put(rounded(math.log(len(best)), 3), 3)}",
+            ),
+        ),
+        {"p": p, "n": len(best)},
+        (loss, bits, rounded(math.log(len(best)), 3)),
+        ("most probable", *(token for token, _ in best)),
+        (("probability", *(shown(q, 3) for _, q in best)),),
+        room=4,
+    )
+
+
+@functools.cache
+def _continued(text: str, many: int) -> tuple[tuple[str, float], ...]:
+    """The most probable next tokens behind a text, each with its log-probability."""
+    model = default().open(WRITER)
+    log_p = log_softmax(np.asarray(model.run(text, keep=[]).logits, dtype=np.float64))[-1]
+    best = np.argsort(-log_p, kind="stable")[:many]
+    return tuple((model.tokenizer.token(int(one)), float(log_p[one])) for one in best)
+
+
+def beam_step(chance: random.Random) -> Exercise:
+    """Two beams, three candidates each: which two texts go on?"""
+    sentence = chance.choice(_texts("continue"))
+    words = sentence.split()
+    start = " ".join(words[: chance.randint(1, len(words) - 1)])
+    beams = [(token, rounded(log_p, 2)) for token, log_p in _continued(start, 2)]
+    rows, sums = [], []
+    for beam, (token, logp) in zip("AB", beams, strict=True):
+        for candidate, added in _continued(start + token, 3):
+            if not candidate.strip().isalpha() or not token.strip().isalpha():
+                raise Doubtful
+            more = rounded(added, 2)
+            rows.append((beam, candidate.strip(), more))
+            sums.append(rounded(logp + more, 2))
+    order = sorted(range(6), key=lambda one: -sums[one])
+    if len({*sums}) < 6:
+        raise Doubtful
+    kept = [f"{rows[one][0]} {rows[one][1]}" for one in order[:2]]
+    return Exercise(
+        f"Beam search of width 2 holds two texts, A (“… {beams[0][0].strip()}”, log-probability {put(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {put(beams[1][1])}). The table has the best next tokens of each, with $ln p$ by {WRITER}. Which two texts go on, and with which log-probabilities? Which text would greedy search hold?",
+        f"{kept[0]} ({put(sums[order[0]])}) and {kept[1]} ({put(sums[order[1]])}). Greedy search holds A {rows[0][1]} ({put(sums[0])}).",
+        (
+            Step(
+                "The log-probabilities are added:",
+                below(
+                    *(
+                        f'"{row[0]} {row[1]}:" {put(beams["AB".index(row[0])][1])} + {inside(row[2])} = {put(one)}'
+                        for row, one in zip(rows, sums, strict=True)
+                    )
+                ),
+            ),
+            Step("The two largest go on. Greedy search takes the most probable token of the best beginning."),
+        ),
+        {"beams": tuple(logp for _, logp in beams), "rows": tuple(rows)},
+        (*kept, sums[order[0]], sums[order[1]]),
+        ("text", *(row[0] for row in rows)),
+        (("next token", *(row[1] for row in rows)), ("$ln p$", *(put(row[2]) for row in rows))),
+        room=5,
+    )
+
+
+@functools.cache
+def _translated(name: str, text: str) -> str:
+    return default().open(name).run(text, keep=[]).target_text
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", text.lower()))
+
+
+def _counted(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def bleu(chance: random.Random) -> Exercise:
+    """BLEU with words and pairs of words: BP sqrt(p_1 p_2), BP = e^(1 - r / c) where the translation is the shorter."""
+    rows = [row for row in texts("presets") if row.kind == "translate"]
+    row, model = chance.choice(rows), chance.choice(TRANSLATORS)
+    candidate, reference = _words(_translated(model, row.text)), _words(chance.choice(row.wanted))
+    counts = []
+    for n in (1, 2):
+        made, wanted = _counted(candidate, n), _counted(reference, n)
+        counts.append((sum((made & wanted).values()), sum(made.values())))
+    if candidate == reference or not all(hits for hits, _ in counts) or len(candidate) > 9:
+        raise Doubtful
+    c, r = len(candidate), len(reference)
+    brief = 1.0 if c >= r else rounded(math.exp(1 - r / c))
+    parts = [rounded(hits / all_) for hits, all_ in counts]
+    exact = min(1.0, math.exp(1 - r / c)) * math.sqrt(math.prod(hits / all_ for hits, all_ in counts))
+    answer = agreed(brief * math.sqrt(parts[0] * parts[1]), exact, 3)
+    product = rounded(parts[0] * parts[1])
+    return Exercise(
+        "Compute BLEU of the translation against the reference with words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. A hit of the reference counts once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
+        f"{listed([answer], 3)}.",
+        (
+            Step(
+                "Words and pairs of words of the translation that the reference has:",
+                below(
+                    *(
+                        f"p_{n} = frac{{ {hits} }}{{ {all_} }} = {put(part)}"
+                        for n, (hits, all_), part in zip((1, 2), counts, parts, strict=True)
+                    )
+                ),
+            ),
+            Step(
+                f"The translation has {c} words, the reference {r}:",
+                f"BP = e ^{{ 1 - {r} / {c} }} = {put(brief)}" if c < r else "BP = 1",
+            ),
+            Step("Together:", f"{put(brief)} · sqrt{{ {put(product)} }} = {shown(answer, 3)}"),
+        ),
+        {"candidate": " ".join(candidate), "reference": " ".join(reference)},
+        (answer,),
+        (f"{model} writes", " ".join(candidate)),
+        (("reference", " ".join(reference)),),
+        room=5,
+    )

@@ -1,0 +1,87 @@
+"""A sheet as one HTML file that asks nothing of anybody: styles and the font of mathematics inside, black on white, for A4 and Letter.
+
+The size of the paper is the printer's: nothing here is wider than the narrower and nothing is placed by the height of either; an
+exercise, and the solution of one, is not cut by the end of a page.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import viz
+from viz.course.sheets.form import MIDDLE, Exercise, Kind
+from viz.course.sheets.mathml import mathml, prose
+
+TITLE, SOLVED = "Exercises", "Solutions"
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}, sheet {seed}: Attention Atlas</title><style>{style}</style></head>
+<body><main><p class="screen"><button type="button" onclick="print()">Print, or save as PDF</button></p>
+<header><h1>{title}</h1><p>Attention Atlas, sheet {seed}</p>{name}</header>
+<p class="rule">{rule}</p>
+{body}
+</main></body></html>
+"""
+_NAME = "<p>Name: ______________________________</p>"
+_RULE = f"Where nothing else is said, round numbers in between to {MIDDLE} decimals."
+
+
+def exercises(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
+    """The sheet for students: each question with its table and room to write."""
+    return _page(TITLE, seed, _NAME, [_asked(number, *one) for number, one in enumerate(drawn, 1)])
+
+
+def solutions(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:
+    """The sheet of the solutions: the question's table, the arithmetic step by step, the answer."""
+    return _page(SOLVED, seed, "", [_solved(number, *one) for number, one in enumerate(drawn, 1)])
+
+
+def _page(title: str, seed: int, name: str, sections: Sequence[str]) -> str:
+    return _PAGE.format(
+        title=title, seed=seed, style=_style(), name=name, rule=_RULE, body="\n".join(sections)
+    )
+
+
+@functools.cache
+def _style() -> str:
+    font = Path(viz.__file__).with_name("static") / "math.woff2"
+    return (
+        Path(__file__)
+        .with_name("sheet.css")
+        .read_text("utf-8")
+        .replace("{math}", base64.b64encode(font.read_bytes()).decode())
+    )
+
+
+def _asked(number: int, kind: Kind, one: Exercise) -> str:
+    room = f'<div class="room" aria-hidden="true">{one.room * "<div></div>"}</div>'
+    return _section(number, kind, f"<p>{prose(one.question)}</p>{_table(one)}{room}")
+
+
+def _solved(number: int, kind: Kind, one: Exercise) -> str:
+    steps = "".join(
+        (f"<p>{prose(step.words)}</p>" if step.words else "")
+        + (mathml(step.line, block=True) if step.line else "")
+        for step in one.steps
+    )
+    return _section(
+        number, kind, f'{_table(one, filled=True)}{steps}<p class="answer">{prose(one.answer)}</p>'
+    )
+
+
+def _section(number: int, kind: Kind, body: str) -> str:
+    return f"<section><h2>{number}. <span>{escape(kind.title)}</span></h2>{body}</section>"
+
+
+def _table(one: Exercise, filled: bool = False) -> str:
+    """The table of an exercise, whose cells may hold mathematics; `filled`: without the rows that are left to fill in."""
+    if not one.head:
+        return ""
+    head = "".join(f'<th scope="col">{prose(cell)}</th>' for cell in one.head)
+    lines = ("".join(f"<td>{prose(cell)}</td>" for cell in row) for row in one.rows if all(row) or not filled)
+    rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
