@@ -14,13 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.data.scenes.pixels import MARGIN, PATCH, SceneReader
-from core.layers.alignment import Gated, Global
 from core.layers.cache import States
 from core.layers.config_checks import check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.init import normal
 from core.layers.linear import Linear
+from core.layers.recurrent.alignment import Gated, Global
 from core.layers.scores import Additive
 from core.models import Batch, Family, Kind
 from core.models.seq2seq import Decoder

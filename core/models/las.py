@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 from core.data.speech.reader import SpeechReader
 from core.data.speech.waves import N_BANDS
-from core.layers.alignment import Global, Source, made_ready
 from core.layers.cache import States
 from core.layers.config_checks import check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import LSTMCell, unroll
+from core.layers.recurrent.alignment import Global, Source, made_ready
 from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind

@@ -1,4 +1,4 @@
-"""Checkpoints of other programs: one file a format, found by name. A format file declares `FORMAT`."""
+"""Checkpoints of other programs: one file a format, found by name. It declares its `FORMAT`, or all of its `FORMATS`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def formats() -> Mapping[str, Format]:
     'gpt'
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    return {kind: form for form in (module.FORMAT for module in found) for kind in form.kinds}
+    declared = (getattr(module, "FORMATS", None) or (module.FORMAT,) for module in found)
+    return {kind: form for forms in declared for form in forms for kind in form.kinds}
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:

@@ -1,4 +1,5 @@
-"""Qwen2 and Qwen2.5 folders in Hugging Face format (Yang et al. 2024): Llama's arithmetic with biases on queries, keys and values."""
+"""Qwen2, Qwen2.5 and Qwen3 folders in Hugging Face format (Yang et al. 2024, 2025): Llama's arithmetic with biases on queries, keys and
+values, or from Qwen3 on with a norm on each head's queries and keys."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from core.checkpoints.safety.config_schema import Fields
 from core.models.llama import LlamaConfig
 
 
-def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
-    """The shape; a window only where the config asks for one."""
+def with_biases(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
+    """The shape of a Qwen2; a window only where the config asks for one."""
     return llama.shaped({**llama.common(fields), "sliding_window": sliding(fields), "qkv_bias": True})
 
 
@@ -27,7 +28,7 @@ def sliding(fields: Fields) -> int:
     return llama.window(fields)
 
 
-def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
+def said_with_biases(cfg: LlamaConfig) -> Mapping[str, Any] | None:
     """What a config.json of this kind says of the shape, None for one without those biases."""
     if not cfg.qkv_bias or cfg.qk_norm or cfg.scaled:
         return None
@@ -45,11 +46,35 @@ def said(cfg: LlamaConfig) -> dict[str, Any]:
     return {**llama.said(cfg), **window}
 
 
-FORMAT = replace(
+def with_norms(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
+    """The shape of a Qwen3; heads may be wider or narrower than their share of the width."""
+    fields.only(
+        "attention_bias", False, "Biases on queries, keys, values and the output are not implemented."
+    )
+    return llama.shaped({**llama.common(fields), "sliding_window": sliding(fields), "qk_norm": True})
+
+
+def said_with_norms(cfg: LlamaConfig) -> Mapping[str, Any] | None:
+    """What a config.json of this kind says of the shape, None for one without those norms."""
+    if not cfg.qk_norm or cfg.qkv_bias or cfg.scaled:
+        return None
+    return said(cfg)
+
+
+QWEN2 = replace(
     llama.FORMAT,
     model_type="qwen2",
     architecture="Qwen2",
-    config=config,
-    values=values,
+    config=with_biases,
+    values=said_with_biases,
     classes=lambda _: "Qwen2ForCausalLM",
 )
+QWEN3 = replace(
+    llama.FORMAT,
+    model_type="qwen3",
+    architecture="Qwen3",
+    config=with_norms,
+    values=said_with_norms,
+    classes=lambda _: "Qwen3ForCausalLM",
+)
+FORMATS = (QWEN2, QWEN3)
