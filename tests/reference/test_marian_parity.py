@@ -182,7 +182,7 @@ def marian(tmp_path_factory):
         ({"is_encoder_decoder": False}, "is_encoder_decoder is False"),
         ({"activation_function": "gelu_new2"}, "activation_function"),
         ({"scale_embedding": "yes"}, "scale_embedding"),
-        ({"max_position_embeddings": 2**20, "d_model": 2**12}, "positions"),
+        ({"max_position_embeddings": 2**20, "d_model": 3 * 2**11}, "positions"),
         ({"model_type": "bert"}, "is_encoder_decoder"),
     ],
 )

@@ -14,8 +14,8 @@ from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
-    T5Config,
-    T5Model,
+    WhisperConfig,
+    WhisperModel,
 )
 
 import core
@@ -115,9 +115,20 @@ def test_a_wrapped_bert_frames_its_text_whatever_its_tokenizer_would_cut(pieces_
 def test_what_cannot_be_wrapped_is_refused_in_words(bytes_of):
     small = {"vocab_size": 300, "n_layer": 1, "n_head": 1, "n_embd": 4, "n_positions": 8}
     there = GPT2LMHeadModel(GPT2Config(**small))
-    with pytest.raises(InputError, match=r"model_type is 't5'.*Kinds read here: .*llama"):
+    with pytest.raises(InputError, match=r"model_type is 'whisper'.*Kinds read here: .*llama"):
         core.wrap(
-            T5Model(T5Config(d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2, vocab_size=300)), bytes_of
+            WhisperModel(
+                WhisperConfig(
+                    d_model=8,
+                    encoder_layers=1,
+                    decoder_layers=1,
+                    encoder_attention_heads=2,
+                    decoder_attention_heads=2,
+                    vocab_size=300,
+                    pad_token_id=0,
+                )
+            ),
+            bytes_of,
         )
     with pytest.raises(InputError, match="no fast tokenizer"):
         core.wrap(there, lambda text: [1, 2])

@@ -21,7 +21,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ENTRIES = pages.discover()
 
-STILL = {"course", "about", "names", "documents", "models", "homework"}  # prose and tables, no picture
+STILL = {
+    "course",
+    "about",
+    "names",
+    "documents",
+    "models",
+    "homework",
+    "lecture_room",
+}  # prose and tables, no picture
 
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
 

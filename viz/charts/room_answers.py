@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from viz.charts.parts.kept import kept
 from viz.theme import LIGHT
 
 
+@kept
 def answers_chart(names: Sequence[str], counts: Sequence[int]) -> alt.LayerChart:
     """One bar an answer, in the order in which they were offered, with its count.
 

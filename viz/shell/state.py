@@ -335,6 +335,6 @@ def _belongs(name: str, slug: str) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # one of a kind of its own says how it is written
         return ",".join(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

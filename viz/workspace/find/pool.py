@@ -85,7 +85,7 @@ def pool(model: str, kind: str) -> Pool:
     Where a learned vector asks there is no head: its rows are sentences, not words.
     """
     space = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind))
-    names = [model] if model in KIND else [name for name in tasks.usable() if name not in KIND]
+    names = [model] if _alone(model) else [name for name in tasks.usable() if not _alone(name)]
     members = []
     for name in names:
         reader = head_picker.opened(name)
@@ -94,7 +94,12 @@ def pool(model: str, kind: str) -> Pool:
             for found in reader.spec.kinds_of(reader.config)
             if _space(reader, found) == space and not found.learned
         ]
-    return Pool(tuple(members), "token" if model in KIND else "word", space)
+    return Pool(tuple(members), "token" if _alone(model) else "word", space)
+
+
+def _alone(model: str) -> bool:
+    """Whether it reads texts that no other model reads: a toy's own, or pictures and sounds written as texts."""
+    return model in KIND or head_picker.opened(model).spec.reads is not None
 
 
 def _space(model: Model, kind: Kind) -> str:
@@ -110,8 +115,11 @@ def sentences(found: Pool) -> tuple[Example, ...]:
 
 
 def own(model: str) -> tuple[Example, ...]:
-    """The items of a toy model's own task; none for a model that reads sentences."""
-    return tuple(recipes()[model].examples()) if model in KIND else ()
+    """The items of a model's own task, of one that reads no sentence of another's at least its example; none for the others."""
+    if not _alone(model):
+        return ()
+    recipe, reader = recipes().get(model), head_picker.opened(model).reader
+    return tuple(recipe.examples() if recipe else ()) or (Example(reader.example),)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, query_and_key
 from viz.server.rooms.ask import Form, Question
 from viz.server.rooms.room import Room
 from viz.shell import errors, subject
@@ -65,7 +65,7 @@ def show(room: Room, asked: Question) -> None:
         distinct([word for _, word in words]),
         key="room.looks.heads",
         title=f"Reading “{words[at][1]}”",
-        axis=("who looks", "key"),
+        axis=query_and_key(),
         numbers=True,
         margins=False,
     )
