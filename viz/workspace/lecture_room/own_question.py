@@ -27,7 +27,7 @@ KINDS = {
 
 def show(room: Room) -> None:
     """The form, or the question that is asked now with what came of it."""
-    st.subheader("Ask the room", anchor=False)
+    st.header("Ask the room", anchor=False)
     asked = room.question
     if asked is None or not asked.key.startswith(lecture.OWN):
         _form(room)

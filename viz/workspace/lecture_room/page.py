@@ -55,7 +55,7 @@ def page() -> None:
         _closed()
     else:
         _open(*leads)
-    st.subheader("What a room keeps", anchor=False)
+    st.header("What a room keeps", anchor=False)
     st.markdown(KEEPS)
 
 
@@ -111,7 +111,7 @@ def _address() -> str:
 def _sentences(room: Room) -> None:
     """What was sent: the lecturer alone sees it, and takes one with a click."""
     found = room.sentences()
-    st.subheader("Sentences of the room", anchor=False)
+    st.header("Sentences of the room", anchor=False)
     if not found:
         st.text("Nobody has sent one. Those who follow can, below the picture.")
         return

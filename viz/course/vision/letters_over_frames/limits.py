@@ -56,7 +56,7 @@ def _bars(
         asked,
         min(worst, 1.0),
         f"{percent(worst)}; with {names[0]} {percent(found.rates[0])}. {why}",
-        near=0.1,
+        near=0.03,
     )
     last = len(names) - 1
     bars = [

@@ -90,7 +90,7 @@ def stretch(params: Params, data: Heard) -> Folds:
             f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. At which second "
             "does it look now?",
             0,
-            round(until, 1),
+            round(1.5 * until, 1),
             round(there, 2),
             f"{there:.2f} s. The network counts no frames; it finds what fits, wherever it sounds.",
             near=0.25,

@@ -31,7 +31,7 @@ def tiles(
     """Grey tiles (row column) of numbers from 0 to 255 in lines of `columns`, in front of them perhaps one that holds a word.
 
     >>> chart = tiles([np.zeros((2, 2))] * 3, 2, first="class", numbered=True).to_dict()
-    >>> [(row["left"], row["top"]) for row in chart["layer"][0]["data"]["values"]]
+    >>> [(round(row["left"], 2), round(row["top"], 2)) for row in chart["layer"][0]["data"]["values"]]
     [(1.14, 0.0), (0.0, 1.64), (1.14, 1.64)]
     """
     below = 0.5 if numbered else 0.0

@@ -118,13 +118,13 @@ def hard(params: Params, data: Told) -> Folds:
     known = lesson.predict_number(
         f"{SLUG}.hard",
         f"Soft attention reads the mean of all cells. Hard attention draws one cell a word, with the weights as probabilities. Of {n} "
-        f"captions that are written so, how many are “{data.said}”, word for word?",
-        0,
+        "captions that are written so, how many are different ones?",
+        1,
         n,
-        same,
-        f"{same} of {n}. {len(found)} different captions were written. The network learnt with soft attention; where its weights lie on one cell, "
+        len(found),
+        f"{len(found)}, and {same} of {n} are “{data.said}”, as with soft attention. The network learnt with soft attention; where its weights lie on one cell, "
         "drawing changes little.",
-        near=1,
+        near=0,
     )
     _look(one, f"{SLUG}.hard.{params.cells}", min(_telling(data), len(one.words) - 1))
     page_parts.numbers(
