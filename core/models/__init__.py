@@ -36,6 +36,12 @@ class Batch:
             raise ValueError("This network needs Batch.source, the sentence to read.")
         return self.source
 
+    def read_values(self) -> Tensor:
+        """The numbers behind the tokens of what is read. Raises ValueError where there are none."""
+        if self.values is None:
+            raise ValueError("This network needs Batch.values, the numbers behind the tokens that it reads.")
+        return self.values
+
     def read_real(self) -> Tensor:
         """True at the source's tokens that are not padding; all of them where nobody said."""
         return self.read() >= 0 if self.source_real is None else self.source_real

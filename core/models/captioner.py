@@ -142,9 +142,7 @@ class Captioner(nn.Module):
         return States()
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
-        if batch.values is None:
-            raise ValueError("This network needs Batch.values, the pixels of each cell.")
-        return self.encoder(batch.values, tap / "encoder")
+        return self.encoder(batch.read_values(), tap / "encoder")
 
     def forward(
         self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None

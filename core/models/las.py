@@ -190,10 +190,7 @@ class Las(nn.Module):
         return States()
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
-        """Raises ValueError for a batch without `values`."""
-        if batch.values is None:
-            raise ValueError("This network needs Batch.values, the frames of each place.")
-        return self.encoder(batch.values, batch.read_real(), tap / "encoder")
+        return self.encoder(batch.read_values(), batch.read_real(), tap / "encoder")
 
     def forward(
         self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None

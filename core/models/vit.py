@@ -146,11 +146,9 @@ class PictureEncoder(nn.Module):
         self.encoder_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
-        if batch.values is None:
-            raise ValueError("This network needs Batch.values, the numbers of the patches.")
         places = batch.ids % self.cfg.n_ctx
         seen = batch.real & (batch.ids < self.cfg.n_ctx)
-        token = tap("embed.token", self.embed["token"](places, batch.values), RESID)
+        token = tap("embed.token", self.embed["token"](places, batch.read_values()), RESID)
         position = tap("embed.position", self.embed["position"](places), RESID)
         x = tap("embed.out", self.drop(token + position), RESID)
         allowed, tap = masks.not_padding(seen), tap / "encoder"

@@ -23,8 +23,9 @@ class Scoring:
     """How one kind of model is measured.
 
     `families` are measured by `measure(model, path, limit)` on a file that ends in `suffix` (or that and `.xz`).
-    What it returns goes to the screen as JSON: `items` first, then the metrics. `beside(model, train, path)`, where given,
-    is what simpler readers reach on the same file that learn from `train`, by their names.
+    What it returns goes to the screen as JSON: `items` first, then the metrics; under `beside` by their names the metrics
+    of baselines that need no file of their own. `beside(model, train, path)`, where given, is what simpler readers reach on
+    the same file that learn from `train`, by their names.
     """
 
     kind: str

@@ -7,8 +7,9 @@ never gave to its kind.
     exact_match_unseen       of scenes with a thing in a colour that is new to its kind
     exact_match_by_relation  by how the two groups stand to each other
     noun_on_object           the cell with the largest weight holds one of the things that the noun names
-    noun_on_object_chance    the same of a cell taken at random: the share of cells that hold one
-    exact_match_even         the same network, all weights equal: it sees the mean of all cells at each word
+
+Beside it stand the same network with all weights equal, which sees the mean of all cells at each word, and a cell taken at
+random: the share of cells that hold what is named.
 """
 
 from __future__ import annotations
@@ -57,11 +58,15 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
         "exact_match": float(np.mean(right)),
         "exact_match_unseen": _exact(told(model, new)[0], new),
         "noun_on_object": float(np.mean(on)) if on else 0.0,
-        "noun_on_object_chance": float(np.mean(chance)) if on else 0.0,
-        "exact_match_even": _exact(told(model, plain, edits=[Uniform(PATTERN)])[0], plain),
         "exact_match_by_relation": {
             way: float(np.mean([ok for ok, other in zip(right, ways, strict=True) if other == way]))
             for way in dict.fromkeys(ways)
+        },
+        "beside": {
+            f"{model.name}, every weight equal": {
+                "exact_match": _exact(told(model, plain, edits=[Uniform(PATTERN)])[0], plain)
+            },
+            "a cell by chance": {"noun_on_object": float(np.mean(chance)) if on else 0.0},
         },
     }
 

@@ -89,17 +89,16 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
         "letter_error_by_speed": {f"speed {speed}": rate(speed=speed) for speed in SPEEDS},
         "letter_error_by_words": {**by_words, **{_words(size): rate(sizes=(size,)) for size in MANY}},
     }
-    return {"items": len(plain) + n_items, **metrics}
+    return {"items": len(plain) + n_items, **metrics, "beside": baselines(model, each)}
 
 
-def baselines(limit: int | None = None, model: Any = None) -> dict[str, Metrics]:
+def baselines(model: Any, each: int) -> dict[str, Metrics]:
     """What simpler spellers reach on the sounds of `letter_error`, by their names.
 
     The nearest clip: each word is cut out where it is known to be, and of the clips in the voices of the training the one
-    with the nearest spectrogram, both stretched to as many frames, gives the word. With a `model`, also that model with every
-    score 0, so that each letter reads the mean of the whole sound.
+    with the nearest spectrogram, both stretched to as many frames, gives the word. And the model with every score 0, so that
+    each letter reads the mean of the whole sound.
     """
-    each = EACH if limit is None else limit
     items = drawn(each, sizes=SIZES)
     said = [item.said for item in items]
     known = {(word, voice): _shape(clip(word, voice)) for word in WORDS for voice in HEARD}
@@ -115,16 +114,15 @@ def baselines(limit: int | None = None, model: Any = None) -> dict[str, Metrics]
         loud = drawn(each, noise=noise)
         return error_rate([nearest(item) for item in loud], [item.said for item in loud])
 
-    found: dict[str, Metrics] = {
+    even = copy.deepcopy(model.network)
+    torch.nn.init.zeros_(even.decoder.attend.score.v)
+    return {
         NEAREST: _rates([nearest(item) for item in items], said)
-        | {"letter_error_by_noise": {f"noise {noise}": in_noise(noise) for noise in NOISES}}
+        | {"letter_error_by_noise": {f"noise {noise}": in_noise(noise) for noise in NOISES}},
+        f"{model.name}, every weight equal": _rates(
+            written(even, model.tokenizer, [item.text for item in items]), said
+        ),
     }
-    if model is not None:
-        even = copy.deepcopy(model.network)
-        torch.nn.init.zeros_(even.decoder.attend.score.v)
-        texts = [item.text for item in items]
-        found[f"{model.name}, every weight equal"] = _rates(written(even, model.tokenizer, texts), said)
-    return found
 
 
 def _rates(found: Sequence[str], said: Sequence[str]) -> Metrics:

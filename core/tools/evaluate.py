@@ -12,7 +12,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
     classifiers       accuracy accuracy_by_class commonest nats                    on .jsonl
     models of drawings accuracy accuracy_by_class; of mae-doodles squared_error    on .npz
-                      of_mean_patch accuracy_from_few accuracy_from_scratch
+                      accuracy_from_few
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
     prompt-tiny       exact_match, by task
@@ -49,7 +49,7 @@ FEWEST = 8
 def evaluate(
     model: Any, data: Path | str | None = None, limit: int | None = None, seed: int | None = None
 ) -> Metrics:
-    """Items, seconds and the metrics of the model's kind on a file; `limit` takes the first so many items.
+    """Items, seconds and the metrics of the model's kind on a file, baselines `beside` them; `limit` takes the first so many items.
 
     Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
     length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on, and
@@ -185,7 +185,8 @@ def main(argv: list[str] | None = None) -> int:
             if opts.cost
             else evaluate(model, opts.data, opts.limit, opts.seed)
         )
-        others = beside(model, opts.beside, opts.data) if opts.beside else {}
+        others = found.pop("beside", {})
+        others |= beside(model, opts.beside, opts.data) if opts.beside else {}
         if opts.record:
             folder = store.shipped_folder() / history.base(model.name)
             for of, measured in {**others, model.name: found}.items():  # the last is the first row

@@ -91,5 +91,6 @@ def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, 
     monkeypatch.setattr(captions, "told", perfect)
     found = captions.measure(model, 20)
     assert found["exact_match"] == found["exact_match_unseen"] == found["noun_on_object"] == 1
-    assert found["exact_match_even"] == 0 and 0.03 < found["noun_on_object_chance"] < 0.13
+    even, chance = found["beside"].values()
+    assert even["exact_match"] == 0 and 0.03 < chance["noun_on_object"] < 0.13
     assert set(found["exact_match_by_relation"].values()) == {1.0}

@@ -63,7 +63,7 @@ def test_accuracy_is_that_of_single_runs(vit, path):
 
 def test_errors_are_sums_over_hidden_patches(mae, path):
     test, n = read(path, "test"), 16
-    found = pictures.errors(mae, test, test)
+    error, of_mean, _ = pictures.errors(mae, test, test)
     order = np.random.default_rng(0).random((len(test.pixels), n)).argsort(1)
     lost, mean = [], []
     for pixels, row in zip(test.pixels, order, strict=True):
@@ -73,8 +73,8 @@ def test_errors_are_sums_over_hidden_patches(mae, path):
         seen = [place for place in range(1, n + 1) if place not in gone]
         lost.append(np.square(made - true)[gone].mean())
         mean.append(np.square(true[seen].mean(0) - true)[gone].mean())
-    assert found["squared_error"] == pytest.approx(np.mean(lost), rel=1e-4)
-    assert found["of_mean_patch"] == pytest.approx(np.mean(mean), rel=1e-4)
+    assert error == pytest.approx(np.mean(lost), rel=1e-4)
+    assert of_mean == pytest.approx(np.mean(mean), rel=1e-4)
 
 
 def test_a_vit_begins_with_the_encoder_or_with_nothing_and_the_autoencoder_stays(mae, path):
