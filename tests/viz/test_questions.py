@@ -126,7 +126,9 @@ def on_a_slider(asked: Asked) -> None:
     """The answer lies on the slider and away from where it stands before anyone thought; it is not 0, 1 or all, unless that is meant."""
     (low, high), scale = asked.options, 100 if asked.unit == "%" else 1
     assert low <= asked.answer <= high and 0 <= asked.near < (high - low) / 4, asked
-    assert abs(asked.answer - (low + high) / 2) > asked.near, (
+    first, last, step = quiz._notches(low * scale, high * scale)
+    stands = (first + step * round((last - first) / step / 2)) / scale
+    assert abs(asked.answer - stands) > asked.near, (
         f"{asked.key}: the middle, where the slider stands, is right"
     )
     assert asked.key in MEANT or not trivial(

@@ -68,10 +68,13 @@ def compute(p: Params) -> Looking:
 
 def page() -> None:
     with st.container(key="look-claim"):
-        st.title(PAGE.claim, anchor=False)
+        claim = st.empty()
+        claim.title(PAGE.claim, anchor=False)
     notices.make_place()
     params = _controls()
     if params is not None:
+        if patches.reads(head_picker.opened(params.model)):
+            claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
         _picture(params)
     with st.container(horizontal_alignment="right"):
         restore()

@@ -22,7 +22,7 @@ MODEL = "captioner"
 GATE = PATTERN.replace("pattern", "gate")
 KEEP = (PATTERN, GATE, PATTERN.replace("pattern", "scores"), PATTERN.replace("pattern", "context"))
 END = "END"
-N_DRAWS, N_SCENES = 12, 120
+N_DRAWS, N_SCENES = 24, 120
 """How often a cell is drawn for each word, and of how many scenes the right and the wrong captions are picked."""
 
 

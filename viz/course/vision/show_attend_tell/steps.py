@@ -124,7 +124,7 @@ def hard(params: Params, data: Told) -> Folds:
         len(found),
         f"{len(found)}, and {same} of {n} are “{data.said}”, as with soft attention. The network learnt with soft attention; where its weights lie on one cell, "
         "drawing changes little.",
-        near=0,
+        near=1,
     )
     _look(one, f"{SLUG}.hard.{params.cells}", min(_telling(data), len(one.words) - 1))
     page_parts.numbers(
