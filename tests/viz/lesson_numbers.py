@@ -45,6 +45,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         4: "draws is {} away",
         5: "exactly {}, from",
     },
+    "show_attend_tell": {2: "has {} of its weight on the"},
     "hierarchy": {3: "” {} × {} = {},"},
     "luong": {
         1: "with {}.",
@@ -162,7 +163,6 @@ NONE = {
     "word_vectors 1": "words placed by hand: 0 and 1 are their coordinates",
     "retrieval 1": "a database says 0 or 1: that is its lesson",
     "score_functions 3": "that some weights do not change at all is the lesson",
-    "show_attend_tell 2": "which cell is looked at is the lesson: the board shows it",
     "show_attend_tell 3": "where printed numbers come from is the lesson",
     "show_attend_tell 5": "captions as cards to judge",
     "show_attend_tell 6": "captions and weights as they are printed elsewhere",
