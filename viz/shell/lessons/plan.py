@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -171,13 +170,13 @@ def short(words: str, what: str, longest: int) -> str:
     return words
 
 
-def minutes(found: Sequence[Stop] | float) -> str:
+def minutes(many: float) -> str:
     """Minutes as they are read.
 
     >>> minutes(2.5), minutes(1.0)
     ('2.5 min', '1 min')
     """
-    return f"{found if isinstance(found, float) else math.fsum(stop.minutes for stop in found):g} min"
+    return f"{many:g} min"
 
 
 def _asked(words: str, why: str) -> None:

@@ -223,7 +223,7 @@ class _Reader:
                     f"“{name}” is not {_KINDS[kind]}.", f"It has to be {_KINDS[kind]}.", "Correct the line."
                 ),
             )
-        return value.strip() if kind is str and name != "note" else value
+        return str(value).strip() if kind is str and name != "note" else value
 
     def made(self, where: tuple, make: Callable[[], Any]) -> Any:
         try:
