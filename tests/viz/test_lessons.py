@@ -171,7 +171,7 @@ KEPT = [
 def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Plan] = []
     begun: list[tuple] = []
-    monkeypatch.setattr(walking.held, "keep", kept.append)
+    monkeypatch.setattr(walking.held, "remember", kept.append)
     monkeypatch.setattr(walking.held, "begin", lambda *told: begun.append(told))
     monkeypatch.setattr(walking.held, "walk", lambda: None)
     monkeypatch.setattr(walking.st, "toast", lambda *_, **__: None)

@@ -50,6 +50,13 @@ def keep(plan: Plan) -> None:
     st.session_state[_TURN] = turn() + 1
 
 
+def remember(plan: Plan) -> None:
+    """What the browser kept is the collected lesson; no change that could be taken back."""
+    if plan != own():
+        st.session_state[_OWN] = plan
+        st.session_state[_TURN] = turn() + 1
+
+
 def add(stop: Stop) -> None:
     """One stop more."""
     keep(own().with_stop(stop))

@@ -1,6 +1,7 @@
 // A lesson that is walked through: a bar with its stops, the notes on request, the clock; and what the browser keeps of lessons.
 const OWN = "atlas.lesson", WALK = "atlas.lesson.walk", NOTES = "atlas.lesson.notes";
 const lives = new WeakMap();
+let written = 0;   // which change of the session was kept last: a tab that changed nothing takes nothing from what another one kept
 
 const kept = (store, key) => { try { return store()[key] ?? ""; } catch { return ""; } };   // a browser may refuse to keep anything
 const keep = (store, key, text) => { try { if (text) store()[key] = text; else delete store()[key]; } catch { /* then it is kept as long as the page */ } };
@@ -16,7 +17,7 @@ function remember({ turn, own, walk, text }, life) {
     if (told.own || told.walk) return life.setTriggerValue("kept", told);
   }
   life.offered = true;
-  if (turn > 0 && own !== kept(local, OWN)) keep(local, OWN, own);
+  if (turn > written) { written = turn; if (own !== kept(local, OWN)) keep(local, OWN, own); }
   const now = walk ? JSON.stringify({ text, at: walk.at, began: walk.began }) : "";
   if (walk || life.walked) keep(tab, WALK, now);
   life.walked = Boolean(walk);
@@ -91,7 +92,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
     event.stopPropagation();
     acts[act]();
   };
+  const other = ({ key, newValue }) => { if (key === OWN && newValue) life.setTriggerValue("kept", { own: newValue, walk: null }); };   // another tab collects
   document.addEventListener("keydown", press, true);
-  life.stop = () => document.removeEventListener("keydown", press, true);
+  addEventListener("storage", other);
+  life.stop = () => { document.removeEventListener("keydown", press, true); removeEventListener("storage", other); };
   return () => { life.stop(); if (!bar.isConnected) clearInterval(life.ticks); };
 }

@@ -119,7 +119,7 @@ def _kept() -> None:
         return
     if isinstance(own := told.get("own"), str) and own:
         try:
-            held.keep(written.read(own))
+            held.remember(written.read(own))
         except InputError as error:  # it stays in the browser until another lesson is collected
             st.toast(literal(f"The lesson that this browser kept cannot be read. {error}"))
     walk = told.get("walk")

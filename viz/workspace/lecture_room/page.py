@@ -91,7 +91,7 @@ def _open(room: Room, secret: str) -> None:
             links.to("look", "Begin with the first picture", icon=":material/arrow_forward:")
         with st.popover("Steer from a second device"):
             st.markdown("Scan this with your own phone, and show it to nobody: who has it steers the room.")
-            remote = segno.make(f"{base}/remote#{secret}", error="m", micro=False)
+            remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
             st.image(remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"), width=220)
     _sentences(room)
     own_question.show(room)

@@ -157,6 +157,13 @@ def _own(lesson: Plan) -> None:
             key="lessons.save",
         )
         _sheet(lesson)
+        st.button(
+            "Begin anew",
+            key="lessons.anew",
+            on_click=held.keep,
+            args=(Plan(held.NAMED),),
+            icon=":material/delete:",
+        )
         st.markdown(f":gray[{_many(lesson)}]", width="content")
     for at, stop in enumerate(lesson.stops):
         with st.container(border=True, key=f"lessons-stop-{at}"):

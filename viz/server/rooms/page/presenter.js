@@ -6,7 +6,7 @@ const at = (id) => document.getElementById(id);
 const [, typed = ""] = /\/room\/([^/]*)\/presenter$/.exec(location.pathname) ?? [];
 const code = decodeURIComponent(typed).toUpperCase().replace(/[^A-Z0-9]/g, "");
 const KEYS = { PageDown: "stop_next", PageUp: "stop_back", ArrowRight: "next", ArrowLeft: "back" };
-let plan = {}, ahead = 0, asked = false;   // ahead: seconds that this clock is before the server's
+let plan = {}, ahead = 0;   // ahead: seconds that this clock is before the server's
 
 const state = (words) => { at("state").textContent = words; };
 const say = (id, words) => { at(id).textContent = words; at(id).hidden = !words; };
@@ -54,7 +54,21 @@ const HEARD = {
   },
   picture: (told) => draw(told, code).catch((error) => console.warn(error)),
   touch: (told) => isDrawn() && touch(told),
-  ask(told) { ask(at("ask"), told, null); asked = Boolean(told.id) && !told.revealed; button(); },
+  ask(told) {
+    ask(at("ask"), told, null);
+    const asked = Boolean(told.id) && !told.revealed;
+    document.querySelector("[data-act=reveal]").disabled = !asked;
+    if (asked) at("ask").querySelector(".muted").textContent = told.kind === "choice" ? told.options.join(" \u00b7 ") : told.kind === "number" ? `${told.low} to ${told.high} ${told.unit}` : "";
+  },
+  said({ sentences }) {
+    at("sentences").replaceChildren(...sentences.map((words, place) => {
+      const line = document.createElement("li"), take = document.createElement("button");
+      line.append(words, take);
+      take.textContent = "Take";
+      take.onclick = () => steer({ act: "take", place });
+      return line;
+    }));
+  },
   pause({ paused }) {
     const pause = document.querySelector("[data-act=pause], [data-act=go]");
     pause.dataset.act = paused ? "go" : "pause";
@@ -64,8 +78,6 @@ const HEARD = {
     at("people").textContent = `${joined} joined${open ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
   },
 };
-
-function button() { document.querySelector("[data-act=reveal]").disabled = !asked; }
 
 async function begin() {
   let answer;
@@ -100,5 +112,5 @@ document.addEventListener("keydown", (event) => {
   if (plan.stops || !act.startsWith("stop")) steer({ act });
 });
 setInterval(tick, 1000);
-button();
+document.querySelector("[data-act=reveal]").disabled = true;
 begin();
