@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from core.model import Model
     from core.run import Run
 
+CLASS = "class token"
+
 
 def reads(model: Model) -> bool:
     """Whether it reads a doodle, patch by patch.
@@ -26,18 +29,43 @@ def reads(model: Model) -> bool:
     return isinstance(model.reader, PatchReader)
 
 
-def on_patches(run: Run, weights: ArrayLike, **options: Any) -> PictureView:
-    """The weights (query, key) of one head over the patches of the run's doodle, the class token beside it; options as of `PictureView`.
+def named(names: Sequence[str]) -> list[str]:
+    """Tokens of patches as a picture calls them.
 
-    Raises InputError for a run that read no picture.
+    >>> named(("class", "1,2", "1,2 hidden", "cat"))
+    ['class token', 'row 1, column 2', 'row 1, column 2', 'cat']
     """
+    places = (name.removesuffix(" hidden").split(",") for name in names)
+    return [
+        CLASS if place == ["class"] else f"row {place[0]}, column {place[1]}" if len(place) == 2 else place[0]
+        for place in places
+    ]
+
+
+def grid(run: Run) -> tuple[int, int] | None:
+    """Rows and columns of the patches of a run; None for one that read no picture."""
     reader = run.model.reader
     if not isinstance(reader, PatchReader):
+        return None
+    side = reader.image // reader.patch
+    return side, side
+
+
+def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:
+    """The weights (query, key) of one head over the patches of the run's doodle, the class token beside it; options as of `PictureView`.
+
+    `painted` are places of patches that are drawn black: an edit painted them over. With `rows` they are numbers of anything that is named so, for each patch: a layer, a reading.
+    Raises InputError for a run that read no picture.
+    """
+    cells = grid(run)
+    if cells is None:
         raise InputError(
             f"{run.model.name} reads no picture.",
             "Weights lie on a picture where its patches were read.",
             "Take a model of pictures, or give pixels, weights and cells.",
         )
-    side = reader.image // reader.patch
-    pixels = doodles.from_text(bare(run.side.text))
-    return PictureView(pixels, weights, (side, side), special=["class token"], ground="dark", **options)
+    pixels = doodles.from_text(bare(run.side.text)).copy()
+    high, wide = (size // n for size, n in zip(pixels.shape, cells, strict=True))
+    for row, column in (divmod(place - 1, cells[1]) for place in painted if 0 < place <= cells[0] * cells[1]):
+        pixels[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
+    return PictureView(pixels, weights, cells, special=[CLASS], ground="dark", **options)

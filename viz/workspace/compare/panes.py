@@ -27,6 +27,7 @@ ROW = "compare.row"
 SHORT = {
     "self": "encoder",
     "causal": "causal",
+    "decoder": "decoder",
     "cross": "cross",
     "alignment": "alignment",
     "words": "words",
