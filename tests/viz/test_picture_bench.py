@@ -18,12 +18,21 @@ from core.analysis.attribution.patching import KEEP, at_position, pair_of, patch
 from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.token_importance import hidden_from, input_gradient
 from core.analysis.guesses import probabilities
+from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.likeness import likeness
 from core.data import doodles
+from core.data.doodles import as_text
+from core.data.drawings import ours
+from core.data.patches import hiding
+from core.data.texts import Example
 from core.edits import ZeroHead
 from core.edits.serialize import from_text, to_text
 from core.model import Model
 from viz.labels import literal, percent
 from viz.shell import pages
+from viz.widgets import pins
+from viz.widgets.pins import View
+from viz.workspace.find import pool
 
 FISH, CAT = (doodles.as_text(doodles.own(name)) for name in ("fish", "cat"))
 NAME = "vit-doodles"
@@ -184,8 +193,76 @@ def test_what_is_done_to_a_patch_or_a_cell_is_in_the_link(model: Model) -> None:
     assert "cannot stand in the place of a patch" in said(odd)
 
 
+def test_two_heads_lie_beside_each_other_on_the_drawing(model: Model) -> None:
+    views = [View(NAME, FISH, "self", 2, 1), View("mae-doodles", FISH, "self", 1, 1)]
+    test = page("compare", **pins.panes(tuple(views)))
+    shown = pictures(test)
+    seen = model.run(FISH).attention("self").weights[2, 1]
+    other = core.open_model("mae-doodles").run(hiding(FISH, ())).attention("self").weights[1, 1]
+    (first, second), difference = (
+        (shown[name] for name in shown if name[0] in "AB" and name[1] == ":"),
+        shown["A − B"],
+    )
+    np.testing.assert_allclose(first[1], seen, atol=2e-3)
+    np.testing.assert_allclose(second[1], other, atol=2e-3)
+    np.testing.assert_allclose(difference[1], seen - other, atol=4e-3)
+    assert (
+        first[0]["limit"]
+        == second[0]["limit"]
+        == pytest.approx(max(seen[:, 1:].max(), other[:, 1:].max()), abs=1e-3)
+    )
+    apart = likeness(seen.astype(float), other.astype(float), np.ones_like(seen, dtype=bool))
+    assert f"The mean over all patches is {apart.bits:.2f} bits" in said(test)
+    assert f"Jensen-Shannon divergence {apart.rows[0]:.2f} bits" in said(test), "the class token's row"
+
+
+def test_words_and_other_patches_have_nothing_to_stand_opposite() -> None:
+    test = page(
+        "compare", **pins.panes((View(NAME, FISH, "self", 2, 1), View("gpt-mini", "A cat.", "causal", 1, 1)))
+    )
+    assert "Words and patches cannot stand opposite each other" in said(test)
+    offered = next(box.options for box in test.selectbox if box.label == "Model")
+    assert set(offered) == {literal(NAME), literal("mae-doodles")}
+
+
+def test_heads_that_look_alike_are_found_on_our_drawings(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tuple(Example(as_text(pixels)) for pixels in ours().pixels[6:9])
+    monkeypatch.setattr(pool, "own", lambda model: few)
+    test = page("find", kind="self", layer="2", head="2")
+    read = [hiding(row.text, ()) for row in few]
+    nearest = []
+    for text in read:
+        runs = [core.open_model(name).run(text, keep=("*.pattern",)) for name in (NAME, "mae-doodles")]
+        maps = [run.attention(kind).weights.reshape(-1, 50, 50) for run in runs for kind in run.kinds]
+        every = np.concatenate(maps)
+        nearest.append(jensen_shannon(every[10][None], every).mean(-1))
+    bits = np.mean(nearest, axis=0)
+    bits[10] = np.inf
+    assert f"Jensen-Shannon divergence {bits.min():.2f} bits (maximum 1) on 3 drawings" in said(test)
+
+
+def test_scores_of_heads_are_what_is_counted_on_the_drawings(model: Model) -> None:
+    test = page("find", find__by="kinds", kind="self", layer="2", head="2")
+    on_lines, far = [], []
+    at = np.array([divmod(place, 7) for place in range(49)])
+    apart = np.linalg.norm(at[:, None] - at[None], axis=-1)
+    for pixels in ours().pixels:
+        w = model.run(as_text(pixels), keep=("*.pattern",)).attention("self").weights[2, 2].astype(float)
+        lines = pixels.reshape(7, 4, 7, 4).max((1, 3)).ravel() > 12
+        on_lines.append(w[:, 1:][:, lines].sum(-1).mean())
+        patches = w[1:, 1:] / w[1:, 1:].sum(-1, keepdims=True)
+        far.append((patches * apart).sum(-1).mean())
+    assert f"median {np.median(on_lines):.2f}" in said(test) and "patches with lines" in said(test)
+    table = test.dataframe[0].value
+    row = table[table["head"] == "L2.H2"].iloc[0]
+    assert row["patches with lines"] == pytest.approx(np.mean(on_lines), abs=1e-3)
+    assert row["mean distance"] * 6 * 2**0.5 == pytest.approx(np.mean(far), abs=1e-2)
+
+
 def test_every_page_of_the_bench_is_tried() -> None:
     """A page that is added has to say what it makes of a picture."""
     bench = {entry.slug for entry in pages.workspace() if entry.whole}
     for slug in sorted(bench - {"compare", "find", "what_if", "importance", "look"}):
-        assert page(slug)
+        assert refused(page(slug)), "it says why not"

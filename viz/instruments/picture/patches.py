@@ -8,15 +8,28 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from core.data import doodles
-from core.data.patches import PatchReader, bare
+from core.data.patches import PatchReader, bare, hiding
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
+from viz.instruments.words.words import Sentences
 
 if TYPE_CHECKING:
     from core.model import Model
     from core.run import Run
 
 CLASS = "class token"
+SHARES = Sentences(
+    looks="By {word}, {key} has {percent} of it.",
+    two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
+    spreads="By {word}, 90 % of it lies on {count} patches, most on {key} ({percent}).",
+)
+"""What is said of the shares of a reading."""
+MOVED = Sentences(
+    looks="{word}: most at {key}, {percent} of the vector's length.",
+    two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
+    spreads="{word}: most at {key}, {percent} of the vector's length; 90 % of all of it at {count} patches.",
+)
+"""What is said of how far vectors moved."""
 
 
 def reads(model: Model) -> bool:
@@ -49,6 +62,17 @@ def grid(run: Run) -> tuple[int, int] | None:
         return None
     side = reader.image // reader.patch
     return side, side
+
+
+def whole(model: Model, text: str) -> str:
+    """A doodle's text of which this model sees every patch: one that hides some by itself is told to hide none. Other texts stay.
+
+    Beside each other only patches that both see can be compared.
+    """
+    reader = model.reader
+    if not isinstance(reader, PatchReader) or not reader.share or bare(text) != text.strip():
+        return text
+    return hiding(text, ())
 
 
 def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:

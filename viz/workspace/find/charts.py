@@ -104,8 +104,10 @@ def thumbnail(
     *,
     allowed: Array | None = None,
     height: int = 150,
+    limit: float = 1.0,
+    joined: str = "{} looks at {}",
 ) -> go.Figure:
-    """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
+    """One pattern (query, key) as a small picture from 0 to `limit`, the words `joined` under the pointer; forbidden cells are shaded.
 
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
     'b looks at a'
@@ -121,11 +123,11 @@ def thumbnail(
         go.Heatmap(
             z=shown,
             zmin=0,
-            zmax=1,
+            zmax=limit,
             colorscale=scale,
             showscale=False,
             hoverongaps=False,
-            text=[[f"{row} looks at {column}" for column in columns] for row in rows],
+            text=[[joined.format(row, column) for column in columns] for row in rows],
             hovertemplate="%{text}: %{z:.0%}<extra></extra>",
         )
     )
@@ -226,5 +228,47 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
     figure.update_yaxes(visible=False, range=[-0.85, 0.85], fixedrange=True)
     figure.update_layout(
         template=theme.template(), height=150, margin={"l": 4, "r": 4, "t": 4, "b": 24}, showlegend=False
+    )
+    return figure
+
+
+@kept
+def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
+    """A dot a head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
+
+    >>> [trace.name for trace in distances(np.ones((2, 3)), np.ones((2, 3)), (0, 0)).data]
+    ['untrained copy', 'trained', 'L0.H0']
+    """
+    figure = go.Figure()
+    rows = [("trained", trained, theme.PRIMARY, 11), ("untrained copy", untrained, theme.MUTED, 7)]
+    for name, table, colour, size in reversed(rows):
+        if table is not None:
+            layers, _ = np.indices(table.shape)
+            figure.add_scatter(
+                x=layers.ravel(),
+                y=table.ravel(),
+                mode="markers",
+                name=name,
+                text=[f"L{layer}.H{head}" for layer, head in np.ndindex(table.shape)],
+                hovertemplate="%{text}: %{y:.2f} patches<extra>%{fullData.name}</extra>",
+                marker={"color": colour, "size": size, "opacity": 0.8},
+            )
+    figure.add_scatter(
+        x=[chosen[0]],
+        y=[trained[chosen]],
+        mode="markers",
+        name=f"L{chosen[0]}.H{chosen[1]}",
+        hoverinfo="skip",
+        marker={"size": 20, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
+    )
+    figure.update_xaxes(title_text="layer", dtick=1, zeroline=False, showgrid=False, fixedrange=True)
+    figure.update_yaxes(
+        title_text="mean distance, patches", rangemode="tozero", zeroline=False, fixedrange=True, nticks=6
+    )
+    figure.update_layout(
+        template=theme.template(),
+        height=300,
+        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
     return figure

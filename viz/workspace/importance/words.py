@@ -26,7 +26,6 @@ from core.trace import Edit
 from viz.charts.training import learning
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
-from viz.instruments.words.words import Sentences
 from viz.labels import percent
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
@@ -37,12 +36,6 @@ from viz.workspace.shared import target_picker
 GRADIENT, INPUT, TAKEN = "gradient-weighted", "gradient × input", "word ablated"
 PAINTED, PATCH = "patch painted over", "patch ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
-SAID = Sentences(
-    looks="By {word}, {key} has {percent} of it.",
-    two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
-    spreads="By {word}, 90 % of it lies on {count} patches, most on {key} ({percent}).",
-)
-"""What is said of the shares of a reading."""
 SEEN = (
     "Each picture shares out one whole among the patches and the class token. **attention**: what the last layer's heads give each patch when the class token looks, on average. "
     "**rollout**: the same followed through all layers as if attention were all that mixes. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
@@ -72,7 +65,13 @@ def show(page: Page, params: Any, run: Run) -> None:
     rows, title = np.stack(list(found.values())), f"Shares of {target_picker.question(run, asked)}"
     if picture:
         patches.on_patches(
-            run, rows, rows=list(found), say=SAID, form="all", title=title, key=f"importance.patches.{kind}"
+            run,
+            rows,
+            rows=list(found),
+            say=patches.SHARES,
+            form="all",
+            title=title,
+            key=f"importance.patches.{kind}",
         ).show()
     else:
         heatmap(

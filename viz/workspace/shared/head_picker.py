@@ -12,6 +12,7 @@ import streamlit as st
 
 import core.serving.engine
 from core.analysis.attribution.target_token import blanks
+from core.analysis.heads import patch_habits
 from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import RARE, WORDS, Heads
 from core.analysis.heads.head_file import FILE, read_heads
@@ -253,17 +254,13 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
             if habit != VAGUE:
                 found.setdefault(habit, HeadRef(kind, *place))
     order = [
-        "aligner",
-        "previous",
-        "first",
-        "induction",
-        "duplicate",
+        *("aligner", "previous", "first", "induction", "duplicate"),
         *RARE,
+        *patch_habits.COUNTED,
         "spread",
         "itself",
         "next",
-        "separator",
-        "punctuation",
+        *("separator", "punctuation"),
     ]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 

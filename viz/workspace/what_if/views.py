@@ -12,7 +12,6 @@ from core.analysis.residual.delta import Outcome, looks_moved, stream_moved
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
-from viz.instruments.words.words import Sentences
 from viz.labels import head_name, visible
 from viz.memo import remembered
 from viz.shell import state
@@ -26,14 +25,6 @@ from viz.workspace.what_if.data import Change, said_at
 GROUP, SEEN = "what_if", "what_if.seen"
 INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
 SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fills in"}
-
-
-MOVED = Sentences(
-    looks="{word}: most at {key}, {percent} of the vector's length.",
-    two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
-    spreads="{word}: most at {key}, {percent} of the vector's length; 90 % of all of it at {count} patches.",
-)
-"""What is said of how far vectors moved."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +175,7 @@ def _stream(change: Change, found: Moved) -> None:
         *(f"after layer {layer}" for layer in range(len(stream) - 1)),
     ]
     if picture:
-        shown = {"rows": levels, "form": "all", "limit": 1.0, "say": MOVED, "title": title}
+        shown = {"rows": levels, "form": "all", "limit": 1.0, "say": patches.MOVED, "title": title}
         patches.on_patches(
             change.before, np.minimum(stream, 1.0), key="what_if.stream.patches", **shown
         ).show()
