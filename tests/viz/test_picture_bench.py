@@ -254,11 +254,11 @@ def test_scores_of_heads_are_what_is_counted_on_the_drawings(model: Model) -> No
         on_lines.append(w[:, 1:][:, lines].sum(-1).mean())
         patches = w[1:, 1:] / w[1:, 1:].sum(-1, keepdims=True)
         far.append((patches * apart).sum(-1).mean())
-    assert f"median {np.median(on_lines):.2f}" in said(test) and "patches with lines" in said(test)
+    assert f"median {np.median(on_lines):.2f}" in said(test) and "drawn lines" in said(test)
     table = test.dataframe[0].value
     row = table[table["head"] == "L2.H2"].iloc[0]
-    assert row["patches with lines"] == pytest.approx(np.mean(on_lines), abs=1e-3)
-    assert row["mean distance"] * 6 * 2**0.5 == pytest.approx(np.mean(far), abs=1e-2)
+    assert row["drawn lines"] == pytest.approx(np.mean(on_lines), abs=1e-3)
+    assert row["mean distance (of the diagonal)"] * 6 * 2**0.5 == pytest.approx(np.mean(far), abs=1e-2)
 
 
 def test_every_page_of_the_bench_is_tried() -> None:

@@ -64,6 +64,11 @@ def grid(run: Run) -> tuple[int, int] | None:
     return side, side
 
 
+def pixels(run: Run) -> doodles.Pixels:
+    """The drawing that a run read."""
+    return doodles.from_text(bare(run.side.text))
+
+
 def whole(model: Model, text: str) -> str:
     """A doodle's text of which this model sees every patch: one that hides some by itself is told to hide none. Other texts stay.
 
@@ -88,8 +93,8 @@ def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), *
             "Weights lie on a picture where its patches were read.",
             "Take a model of pictures, or give pixels, weights and cells.",
         )
-    pixels = doodles.from_text(bare(run.side.text)).copy()
-    high, wide = (size // n for size, n in zip(pixels.shape, cells, strict=True))
+    drawn = pixels(run).copy()
+    high, wide = (size // n for size, n in zip(drawn.shape, cells, strict=True))
     for row, column in (divmod(place - 1, cells[1]) for place in painted if 0 < place <= cells[0] * cells[1]):
-        pixels[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
-    return PictureView(pixels, weights, cells, special=[CLASS], ground="dark", **options)
+        drawn[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
+    return PictureView(drawn, weights, cells, special=[CLASS], ground="dark", **options)

@@ -40,7 +40,7 @@ class Telling:
 
 
 OWN = "Your own choice"
-HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in its own way.", ())
+HEADS = Telling("Two heads", "Two heads of this model read the same, each in its own way.", ())
 TELLING = (
     Telling(
         "Tired or wide?",

@@ -28,6 +28,8 @@ SIGNS = (
     "hourglass",
 )
 ROW = 17
+INK = 0.8
+"""Of its strength is a drawing under the colours of its patches, as in the instrument."""
 
 
 @kept
@@ -104,10 +106,8 @@ def thumbnail(
     *,
     allowed: Array | None = None,
     height: int = 150,
-    limit: float = 1.0,
-    joined: str = "{} looks at {}",
 ) -> go.Figure:
-    """One pattern (query, key) as a small picture from 0 to `limit`, the words `joined` under the pointer; forbidden cells are shaded.
+    """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
 
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
     'b looks at a'
@@ -123,11 +123,11 @@ def thumbnail(
         go.Heatmap(
             z=shown,
             zmin=0,
-            zmax=limit,
+            zmax=1,
             colorscale=scale,
             showscale=False,
             hoverongaps=False,
-            text=[[joined.format(row, column) for column in columns] for row in rows],
+            text=[[f"{row} looks at {column}" for column in columns] for row in rows],
             hovertemplate="%{text}: %{z:.0%}<extra></extra>",
         )
     )
@@ -221,6 +221,7 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
             y=0.48 if word == "median" else -0.48,
             text=f"{word} {value:.2f}",
             showarrow=False,
+            xanchor="right" if value > 0.9 else "left" if value < 0.1 else "center",
             yanchor="bottom" if word == "median" else "top",
             font={"size": 13, "color": colour},
         )
@@ -233,6 +234,38 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
 
 
 @kept
+def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure:
+    """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
+
+    >>> on_drawing(np.zeros((4, 4), dtype=np.uint8), np.eye(2)).data[0].text[3][3]
+    'row 2, column 2'
+    """
+    high, wide = (size // n for size, n in zip(pixels.shape, weights.shape, strict=True))
+    shares = np.repeat(np.repeat(weights, high, axis=0), wide, axis=1)
+    ramp = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in theme.DARK.sequential], dtype=float)
+    place = shares / (float(weights.max()) or 1.0) * (len(ramp) - 1)
+    colours = np.stack([np.interp(place, np.arange(len(ramp)), channel) for channel in ramp.T], axis=-1)
+    blended = 255 - (255 - INK * pixels[..., None]) * (255 - colours) / 255
+    rows, columns = np.indices(pixels.shape)
+    told = np.stack([shares, rows // high + 1, columns // wide + 1], axis=-1)
+    figure = go.Figure(
+        go.Image(
+            z=blended.round().astype(np.uint8),
+            text=[[f"row {row:.0f}, column {column:.0f}" for _, row, column in line] for line in told],
+            customdata=shares,
+            hovertemplate="%{text}: %{customdata:.0%}<extra></extra>",
+        )
+    )
+    bare = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(**bare)
+    figure.update_yaxes(**bare)
+    figure.update_layout(
+        template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, dragmode=False
+    )
+    return figure
+
+
+@kept
 def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
     """A dot a head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
 
@@ -240,6 +273,7 @@ def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) 
     ['untrained copy', 'trained', 'L0.H0']
     """
     figure = go.Figure()
+    top = max(float(table.max()) for table in (trained, untrained) if table is not None)
     rows = [("trained", trained, theme.PRIMARY, 11), ("untrained copy", untrained, theme.MUTED, 7)]
     for name, table, colour, size in reversed(rows):
         if table is not None:
@@ -263,7 +297,7 @@ def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) 
     )
     figure.update_xaxes(title_text="layer", dtick=1, zeroline=False, showgrid=False, fixedrange=True)
     figure.update_yaxes(
-        title_text="mean distance, patches", rangemode="tozero", zeroline=False, fixedrange=True, nticks=6
+        title_text="mean distance, patches", zeroline=False, fixedrange=True, nticks=6, range=[0, 1.12 * top]
     )
     figure.update_layout(
         template=theme.template(),

@@ -59,9 +59,9 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
     )
     if "far" in measured[kind].scores:
         _distances(measured[kind], bare, head)
-    st.caption(
-        "Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled, one of words goes."
-    )
+    drawn = "far" in measured[kind].scores
+    placed = "" if drawn else " A positional habit stays when the words are shuffled, one of words goes."
+    st.caption(f"Click the box before a row for the head's card; click a column's name to sort.{placed}")
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
     return ViewContent(
@@ -110,7 +110,7 @@ def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
         columns["untrained"] = [
             float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)
         ]
-    if any(name in trained.controls for name in names):
+    if any(by_place(trained, *place) is not None for place in places):
         columns["follows"] = [PLACE[by_place(trained, *place)] for place in places]
     for name, score in trained.scores.items():
         shown = (

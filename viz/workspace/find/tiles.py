@@ -21,7 +21,7 @@ from viz.memo import remembered
 from viz.shell import links, subject
 from viz.widgets import page_parts
 from viz.workspace.find import pool
-from viz.workspace.find.charts import thumbnail
+from viz.workspace.find.charts import on_drawing, thumbnail
 from viz.workspace.find.pool import Head, Pool
 from viz.workspace.shared import head_picker
 
@@ -192,11 +192,8 @@ def _thumbnail(picture: Picture) -> go.Figure:
     grid = picture.run and patches.grid(picture.run)
     if not grid:
         return thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
-    row = picture.weights[0, 1:].reshape(grid)
-    down, across = (
-        [f"{name} {i + 1}" for i in range(n)] for name, n in zip(("row", "column"), grid, strict=True)
-    )
-    return thumbnail(row, down, across, height=128, limit=float(row.max()), joined="{}, {}")
+    assert picture.run is not None
+    return on_drawing(patches.pixels(picture.run), picture.weights[0, 1:].reshape(grid), height=128)
 
 
 def opened(head: Head, label: str) -> None:

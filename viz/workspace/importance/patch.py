@@ -195,6 +195,7 @@ def _picture(
             rows=[f"L{layer}" for layer in range(len(shares))],
             scale="difference",
             form="all",
+            hint="Choose a layer, point at a patch for what it restores.",
             key=key,
             title="Logit difference restored by one patched position",
         ).show()

@@ -34,6 +34,7 @@ from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
 
 GRADIENT, INPUT, TAKEN = "gradient-weighted", "gradient × input", "word ablated"
+HINT = "Choose one, point at a patch for its share."
 PAINTED, PATCH = "patch painted over", "patch ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
 SEEN = (
@@ -69,6 +70,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             rows,
             rows=list(found),
             say=patches.SHARES,
+            hint=HINT,
             form="all",
             title=title,
             key=f"importance.patches.{kind}",

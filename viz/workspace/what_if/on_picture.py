@@ -65,15 +65,14 @@ def show(change: Change, seen: HeadRef) -> None:
     _patch(change, seen, query)
     names = patches.named(before.keys)
     order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        chosen = controls.select(
-            f"What {names[query]} looks at",
-            order,
-            f"what_if.key.{query}",
-            order[0],
-            lambda at: f"{names[at]}  {percent(float(a[query, at]))}",
-        )
-        cells.offer(change, seen, (query, chosen), names, names, mask)
+    chosen = controls.select(
+        f"What {names[query]} looks at in {head_name(*place)}",
+        order,
+        f"what_if.key.{query}",
+        order[0],
+        lambda at: f"{names[at]}  {percent(float(a[query, at]))}",
+    )
+    cells.offer(change, seen, (query, chosen), names, names, mask)
 
 
 def painted(change: Change) -> list[int]:

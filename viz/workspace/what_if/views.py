@@ -129,7 +129,7 @@ def inside(change: Change) -> HeadRef:
         list(INSIDE)[: 1 if picture else None],
         "what_if.inside",
         "heads" if chosen else controls.AWAY,
-        INSIDE.__getitem__,
+        lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
     )
     if drawn == "heads":
         left, right = st.columns([2, 3], gap="large")
