@@ -17,6 +17,8 @@ HINT = "draw, or choose one"
 MEGABYTES = doodles.MOST_BYTES // 10**6
 ROOM = 180
 """Pixels of the canvas before a room, where the picture below it has to be seen, too."""
+CORNER = 130
+"""The same where the page draws the doodle again, larger."""
 _REFUSED = "doodle.refused"
 
 
@@ -56,7 +58,7 @@ def draw(
         key=f"sketch:{state.page()}:{name}",
         title=title,
         hint=hint,
-        height=ROOM if state.presenting() else height,
+        height=height if not state.presenting() else ROOM if preview else CORNER,
         preview=preview,
         on_stroke=lambda text: state.write(**{name: text}, **dict.fromkeys(drops)),
     )

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
-from viz.labels import plain
+from viz.labels import percent, plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SIGNS = (
@@ -238,7 +238,7 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
     """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
 
     >>> on_drawing(np.zeros((4, 4), dtype=np.uint8), np.eye(2)).data[0].text[3][3]
-    'row 2, column 2'
+    'row 2, column 2: 100 %'
     """
     high, wide = (size // n for size, n in zip(pixels.shape, weights.shape, strict=True))
     shares = np.repeat(np.repeat(weights, high, axis=0), wide, axis=1)
@@ -246,14 +246,18 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
     place = shares / (float(weights.max()) or 1.0) * (len(ramp) - 1)
     colours = np.stack([np.interp(place, np.arange(len(ramp)), channel) for channel in ramp.T], axis=-1)
     blended = 255 - (255 - INK * pixels[..., None]) * (255 - colours) / 255
-    rows, columns = np.indices(pixels.shape)
-    told = np.stack([shares, rows // high + 1, columns // wide + 1], axis=-1)
+    down, across = weights.shape
+    told = [
+        [f"row {r + 1}, column {c + 1}: {percent(float(weights[r, c]))}" for c in range(across)]
+        for r in range(down)
+    ]
     figure = go.Figure(
         go.Image(
             z=blended.round().astype(np.uint8),
-            text=[[f"row {row:.0f}, column {column:.0f}" for _, row, column in line] for line in told],
-            customdata=shares,
-            hovertemplate="%{text}: %{customdata:.0%}<extra></extra>",
+            text=[
+                [told[y // high][x // wide] for x in range(pixels.shape[1])] for y in range(pixels.shape[0])
+            ],
+            hovertemplate="%{text}<extra></extra>",
         )
     )
     bare = {"visible": False, "fixedrange": True}
