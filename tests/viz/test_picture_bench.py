@@ -222,7 +222,7 @@ def test_words_and_other_patches_have_nothing_to_stand_opposite() -> None:
     )
     assert "Words and patches cannot stand opposite each other" in said(test)
     offered = next(box.options for box in test.selectbox if box.label == "Model")
-    assert set(offered) == {literal(NAME), literal("mae-doodles")}
+    assert set(offered) == {NAME, "mae-doodles"}
 
 
 def test_heads_that_look_alike_are_found_on_our_drawings(

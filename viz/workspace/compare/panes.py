@@ -19,7 +19,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit.component import stored
 from viz.instruments.picture import patches
 from viz.instruments.sketch.sketch import sketch
-from viz.labels import literal, shorten
+from viz.labels import shorten
 from viz.shell import state
 from viz.widgets import doodle, pins, reads
 from viz.widgets.pins import View
@@ -250,7 +250,7 @@ def _model(place: int, now: list[View]) -> None:
     def store() -> None:
         take(_with(now, place, View(st.session_state[key], here.text)))
 
-    st.selectbox("Model", names, lit, format_func=literal, key=key, on_change=store)
+    st.selectbox("Model", names, lit, key=key, on_change=store)
 
 
 def _sentence(place: int, now: list[View]) -> None:
