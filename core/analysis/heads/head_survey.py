@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from core.analysis.attention.measures import alignment, elsewhere
+from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import Heads, averages, measures
+from core.analysis.heads.patch_habits import on_patches
 from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.models import Kind
@@ -32,7 +34,7 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     kinds = model.spec.kinds_of(model.config)
     if own:
         rows = [of_example(model, example, kinds) for example in own]
-        return {kind.name: Heads(averages([row[kind.name] for row in rows]), len(rows)) for kind in kinds}
+        return {kind.name: _heads([row[kind.name] for row in rows]) for kind in kinds}
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
     learned = [kind for kind in kinds if kind.learned]
@@ -44,23 +46,29 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
             found[name].append(of_sentence(sentence, run.attention(name, by="word")))
     for examples, asking in ((texts("heads_en-es"), written), (texts("heads_en"), learned)):
         for example in examples if asking else ():
-            for kind, scores in of_example(model, example, asking).items():
-                found[kind].append((scores, {}))
-    return {
-        name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
-        for name, rows in found.items()
-    }
+            for kind, both in of_example(model, example, asking).items():
+                found[kind].append(both)
+    return {name: _heads(rows) for name, rows in found.items()}
 
 
-def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
-    """What a text says about each head of these kinds; where two texts meet, with the links between them."""
+def _heads(rows: Sequence[tuple[Scores, Scores]]) -> Heads:
+    """The means over all texts, of scores and of controls."""
+    return Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
+
+
+def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, tuple[Scores, Scores]]:
+    """What a text says about each head of these kinds, and the controls; where two texts meet, with the links between them. Of a picture, by its patches."""
     run = model.run(example.text, target=example.target, keep=KEEP)
-    found: dict[str, Scores] = {}
+    found: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
+        if run.side.values is not None and on_patches(run.tokens):
+            scores, controls = patch_habits.measures(run, run.attention(kind.name))
+            found[kind.name] = dict(scores), dict(controls)
+            continue
         crosses = kind.queries != kind.keys and not kind.learned
         attention = run.attention(kind.name, by="word", writing=crosses)
         links = example.links if crosses else ()
-        found[kind.name] = dict(measures(attention, links, learned=kind.learned))
+        found[kind.name] = dict(measures(attention, links, learned=kind.learned)), {}
     return found
 
 

@@ -18,6 +18,7 @@ from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
     "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
+    "decoder": "Rows are the patches that look (queries), columns those looked at (keys); a decoder that fills in a picture sees every place, where a patch is hidden one learned vector in its stead.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "words": "Rows are the sentences, columns the words (keys). What asks is no word: one learned vector, the same for every text, asks in each sentence for its informative words. The hatched cells are the words of other sentences.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 import core.serving.engine
+from core.data import doodles
 from core.data.texts import texts
 from core.errors import InputError
 from core.model import Model
@@ -120,7 +121,10 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
     family = usable().get(now)
     others = {name: family for name, family in models.items() if name != now}
     kin = [name for name in others if family and asked_of(name, others[name]) is asked_of(now, family)]
-    controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+    if not (state.peek("text") or "").startswith(
+        doodles.PREFIX
+    ):  # a drawing is kept, and not shown as letters
+        controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if kin:
             st.button(
