@@ -14,6 +14,13 @@ SHAPES: dict[str, dict[str, Any]] = {
     "openai-gpt": {"order": "post", "d_ff": 132, "activation": "gelu_tanh"},
     "mistral": {"sliding_window": 3, "tied": True},
     "gemma": {"scaled": True, "activation": "gelu_tanh", "tied": True},
+    "gemma3_text": {
+        "qk_norm": True,
+        "score_cap": 0.0,
+        "logit_cap": 0.0,
+        "rope_base": 1e6,
+        "rope_factor": 8.0,
+    },
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True},
     "roberta": LATER,

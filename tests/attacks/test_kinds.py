@@ -77,6 +77,8 @@ def test_more_layers_than_are_stored_cost_nothing(kind):
         return  # its layers share their weights
     if kind == "gpt_neo":
         many |= {"attention_types": [[["global"], 512]]}
+    if "layer_types" in values:
+        many |= {"layer_types": values["layer_types"][:1] * 512}
     assert many and "missing" in problem({**values, **many, "max_window_layers": 0}, entries)
 
 

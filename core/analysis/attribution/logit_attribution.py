@@ -56,7 +56,7 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     norm held at its value in this run a norm is linear but for its bias (Elhage et al. 2021, "A mathematical framework
     for transformer circuits"). Then logit = sum over parts p of c_p . p, where c is the row of the output layer carried
     back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest;
-    a root-mean-square norm has no mean and no b.
+    a root-mean-square norm has no mean and no b. Capped logits are held at the share of them that the cap leaves.
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
     at its gate g, and in ALBERT the map behind its narrow table. So it is exact as a sum, and says nothing of how a part would
     change the scales: for that, take it away.
@@ -156,6 +156,8 @@ class _Walk:
         """Through the output layer and the norm before it."""
         own = getattr(network, "to_logits", None)
         table = _array((network.embed["token"] if own is None else own).weight)
+        if getattr(network, "logit_cap", 0.0):  # held at its share of what would be said without it
+            table = table * self._let_through(network, table)[:, None]
         self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
         self.c = self.c * getattr(network, "output_scale", 1.0)
         added = getattr(network, "logits_bias", None)
@@ -170,6 +172,12 @@ class _Walk:
         norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
         if norm is not None:
             self.norm(norm, x)
+
+    def _let_through(self, network: Any, table: Array) -> Array:
+        """Of each logit, how much of it a cap leaves."""
+        plain = table @ self.run.trace["final_norm.out"][self.row].astype(np.float64)
+        kept = network.logit_cap * np.tanh(plain / network.logit_cap)
+        return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
 
     def _masked_lm(self, head: Any, x: Array) -> None:
         weight, bias = _array(head.to_hidden.weight), _array(head.to_hidden.bias)
@@ -230,12 +238,17 @@ def _layer(
         kind, out = steps[number], outs[number]
         if post:
             walk.norm(getattr(block, f"norm{number + 1}"), before[number][row] + out)
+        behind, through = getattr(block, f"after{number + 1}", None), walk.c
+        if behind is not None:  # what this sub-layer gives passes a norm of its own before it is added
+            walk.norm(behind, out)
         if kind is None:
             feed_forward[layer] = walk.meets(out)
+            walk.c = through
             continue
         to_out, values = modules[kind].to_out, trace[kind.path(layer, "heads")][:, row].astype(np.float64)
         heads[kind.name][layer] = ((walk.c @ _array(to_out.weight)).reshape(values.shape) * values).sum(1)
         biases[kind.name][layer] = 0.0 if to_out.bias is None else walk.c @ _array(to_out.bias)
+        walk.c = through
 
 
 def _array(weight: Any) -> Array:
