@@ -32,6 +32,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         4.0: {},
         0.0: {"qk_norm": True, "logit_cap": 0.0, "tied": False, "rope_base": 900.0, "rope_factor": 2.0},
     },
+    "reach": {1: {}, 2: {"local": (0, 1), "activation": "relu"}},
     "window": {2: {}},
     "n_kv_heads": {
         1: {"tied": True, "sliding_window": 3},

@@ -82,7 +82,10 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     if "to_model" in network.embed:
         walk.linear(network.embed["to_model"])
     if "norm" in network.embed:
-        walk.norm(network.embed["norm"], run.trace[f"{prefix}embed.sum"][asked.row])
+        read = f"{prefix}embed.sum"
+        walk.norm(
+            network.embed["norm"], run.trace[read if read in run.trace else f"{prefix}embed.token"][asked.row]
+        )
     parts = {
         name: run.trace[f"{prefix}embed.{name}"][asked.row]
         for name in ("token", "position", "segment")
@@ -164,24 +167,26 @@ class _Walk:
         if added is not None:
             bias = _array(added)[0]
             self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
-        head = getattr(network, "masked_lm", None)
+        head, norm = getattr(network, "masked_lm", None), getattr(network, "final_norm", None)
         if head is not None:
             bias = _array(head.bias)
             self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
-            self._masked_lm(head, x)
-        norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
+            self._masked_lm(head, x if norm is None else self._trace("final_norm.out"))
+        norm = norm or getattr(network, "decoder_norm", None)
         if norm is not None:
             self.norm(norm, x)
 
+    def _trace(self, path: str) -> Array:
+        return self.run.trace[path][self.row].astype(np.float64)
+
     def _let_through(self, network: Any, table: Array) -> Array:
         """Of each logit, how much of it a cap leaves."""
-        plain = table @ self.run.trace["final_norm.out"][self.row].astype(np.float64)
+        plain = table @ self._trace("final_norm.out")
         kept = network.logit_cap * np.tanh(plain / network.logit_cap)
         return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
 
     def _masked_lm(self, head: Any, x: Array) -> None:
-        weight, bias = _array(head.to_hidden.weight), _array(head.to_hidden.bias)
-        pre = weight @ x + bias
+        pre = _array(head.to_hidden.weight) @ x + _bias(head.to_hidden)
         act = head.activation(torch.from_numpy(pre)).numpy()
         self.norm(head.norm, act)
         self.c = self.c * np.divide(act, pre, out=np.zeros_like(pre), where=pre != 0)
@@ -189,7 +194,7 @@ class _Walk:
 
     def linear(self, layer: Any) -> None:
         """Through a linear map."""
-        self.rest += float(self.c @ _array(layer.bias))
+        self.rest += float((self.c * _bias(layer)).sum())
         self.c = self.c @ _array(layer.weight)
 
     def norm(self, norm: Any, x: Array) -> None:
@@ -198,7 +203,7 @@ class _Walk:
         if isinstance(norm, RMSNorm):
             self.c = self.c * _array(norm.weight) / np.sqrt((x * x).mean() + norm.eps)
             return
-        self.rest += float(self.c @ _array(norm.bias))
+        self.rest += float((self.c * _bias(norm)).sum())
         self.c = self.c * _array(norm.weight) / np.sqrt(x.var() + norm.eps)
         self.c = self.c - self.c.mean()
 
@@ -253,3 +258,7 @@ def _layer(
 
 def _array(weight: Any) -> Array:
     return weight.detach().double().numpy()
+
+
+def _bias(layer: Any) -> Array:
+    return np.zeros(1) if layer.bias is None else _array(layer.bias)
