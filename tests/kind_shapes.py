@@ -21,6 +21,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "rope_base": 1e6,
         "rope_factor": 8.0,
     },
+    "deberta-v2": {"n_segments": 2, "absolute": True},
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True},
     "roberta": LATER,

@@ -41,6 +41,10 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "gated": {False: {}, True: {"activation": "gelu_tanh", "tied": False, "scaled_output": False}},
     "parallel": {True: {}, False: {"bias": False, "tied": True}},
+    "to_place": {
+        True: {},
+        False: {"shared": False, "n_buckets": 0, "absolute": True, "n_segments": 2, "places_normed": False},
+    },
     "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "image": {28: {}},

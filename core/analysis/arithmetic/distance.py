@@ -19,9 +19,24 @@ SAID: Mapping[str, tuple[str, str, str, str]] = {
         "b_{j-i}",
         "raffel2020",
     ),
+    "content_position": (
+        "what the query says to the place of the key",
+        "{query}'s query times the key of the vector for how far {key} stands from it, divided by the same root, is added.",
+        "q_{i} · k^{r}_{i-j} / √d",
+        "he2021",
+    ),
+    "position_content": (
+        "what the place of the query says to the key",
+        "The query of the vector for that distance times {key}'s key, divided by the same root, is added.",
+        "q^{r}_{i-j} · k_{j} / √d",
+        "he2021",
+    ),
 }
 """What may be added, by the leaf it is recorded as: the line's title, its words, the symbol, and where it stands."""
-PLACES = {"raffel2020": ("raffel2020", "2.1", "position embeddings")}
+PLACES = {
+    "raffel2020": ("raffel2020", "2.1", "position embeddings"),
+    "he2021": ("he2021", "3.1", "Eq. (4)"),
+}
 
 
 def scored(module: Any, d_head: int, dots: Array, added: Mapping[str, Array]) -> Array:

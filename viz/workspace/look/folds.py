@@ -64,7 +64,11 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
     )
 
 
-ADDED = {"bias": ("added for the distance", "b_{j-i}", "b")}
+ADDED = {
+    "bias": ("added for the distance", "b_{j-i}", "b"),
+    "content_position": ("query · place", r"\frac{q_i \cdot k^r_{i-j}}{\sqrt{d}}", "query · place"),
+    "position_content": ("place · key", r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}", "place · key"),
+}
 """What may be added to a score, by the leaf it is recorded as: its column, in LaTeX, in a column's name."""
 
 
