@@ -6,14 +6,11 @@ from pathlib import Path
 import streamlit as st
 
 from viz.shell import errors, links, pages, state
+from viz.shell.lessons import walking
 from viz.shell.room_bar import bar
 from viz.shell.stage import stage
 
-MENUS = {
-    "top": "",
-    "lab": "Lab",
-    "more": "More",
-}  # of the top bar; what stands in none of them is reached from the course
+MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; others are reached from the course
 FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 
@@ -26,6 +23,7 @@ def framed(entry: pages.Entry) -> None:
         st.container(width=1120, key="atlas-page"),
         stage.around(entry),
         bar.around(entry),
+        walking.around(entry),
         errors.guard(),
     ):
         entry.page()

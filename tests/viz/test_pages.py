@@ -29,6 +29,7 @@ STILL = {
     "models",
     "homework",
     "lecture_room",
+    "lessons",
 }  # prose and tables, no picture
 
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")

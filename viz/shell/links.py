@@ -25,3 +25,10 @@ def to(slug: str, label: str, *, icon: str | None = None, **values: object) -> N
         st.markdown(f"[{label}](/{slug}{'?' if query else ''}{urlencode(query)})", width="content")
         return
     st.page_link(page, label=label, icon=icon, query_params=query, width="content")
+
+
+def follow(slug: str, query: dict[str, str]) -> None:
+    """Go to another page, as a link would, with this query and nothing else; this run ends."""
+    page = st.session_state.get(_PAGES, {}).get(slug)
+    if page is not None:
+        st.switch_page(page, query_params=query)

@@ -1,4 +1,4 @@
-"""The buttons "Present", "Start over" and "?", the list of keys. Streamlit keeps the R key for its own rerun, so this is a small component."""
+"""The buttons "Add to a lesson", "Present", "Start over" and "?", the list of keys. Streamlit keeps the R key for its own rerun, so this is a small component."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 from streamlit.components import v2
 
 from viz.shell import state
+from viz.shell.lessons import held
 from viz.widgets import answers
 
 _HERE = Path(__file__).parent
 _button = v2.component(
     "atlas_restore",
-    html='<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
+    html='<button type="button" data-act="lesson" title="Collect this view, with a note for the lecturer">Add to a lesson</button>'
+    '<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
     '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>'
     '<button type="button" data-act="keys" title="The list of keys" aria-label="The list of keys">?</button>',
     css=(_HERE / "restore.css").read_text("utf-8"),
@@ -20,10 +22,12 @@ _button = v2.component(
 )
 
 
-def restore() -> None:
-    """The buttons: one shows the page to a room, one (or the R key) brings it back to its opening state, one opens the list of keys."""
+def restore(still: bool = False) -> None:
+    """The buttons: one adds the view to a lesson, which is all that a `still` page has; one shows the page to a room, one (or the R key) brings it back to its opening state, one opens the list of keys."""
     _button(
         key="restore",
+        data={"still": still},
+        on_lesson_change=held.ask_for_this_view,
         on_restore_change=_restore,
         on_present_change=_present,
         width="content",

@@ -1,4 +1,4 @@
-// "Present", "Start over": a button, and the R key anywhere outside a text box; the list of keys, which lies in the stage (keys.html).
+// "Add to a lesson", "Present", "Start over": a button, and the R key anywhere outside a text box; the list of keys, which lies in the stage (keys.html).
 const listening = new WeakMap();
 
 const typing = (event) => {
@@ -6,13 +6,15 @@ const typing = (event) => {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable='true'], dialog") !== null;
 };
 
-export default function ({ parentElement, setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const button = parentElement.querySelector("[data-act=restore]");
+  for (const other of parentElement.querySelectorAll("button:not([data-act=lesson])")) other.hidden = Boolean(data?.still);
+  parentElement.querySelector("[data-act=lesson]").onclick = () => setTriggerValue("lesson", Date.now());
   parentElement.querySelector("[data-act=present]").onclick = () => setTriggerValue("present", true);
   parentElement.querySelector("[data-act=keys]").onclick = () => document.querySelector("[data-keys]")?.showModal();
   const go = () => setTriggerValue("restore", true);
   const press = (event) => {
-    if (event.key !== "r" && event.key !== "R") return;
+    if (data?.still || (event.key !== "r" && event.key !== "R")) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event)) return;
     event.preventDefault();
     event.stopImmediatePropagation();   // Streamlit would run the page once more

@@ -194,6 +194,16 @@ def restore(slug: str | None = None) -> None:
     )
 
 
+def afresh(slug: str) -> dict[str, str]:
+    """Before a link to this page is followed as in a new visit: what was chosen earlier does not come along. Returns what goes on: a lecture and its convention."""
+    going = {name: raw for name in ("present", "convention") if (raw := peek(name))}
+    subject.forget()
+    _stale().clear()
+    st.session_state.pop(_LENT, None)
+    st.session_state[_HOME] = {n: raw for n, raw in _chosen().items() if n in going or not _belongs(n, slug)}
+    return going
+
+
 def query() -> str:
     """The part of the link after the question mark, for QR codes."""
     chosen = {name: raw for name, raw in _chosen().items() if fits(raw) and _belongs(name, page())}

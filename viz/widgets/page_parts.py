@@ -40,16 +40,16 @@ _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
 
 
-def title(info: Page | Exhibit, *, still: bool = False) -> None:
-    """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
+def title(info: Page | Exhibit, *, still: bool = False, bare: bool = False) -> None:
+    """Heading, claim, and the buttons of the page: a `still` one, which has nothing to restore, has only that which adds it to a lesson; a `bare` one has none."""
     origin.begin(info.title)
     with present_layout.head():
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
         ):
             st.title(info.title, width="content", anchor=False)
-            if not still:
-                restore()
+            if not bare:
+                restore(still)
         with st.container(key="atlas-claim"):
             st.markdown(f":gray[{info.claim}]")
     notices.make_place()

@@ -26,7 +26,7 @@ LASTS = 4 * 3600.0
 MOST_SENTENCES, LONGEST_SENTENCE = 200, 300
 MOST_PICTURES, MOST_BYTES = 4, 4_000_000
 """Pictures that follow at a time, and the bytes of all their parts."""
-LEADING = ("people", "said", "command", "place")
+LEADING = ("people", "said", "command", "place", "plan")
 """Topics that only the lecturer hears."""
 
 
@@ -124,6 +124,11 @@ class Room:
     def stands(self, address: str, qr: str) -> None:
         """Where others reach the room: its address, and a picture of it to scan."""
         self._tell("place", {"address": address, "qr": qr, "code": self.code})
+
+    def plans(self, told: Mapping[str, Any]) -> None:
+        """Where the lecturer is in his lesson, and what he wants to say; nothing for one who walks through none."""
+        if told or "plan" in self._topics:
+            self._tell("plan", told)
 
     def end(self) -> None:
         """It is over: everything is forgotten, whoever is connected is told."""

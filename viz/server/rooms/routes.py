@@ -57,12 +57,12 @@ def _vega() -> str:
     return found[0].name if found else ""
 
 
-def _page() -> str:
-    text = (HERE / "follow.html").read_text("utf-8").replace("%%STYLE%%", variables())
+def _page(name: str) -> str:
+    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
     return text.replace("%%VEGA%%", _vega())
 
 
-PAGE = _page()
+PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")
 ASSETS = {
     path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
 }
@@ -70,9 +70,18 @@ ASSETS = {
 
 async def page(request: Request) -> Response:
     """The page of followers, of the wall and of the second device; by itself it says nothing of any room."""
+    return _html(request, PAGE)
+
+
+async def presenter(request: Request) -> Response:
+    """The presenter's page: notes, clock and answers; by itself it says nothing, either."""
+    return _html(request, PRESENTER)
+
+
+def _html(request: Request, text: str) -> Response:
     base = re.sub(r"/room(/.*)?$", "/", request.url.path)
     return HTMLResponse(
-        PAGE.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
+        text.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
         headers={
             "Content-Security-Policy": PAGES,
             "Cache-Control": "no-store",
@@ -223,7 +232,7 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "touch": _touched,
     "read": lambda room, _: room.read(),
     "end": lambda room, _: room.end(),
-    **{act: _command(act) for act in ("next", "back", "reveal", "take")},
+    **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal", "take")},
 }
 """What steers a room by itself, and what its lecturer's page is asked to do."""
 
@@ -316,6 +325,7 @@ ROUTES = [
     Route("/room/{code}", page),
     Route("/room/{code}/wall", page),
     Route("/room/{code}/remote", page),
+    Route("/room/{code}/presenter", presenter),
     Route("/room/{code}/events", _told(events)),
     Route("/room/{code}/part/{identity}", _told(part)),
     *(

@@ -23,7 +23,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
 
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
   const acts = {
-    next: () => key("ArrowRight"), back: () => key("ArrowLeft"),
+    next: () => key("ArrowRight"), back: () => key("ArrowLeft"), stop_next: () => key("PageDown"), stop_back: () => key("PageUp"),
     reveal: () => life.setTriggerValue("reveal", Date.now()), take: ({ place }) => life.setTriggerValue("take", place + 1),
   };
   let stream = null, gone = false;

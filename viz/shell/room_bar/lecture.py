@@ -91,6 +91,11 @@ def asks(question: Question, *, guessed: bool) -> None:
             _ask(leads[0], question)
 
 
+def asks_first() -> None:
+    """What is asked next comes before what the page asked."""
+    st.session_state[_ASKED] = None
+
+
 def reveal(room: Room) -> None:
     """Close the question: of the page's by giving it, as the lecturer's guess, what most of the room said; an own one is just shown."""
     asked = room.question

@@ -85,10 +85,13 @@ def _open(room: Room, secret: str) -> None:
         st.title(store.spoken(room.code), anchor=False, width="content")
         with st.container(horizontal=True):
             st.link_button("The wall", f"{bar.home()}room/{room.code}/wall", icon=":material/co_present:")
+            st.link_button(
+                "Presenter's view", f"{bar.home()}room/{room.code}/presenter", icon=":material/speaker_notes:"
+            )
             links.to("look", "Begin with the first picture", icon=":material/arrow_forward:")
         with st.popover("Steer from a second device"):
             st.markdown("Scan this with your own phone, and show it to nobody: who has it steers the room.")
-            remote = segno.make(f"{base}/remote#{secret}", error="m", micro=False)
+            remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
             st.image(remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"), width=220)
     _sentences(room)
     own_question.show(room)

@@ -1,0 +1,127 @@
+"""A lesson is made of two views, saved, opened again and walked through; the presenter's page shows it and steers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+from settling import settle
+
+NOTE = "Point at the last row.\nThen ask <b>why</b>."
+
+
+def opened(page: Any, app_url: str, path: str) -> None:
+    page.goto(f"{app_url}/{path}")
+    settle(page)
+
+
+def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
+    page.get_by_role("button", name="Add to a lesson").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Note for the lecturer").fill(note)
+    if question:
+        form.get_by_text("My own: a choice").click()
+        for label, words in zip(("Your question", "The options, one a line"), question, strict=True):
+            form.get_by_label(label).fill(words)
+            form.get_by_label(label).press("Tab")
+        expect(form.get_by_label("The right one")).to_be_visible()
+    form.get_by_role("button", name="Add", exact=True).click()
+    expect(form).to_have_count(0)
+    settle(page)
+
+
+def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_path: Path) -> None:
+    page = visitor
+    opened(page, app_url, "masks?masks.step=2")
+    add(page, NOTE, ("Which rows add up to 1?", "every row\nonly the first"))
+    opened(
+        page, app_url, "scaling?scaling.step=2"
+    )  # a new session: the browser gives back what was collected
+    add(page, "Compare the lanes.")
+    opened(page, app_url, "lessons")
+    expect(page.get_by_label("Title")).to_have_value("My lesson")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as a file").click()
+    file = tmp_path / "saved.toml"
+    saved.value.save_as(file)
+    text = file.read_text("utf-8")
+    assert text.count("[[stop]]") == 2 and f'note = """\n{NOTE}"""' in text and "present" not in text
+
+    # a file of somebody else's is judged; this one is begun
+    page.locator("input[type=file]").set_input_files(
+        {
+            "name": "bad.toml",
+            "mimeType": "application/toml",
+            "buffer": text.replace("masks?", "nowhere?").encode(),
+        }
+    )
+    expect(page.get_by_text("Line 4: “nowhere?masks.step=2” is no view of the atlas.")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(file)
+    card = page.locator(".st-key-lessons-file")
+    card.get_by_role("button", name="Begin in Present").click()
+    bar = page.locator(".lesson-bar")
+    expect(bar).to_contain_text("1 / 2")
+    expect(page.get_by_role("radio", name="2 Sums")).to_be_checked()
+    expect(page.get_by_text("Predict, then look. Which rows add up to 1?")).to_be_visible()
+    settle(page)
+    assert "present=1" in page.url and "masks.step=2" in page.url
+    notes = page.locator(".lesson-notes")
+    expect(notes).to_be_hidden()
+    bar.get_by_role("button", name="Notes").click()
+    expect(notes).to_contain_text("Then ask <b>why</b>.")
+    expect(notes).to_contain_text("This stop: minute 0 to 3")
+
+    # keys, where one is, a reload, the way back
+    page.keyboard.press("PageDown")
+    expect(page.get_by_role("radio", name="2 Weights")).to_be_checked()
+    expect(bar).to_contain_text("2 / 2")
+    expect(bar.get_by_role("button", name="Next stop")).to_be_disabled()
+    settle(page)
+    page.reload()
+    expect(bar).to_contain_text("2 / 2")
+    settle(page)
+    page.go_back()
+    expect(page.get_by_role("radio", name="2 Sums")).to_be_checked()
+    settle(page)
+    bar.get_by_title("Back to this stop").click()
+    expect(page.get_by_role("radio", name="2 Weights")).to_be_checked()
+    settle(page)
+
+
+def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
+    visitor: Any, chromium: Any, app_url: str
+) -> None:
+    page = visitor
+    opened(page, app_url, "lecture_room")
+    page.get_by_role("button", name="Open a room").click()
+    room = page.locator(".room-bar[data-live]")
+    code = room.locator("b").inner_text().replace(" ", "")
+    page.get_by_role("link", name="Presenter's view").wait_for()
+    opened(page, app_url, "lessons")
+    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Begin", exact=True).click()
+    expect(page.get_by_role("radio", name="1 Guess")).to_be_checked()
+    settle(page)
+
+    presenter = page.context.new_page()
+    presenter.goto(f"{app_url}/room/{code}/presenter")
+    expect(presenter.locator("#name")).to_have_text("To attend is to weigh")
+    expect(presenter.locator("#coming")).to_have_text("A trained model looks")
+    expect(presenter.locator("#clock")).to_contain_text("/ 15:00")
+    stranger = chromium.new_context()
+    phone = stranger.new_page()
+    phone.goto(f"{app_url}/room/{code}")
+    phone.locator("#ask").get_by_role("button", name="Lisa", exact=True).click()
+    expect(presenter.locator("#people")).to_have_text("1 joined, 1 answered")
+    presenter.get_by_role("button", name="Reveal").click()
+    expect(presenter.locator("#ask .bars")).to_contain_text("1 (100 %)")
+    presenter.get_by_role("button", name="Next stop").click()
+    expect(page.locator(".lesson-bar")).to_contain_text("2 / 6")
+    expect(presenter.locator("#name")).to_have_text("A trained model looks")
+    expect(phone.locator("#sentence")).to_have_text("She has a white car.")
+    assert presenter.locator("#note").inner_text()[:20] not in phone.locator("body").inner_text()
+    phone.goto(f"{app_url}/room/{code}/presenter")
+    expect(phone.locator("#state")).to_contain_text("You do not lead this room.")
+    expect(phone.locator("#presenter")).to_be_hidden()
+    stranger.close()
+    presenter.close()

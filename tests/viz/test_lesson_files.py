@@ -1,0 +1,119 @@
+"""A lesson as a file: what is written is read again, what is wrong is told with its line, and no link in it can do more than a link."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from core.errors import InputError
+from viz.course.pages.course.pages import PAGES
+from viz.shell import pages
+from viz.shell.lessons import views, written
+from viz.shell.lessons.plan import Choice, Number, Plan, Stop
+
+LESSON = """title = "Masks"
+
+[[stop]]
+view = "masks?masks.step=2"
+name = "Sums"
+minutes = 3
+note = \"\"\"
+[[stop]]
+view = "a line of the note"
+\"\"\"
+
+[[stop]]
+view = "scaling"
+name = "Scaling"
+minutes = 2.5
+question = "page"
+"""
+OWN = LESSON.replace('question = "page"', "[stop.question]")
+
+
+def test_a_lesson_is_written_and_read_again() -> None:
+    plan = Plan(
+        'Attention, "quoted" ‮ <b>',
+        (
+            Stop(
+                "masks?masks.step=2",
+                "N",
+                'a\n\n  b """ [[stop]]\n\\ \x7f\t🙂',
+                2.5,
+                Choice("Which?", ("a", "b"), "b", "So."),
+            ),
+            Stop("scaling", "M", "", 3, Number("How many?", -1, 10, 3.5, "bits")),
+            Stop("look?text=a+%26+b", "L", "\nbegins with an empty line", 1, "page"),
+        ),
+        "Two\nlines.",
+    )
+    text = written.write(plan)
+    assert written.read(text) == written.read(text.replace("\n", "\r\n").encode()) == plan
+    assert 'note = """\n' in text and tomllib.loads(text)["stop"][2]["question"] == "page", (
+        "a person reads it"
+    )
+
+
+BROKEN = {
+    "no title": (LESSON.replace("title", "name", 1), 1, "has no “name”"),
+    "an empty title": (LESSON.replace("Masks", " "), 1, "The title of a lesson has"),
+    "no such page": (LESSON.replace('"scaling"', '"scalling"'), 13, "is no view of the atlas"),
+    "no such parameter": (LESSON.replace("masks.step", "masks.stop"), 4, "has no parameter “masks.stop”"),
+    "a step too many": (LESSON.replace("step=2", "step=20"), 4, "masks.step=20"),
+    "a value that its rule refuses": (
+        LESSON.replace('"scaling"', '"scaling?scaling.d_k=5"'),
+        13,
+        "It must be one of: 4",
+    ),
+    "no minutes": (LESSON.replace("minutes = 3\n", ""), 3, "“minutes” is missing"),
+    "minutes in words": (LESSON.replace("= 2.5", '= "two"'), 15, "“minutes” is not a number"),
+    "yes for minutes": (LESSON.replace("= 2.5", "= true"), 15, "“minutes” is not a number"),
+    "minutes without end": (LESSON.replace("= 2.5", "= inf"), 15, "A stop of inf minutes"),
+    "no quotation marks": (LESSON.replace('"Scaling"', "Scaling"), 14, "This is no TOML"),
+    "a name twice": (LESSON.replace("minutes = 3", "minutes = 3\nminutes = 4"), 7, "This is no TOML"),
+    "a note without end": (
+        LESSON.replace('line of the note"\n"""', "line of the note"),
+        16,
+        "This is no TOML",
+    ),
+    "a question of another kind": (
+        LESSON.replace('"page"', '"mine"'),
+        16,
+        "the word “page”",
+    ),
+    "a question without words": (OWN + "low = 0\n", 16, "“words” is missing"),
+    "one option": (OWN + 'words = "?"\noptions = ["a"]\nanswer = "a"\n', 18, "has 1 options"),
+    "an answer that is no option": (
+        OWN + 'words = "?"\noptions = ["a", "b"]\nanswer = "c"\n',
+        18,
+        "“c” is none",
+    ),
+    "an answer that nobody can guess": (
+        OWN + 'words = "?"\nlow = 0\nhigh = 1\nanswer = 2\n',
+        20,
+        "The answer 2",
+    ),
+    "a stop that is a number": ('title = "A"\nstop = [1]', 2, "A stop is a table"),
+    "stops in one word": ('title = "A"\nstop = "all"', 2, "“stop” is not a list"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_told_with_its_line(case: str) -> None:
+    text, line, words = BROKEN[case]
+    with pytest.raises(written.LessonError) as found:
+        written.read(text)
+    assert (found.value.line, words in str(found.value)) == (line, True), str(found.value)
+    assert found.value.rule and found.value.remedy
+
+
+def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:
+    found = [beside for chapter in PAGES.values() for beside in chapter]
+    assert found
+    for beside in found:
+        entry = pages.find(beside.slug)
+        kept = views.here(entry, {"present": "1", **beside.link})
+        assert kept.query == dict(beside.link) and views.view(kept.link) == kept
+    with pytest.raises(InputError, match="is no view"):
+        views.view("nowhere")

@@ -1,0 +1,211 @@
+"""Lessons: those that ship, the one that is collected, and walking through one; what the room and its second screen hear of it."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from deep import deep
+from streamlit.testing.v1 import AppTest
+
+from viz.course.sheets.kinds import KINDS, of, sheet
+from viz.server.rooms import store
+from viz.server.rooms.room import Room
+from viz.server.rooms.store import InMemory
+from viz.shell.lessons import views, walking, written
+from viz.shell.lessons.held import Walk
+from viz.shell.lessons.plan import Choice, Plan, Stop
+from viz.shell.pages import Exhibit
+from viz.workspace.lessons.page import compute
+
+READY = compute()
+PLANNED = {"Attention in 15 minutes": 15, "From the bottleneck to the Transformer": 45, "BERT and GPT": 45}
+STOPS = [(lesson.title, at) for lesson in READY for at in range(len(lesson.stops))]
+PLAN = Plan(
+    "Two",
+    (
+        Stop("masks?masks.step=2", "First", "Say <b>this</b>.", 2),
+        Stop("scaling", "Second", "", 3, Choice("*Which* one?", ("one", "two"), "two", "Because of _that_.")),
+    ),
+)
+PAGE = """
+import streamlit as st
+from viz.shell import links, notices, pages, state
+from viz.shell.lessons import held, walking
+from viz.shell.room_bar import bar, lecture
+from viz.widgets import lesson
+links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
+entry = pages.find({slug!r})
+with state.visit(entry.slug, entry.whole), lecture.shown(entry), walking.around(entry):
+    notices.make_place()
+    lesson.predict("scaling.q", "Of the page?", ("three", "four"), "three", "So.")
+st.button("Next", on_click=lambda: held.go(held.walk().at + 1), key="next")
+st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reveal")
+"""
+
+
+def test_three_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -> None:
+    assert {lesson.title: lesson.minutes for lesson in READY} == PLANNED
+    for lesson in READY:
+        assert written.read(written.write(lesson)) == lesson and lesson.about
+        assert len({stop.name for stop in lesson.stops}) == len(lesson.stops)
+        for stop in lesson.stops:
+            view = views.view(stop.view)
+            assert len(stop.note) > 60 and view.link == stop.view, (
+                "a shipped link is written as the atlas writes it"
+            )
+            assert stop.question != "page" or isinstance(view.entry.info, Exhibit)
+
+
+@pytest.mark.parametrize("lesson", READY, ids=lambda lesson: lesson.title)
+def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> None:
+    kinds = [kind for stop in lesson.stops for kind in of(views.view(stop.view).entry.slug)]
+    cheap = [kind for kind in dict.fromkeys(kinds) if KINDS[kind].cost == 1]
+    assert len(kinds) >= 4 and cheap
+    seed = random.Random(lesson.title).randrange(1000)
+    assert sheet(cheap, seed) == sheet(cheap, seed) != sheet(cheap, seed + 1)
+
+
+@pytest.mark.parametrize(("title", "at"), deep(STOPS, quick=[("Attention in 15 minutes", 3)]))
+def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: int) -> None:
+    stop = next(lesson for lesson in READY if lesson.title == title).stops[at]
+    view = views.view(stop.view)
+    test = AppTest.from_string(
+        "from viz.shell import errors, pages, state\n"
+        f"entry = pages.find({view.entry.slug!r})\n"
+        "with errors.guard(), state.visit(entry.slug, entry.whole):\n    entry.page()",
+        default_timeout=120,
+    )
+    for name, value in view.query.items():
+        test.query_params[name] = value
+    test.run()
+    told = " ".join(str(line.value) for line in test.text)
+    assert not test.exception and "cannot be shown" not in told and "went wrong" not in told
+    asks = any(str(line.value).startswith("**Predict, then look.**") for line in test.markdown)
+    assert asks == (stop.question == "page")
+
+
+# ---------------------------------------------------------------- walking
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> tuple[Room, str]:
+    monkeypatch.setattr(store, "ROOMS", rooms := InMemory())
+    return rooms.open()
+
+
+@pytest.fixture
+def page(room: tuple[Room, str], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    from viz.shell import links
+
+    monkeypatch.setattr(links, "follow", links.follow)  # the script puts another in its place
+    test = AppTest.from_string(PAGE.format(slug="scaling"), default_timeout=60)
+    test.session_state["atlas.room"] = (room[0].code, room[1])
+    test.session_state["atlas.lesson.walk"] = Walk(PLAN, 0, 1000.0)
+    return test.run()
+
+
+def heard(room: Room, *, leads: bool = True) -> dict[str, dict]:
+    return {topic: json.loads(text) for topic, _, text in room.since(0, leads=leads)}
+
+
+def test_the_next_stop_opens_as_in_a_new_visit_and_goes_on_in_present(page: AppTest) -> None:
+    page.session_state["atlas.chosen"] = {
+        "scaling.d_k": "4",
+        "masks.step": "3",
+        "text": "Old.",
+        "present": "1",
+    }
+    page.button(key="next").click().run()
+    assert not page.exception
+    assert page.session_state["went"] == ("scaling", {"present": "1"})
+    assert page.session_state["atlas.chosen"] == {"masks.step": "3", "present": "1"}, (
+        "what is of another page may stay"
+    )
+
+
+def test_only_the_lecturer_hears_the_note_and_what_comes_next(page: AppTest, room: tuple[Room, str]) -> None:
+    plan = heard(room[0])["plan"]
+    assert (plan["note"], plan["at"], plan["until"], plan["minutes"]) == ("Say <b>this</b>.", 0, 2, 5)
+    assert plan["next"]["name"] == "Second" and plan["next"]["claim"]
+    assert "plan" not in heard(room[0], leads=False)
+    page.button(key="next").click().run()
+    assert heard(room[0])["plan"]["next"] is None
+    del page.session_state["atlas.lesson.walk"]
+    page.run()
+    assert heard(room[0])["plan"] == {}
+
+
+def test_the_lessons_own_question_is_the_rooms_before_the_pages_and_is_taken_literally(
+    page: AppTest, room: tuple[Room, str]
+) -> None:
+    assert heard(room[0])["ask"]["words"] == "Of the page?"
+    page.button(key="next").click().run()
+    asked = heard(room[0])["ask"]
+    assert (asked["words"], asked["options"], asked["revealed"]) == ("Which one?", ["one", "two"], False)
+    for answer in (0, 0, 1):
+        room[0].answer(room[0].sit(""), asked["id"], answer)
+    page.button(key="reveal").click().run()
+    assert not page.exception
+    asked = heard(room[0])["ask"]
+    assert (asked["counts"], asked["truth"]) == ([2, 1], [1])
+    assert any(r"\*Which\* one" in str(line.value) for line in page.markdown)
+    assert any(line.value == "Because of _that_." for line in page.text), "nothing in it is markup"
+
+
+KEPT = [
+    None,
+    "x",
+    [],
+    {},
+    {"own": 5},
+    {"own": "title ="},
+    {"own": "", "walk": {"text": "title =", "at": 0, "began": 1.0}},
+    {"walk": {"text": written.write(PLAN), "at": "0", "began": 1.0}},
+    {"walk": {"text": written.write(PLAN), "at": 0, "began": None}},
+    {"walk": [1]},
+]
+
+
+def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Plan] = []
+    begun: list[tuple] = []
+    monkeypatch.setattr(walking.held, "remember", kept.append)
+    monkeypatch.setattr(walking.held, "begin", lambda *told: begun.append(told))
+    monkeypatch.setattr(walking.held, "walk", lambda: None)
+    monkeypatch.setattr(walking.st, "toast", lambda *_, **__: None)
+    for told in KEPT:
+        monkeypatch.setattr(walking, "_event", lambda name, told=told: told)
+        walking._kept()
+    assert kept == begun == []
+    told = {"own": written.write(PLAN), "walk": {"text": written.write(PLAN), "at": 1, "began": 5.0}}
+    monkeypatch.setattr(walking, "_event", lambda name: told)
+    walking._kept()
+    assert kept == [PLAN] and begun == [(PLAN, 1, 5.0)]
+
+
+# ---------------------------------------------------------------- the page
+
+
+def test_a_lesson_is_taken_ordered_shortened_brought_back_and_named() -> None:
+    test = AppTest.from_string(
+        "from viz.workspace.lessons import page\npage.page()", default_timeout=60
+    ).run()
+    assert not test.exception and len(test.subheader) == len(READY)
+    test.button(key="lessons.take.ready-0").click().run()
+    names = [stop.name for stop in READY[0].stops]
+
+    def kept() -> list[str]:
+        return [stop.name for stop in test.session_state["atlas.lesson.own"].stops]
+
+    assert kept() == names
+    test.button(key="lessons.down.0").click().run()
+    assert kept()[:2] == [names[1], names[0]] and test.button(key="lessons.up.0").disabled
+    test.button(key="lessons.remove.1").click().run()
+    assert kept() == [names[1], *names[2:]]
+    test.button(key="lessons.undo").click().run()
+    assert kept()[:2] == [names[1], names[0]]
+    title = next(box for box in test.text_input if box.label == "Title")
+    title.set_value("<b>Mine</b>").run()
+    assert not test.exception and test.session_state["atlas.lesson.own"].title == "<b>Mine</b>"

@@ -1,0 +1,185 @@
+"""What a lesson is: its stops, each a view of the atlas with a note, its minutes and a question; and how it is ordered anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from core.errors import InputError
+from viz.server.rooms.ask import Form, Question
+
+MOST_STOPS, LONGEST_NAME, LONGEST_NOTE, LONGEST_ANSWER = 60, 120, 4_000, 200
+LEAST_MINUTES, MOST_MINUTES = 0.5, 120.0
+MOST_OPTIONS = 8
+NEAR = 0.05
+"""A guessed number is right within this share of what can be guessed."""
+OF_THE_PAGE: Literal["page"] = "page"
+"""The question of a stop whose view asks one itself."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A question of the lecturer's own with a few answers, of which one is right; `why` is said after the guess."""
+
+    words: str
+    options: tuple[str, ...]
+    answer: str
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        _asked(self.words, self.why)
+        if not 2 <= len(self.options) <= MOST_OPTIONS or len({*self.options}) < len(self.options):
+            raise InputError(
+                f"The question has {len(self.options)} options, {len({*self.options})} of them different.",
+                f"It needs 2 to {MOST_OPTIONS}, each another one.",
+                "Write each option once.",
+            )
+        for option in self.options:
+            short(option, "An option", LONGEST_ANSWER)
+        if self.answer not in self.options:
+            raise InputError(
+                f"The answer “{self.answer}” is none of the options.",
+                "It is written as the option is.",
+                "Copy the option that is right.",
+            )
+
+
+@dataclass(frozen=True)
+class Number:
+    """A question of the lecturer's own whose answer is a number from `low` to `high`."""
+
+    words: str
+    low: float
+    high: float
+    answer: float
+    unit: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        _asked(self.words, self.why)
+        short(self.unit or "-", "The unit", 20)
+        Question("own", self.words, Form("number", (), self.low, self.high, self.unit))  # judges the two ends
+        if not self.low <= self.answer <= self.high:
+            raise InputError(
+                f"The answer {self.answer:g} does not lie from {self.low:g} to {self.high:g}.",
+                "What is right can be guessed.",
+                "Give ends with the answer between them.",
+            )
+
+
+Ask = Choice | Number | Literal["page"] | None
+"""The question of a stop: an own one, the one that its view asks itself, or none."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One view of a lesson.
+
+    view: its link, relative to the atlas, such as "masks?masks.step=2". note: what the lecturer says, for him alone.
+
+    >>> Stop("masks", "The mask", "Say why.", 3).name
+    'The mask'
+    """
+
+    view: str
+    name: str
+    note: str = ""
+    minutes: float = 3.0
+    question: Ask = None
+
+    def __post_init__(self) -> None:
+        short(self.name, "The name of a stop", LONGEST_NAME)
+        if len(self.note) > LONGEST_NOTE:
+            raise InputError(
+                f"The note has {len(self.note):,} letters.",
+                f"A note has {LONGEST_NOTE:,} at most.",
+                "Write it shorter, or make two stops of it.",
+            )
+        if not (math.isfinite(self.minutes) and LEAST_MINUTES <= self.minutes <= MOST_MINUTES):
+            raise InputError(
+                f"A stop of {self.minutes:g} minutes is planned.",
+                f"It lasts {LEAST_MINUTES:g} to {MOST_MINUTES:g}.",
+                "Give other minutes.",
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A lesson.
+
+    >>> plan = Plan("Attention", (Stop("masks", "A"), Stop("scaling", "B", minutes=4)))
+    >>> plan.minutes, plan.begins(1), [stop.name for stop in plan.moved(1, -1).stops], len(plan.without(0).stops)
+    (7.0, 3.0, ['B', 'A'], 1)
+    """
+
+    title: str
+    stops: tuple[Stop, ...] = ()
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        short(self.title, "The title of a lesson", LONGEST_NAME)
+        if len(self.about) > LONGEST_NOTE:
+            raise InputError(
+                "What is said about the lesson is too long.",
+                f"At most {LONGEST_NOTE:,} letters.",
+                "Shorten it.",
+            )
+        if len(self.stops) > MOST_STOPS:
+            raise InputError(
+                f"The lesson has {len(self.stops)} stops.",
+                f"It has {MOST_STOPS} at most.",
+                "Make two lessons of it.",
+            )
+
+    @property
+    def minutes(self) -> float:
+        """How long all stops take."""
+        return math.fsum(stop.minutes for stop in self.stops)
+
+    def begins(self, at: int) -> float:
+        """The minute at which a stop begins."""
+        return math.fsum(stop.minutes for stop in self.stops[:at])
+
+    def with_stop(self, stop: Stop, at: int | None = None) -> Plan:
+        """One stop more at the end, or another one at this place."""
+        stops = (*self.stops, stop) if at is None else (*self.stops[:at], stop, *self.stops[at + 1 :])
+        return dataclasses.replace(self, stops=stops)
+
+    def without(self, at: int) -> Plan:
+        """Without this stop."""
+        return dataclasses.replace(self, stops=(*self.stops[:at], *self.stops[at + 1 :]))
+
+    def moved(self, at: int, by: int) -> Plan:
+        """A stop some places further; at an end it stays."""
+        stops = [*self.stops]
+        stop = stops.pop(at)
+        stops.insert(min(max(at + by, 0), len(stops)), stop)
+        return dataclasses.replace(self, stops=tuple(stops))
+
+
+def short(words: str, what: str, longest: int) -> str:
+    """The words, if there are any and not too many. Raises InputError."""
+    if not words.strip() or len(words) > longest:
+        raise InputError(
+            f"{what} has {len(words):,} letters.",
+            f"It has 1 to {longest}, and not only blanks.",
+            "Write another one.",
+        )
+    return words
+
+
+def minutes(many: float) -> str:
+    """Minutes as they are read.
+
+    >>> minutes(2.5), minutes(1.0)
+    ('2.5 min', '1 min')
+    """
+    return f"{many:g} min"
+
+
+def _asked(words: str, why: str) -> None:
+    short(words, "A question", LONGEST_NAME * 4)
+    if len(why) > LONGEST_NOTE:
+        raise InputError("The reason is too long.", f"At most {LONGEST_NOTE:,} letters.", "Shorten it.")

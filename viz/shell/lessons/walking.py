@@ -1,0 +1,150 @@
+"""Around every page: a lesson that is walked through, with its keys, notes and clock; the dialogue that adds a view to one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components import v2
+
+from core.errors import InputError
+from viz.labels import literal
+from viz.shell import links, notices, state
+from viz.shell.lessons import form, held, views, written
+from viz.shell.lessons.held import Walk
+from viz.shell.lessons.plan import NEAR, Ask, Choice, Number
+from viz.shell.pages import Entry
+from viz.shell.room_bar import bar, lecture
+from viz.widgets import quiz
+
+_HERE = Path(__file__).parent
+_ON_PAGE = "The page asks: “Predict, then look”."
+_walked = v2.component(
+    "atlas_lesson",
+    html=(_HERE / "walking.html").read_text("utf-8"),
+    css=(_HERE / "walking.css").read_text("utf-8"),
+    js=(_HERE / "walking.js").read_text("utf-8"),
+    isolate_styles=False,
+)
+
+
+@contextmanager
+def around(entry: Entry) -> Iterator[None]:
+    """Around a page: before it, where the lesson goes next and its own question; after it, what the room's second screen is told."""
+    _open()
+    walk = held.walk()
+    told = _told(walk) if walk else None
+    _bar(entry, walk, told)
+    yield
+    if walk and views.view(walk.stop.view).entry.slug == entry.slug:
+        _ask(walk)
+    if leads := lecture.led():
+        leads[0].plans(told or {})
+    form.tell()
+    if held.asked_for_this_view():
+        form.add(entry)
+
+
+def _open() -> None:
+    """The view of the stop that was asked for, as its link opens it in a new visit."""
+    walk = held.walk()
+    if walk and held.opens():
+        view = views.view(walk.stop.view)
+        links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
+
+
+def _told(walk: Walk) -> dict[str, Any]:
+    """What the lecturer reads of the stop: its note, what is asked, where he should be by the clock, what comes next."""
+    plan, stop = walk.plan, walk.stop
+    after = plan.stops[walk.at + 1] if walk.at + 1 < len(plan.stops) else None
+    return {
+        "title": plan.title,
+        "at": walk.at,
+        "stops": [one.name for one in plan.stops],
+        "note": stop.note,
+        "asks": _asks(stop.question),
+        "from": plan.begins(walk.at),
+        "until": plan.begins(walk.at + 1),
+        "minutes": plan.minutes,
+        "began": walk.began,
+        "next": {"name": after.name, "claim": views.view(after.view).entry.info.claim} if after else None,
+    }
+
+
+def _asks(question: Ask) -> str:
+    return question.words if isinstance(question, Choice | Number) else _ON_PAGE if question else ""
+
+
+def _bar(entry: Entry, walk: Walk | None, told: dict[str, Any] | None) -> None:
+    kept = held.own()
+    leads = lecture.led()
+    with st.container(key="atlas-lesson"):
+        _walked(
+            key="lesson.bar",
+            data={
+                "turn": held.turn(),
+                "own": written.write(kept) if kept.stops else "",
+                "walk": told,
+                "text": written.write(walk.plan) if walk else "",
+                "away": bool(walk) and views.view(walk.stop.view).entry.slug != entry.slug,
+                "pages": [views.view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
+                "page": entry.slug,
+                "presenting": state.presenting(),
+                "now": time.time() if walk else 0,
+                "room": f"{bar.home()}room/{leads[0].code}/presenter" if leads and walk else "",
+            },
+            on_kept_change=_kept,
+            on_go_change=_go,
+            on_leave_change=held.leave,
+        )
+
+
+def _event(name: str) -> Any:
+    return (st.session_state.get("lesson.bar") or {}).get(name)
+
+
+def _go() -> None:
+    if type(at := _event("go")) is int:
+        held.go(at - 1)
+
+
+def _kept() -> None:
+    """What the browser has kept of an earlier session; it may be anything."""
+    told = _event("kept")
+    if not isinstance(told, dict):
+        return
+    if isinstance(own := told.get("own"), str) and own:
+        try:
+            held.remember(written.read(own))
+        except InputError as error:  # it stays in the browser until another lesson is collected
+            st.toast(literal(f"The lesson that this browser kept cannot be read. {error}"))
+    walk = told.get("walk")
+    if isinstance(walk, dict) and held.walk() is None:
+        with suppress(InputError):
+            at, began = walk.get("at"), walk.get("began")
+            if (
+                isinstance(text := walk.get("text"), str)
+                and type(at) is int
+                and isinstance(began, int | float)
+            ):
+                held.begin(written.read(text), at, float(began))
+
+
+def _ask(walk: Walk) -> None:
+    """The lesson's own question, below the title: the room's before any that the page has."""
+    asked, key = walk.stop.question, f"{held.QUESTION}.{walk.at}"
+    if not isinstance(asked, Choice | Number):
+        return
+    lecture.asks_first()
+    with notices.place():
+        if isinstance(asked, Choice):
+            quiz.predict(key, asked.words, asked.options, asked.answer, asked.why)
+        else:
+            near = NEAR * (asked.high - asked.low)
+            quiz.predict_number(
+                key, asked.words, asked.low, asked.high, asked.answer, asked.why, near, literal(asked.unit)
+            )

@@ -1,0 +1,282 @@
+"""A lesson as a file: TOML that a person reads and writes; what is wrong in it is told with its line.
+
+    title = "Attention in 15 minutes"
+
+    [[stop]]
+    view = "masks?masks.step=2"
+    name = "Each row adds up to 1"
+    minutes = 3
+    note = \"\"\"
+    Point at the last row.
+    \"\"\"
+    question = "page"
+
+A question is "page", the one that the view asks itself, or a table with `words`, and either `options` with the right one as `answer`,
+or the ends `low` and `high` of what can be guessed with a number as `answer`; `unit` and `why` where they help.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import tomli_w
+
+from core.errors import InputError
+from viz.labels import phrase, shorten, visible
+from viz.shell.lessons import plan, views
+from viz.shell.lessons.plan import Ask, Choice, Number, Plan, Stop
+
+MOST_BYTES, DEEPEST = 200_000, 8
+"""Bytes of a file; points in one name of it."""
+_QUESTION = ("words", "options", "answer", "low", "high", "unit", "why")
+_STOP = ("view", "name", "minutes", "note", "question")
+_LESSON = ("title", "about", "stop")
+_KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list"}
+
+
+class LessonError(InputError):
+    """What is wrong in the file of a lesson; `line` counts from 1.
+
+    >>> error = LessonError(3, InputError("The note is too long.", "It has 4,000 letters at most.", "Shorten it."))
+    >>> error.line, error.wrong
+    (3, 'Line 3: The note is too long.')
+    """
+
+    def __init__(self, line: int, error: InputError) -> None:
+        super().__init__(f"Line {line}: {error.wrong}", error.rule, error.remedy)
+        self.line = line
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.line, InputError(self.wrong.partition(": ")[2], self.rule, self.remedy))
+
+
+def read(given: bytes | str) -> Plan:
+    r"""The lesson of a file.
+
+    >>> read('title = "A"\n[[stop]]\nview = "masks"\nname = "The mask"\nminutes = 2').stops[0].name
+    'The mask'
+
+    Raises:
+        LessonError: it is too large, no text, no TOML, or it says what no lesson says; with the line.
+    """
+    text = _text(given)
+    _refuse_depth(text)
+    try:
+        found = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is another ValueError
+        at = re.search(r"at line (\d+)", str(error))
+        line = int(at[1]) if at else text.count("\n") + 1 if "end of document" in str(error) else 1
+        raise LessonError(
+            line,
+            InputError(
+                f"This is no TOML: {phrase(shorten(str(error), 100))}.",
+                "Texts stand in quotation marks, a stop begins with [[stop]], and each line says NAME = VALUE.",
+                "Mend the line, or open one of our lessons and save it as a pattern.",
+            ),
+        ) from error
+    return _Reader(text, found).plan()
+
+
+def write(lesson: Plan) -> str:
+    """The file of a lesson; `read` gives the same lesson again."""
+    about = {"about": lesson.about} if lesson.about else {}
+    told = {"title": lesson.title, **about, "stop": [_told(stop) for stop in lesson.stops]}
+    return tomli_w.dumps(told, multiline_strings=True, indent=2)
+
+
+def _told(stop: Stop) -> dict[str, Any]:
+    asked = stop.question
+    question: Any = asked
+    if isinstance(asked, Choice):
+        question = {"words": asked.words, "options": list(asked.options), "answer": asked.answer}
+    elif isinstance(asked, Number):
+        question = {name: getattr(asked, name) for name in ("words", "low", "high", "answer")}
+    if isinstance(asked, Choice | Number):
+        question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
+    told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
+    return told | ({"note": stop.note} if stop.note else {}) | ({"question": question} if question else {})
+
+
+def _plain(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _text(given: bytes | str) -> str:
+    size = len(given if isinstance(given, bytes) else given.encode("utf-8", "surrogatepass"))
+    if size > MOST_BYTES:
+        raise LessonError(
+            1,
+            InputError(
+                f"The file has {size:,} bytes.",
+                f"A lesson has {MOST_BYTES:,} at most.",
+                "Is it the right file? Else make two lessons of it.",
+            ),
+        )
+    if isinstance(given, bytes):
+        try:
+            given = given.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise LessonError(
+                given[: error.start].count(b"\n") + 1,
+                InputError(
+                    f"Byte {error.start:,} belongs to no letter.",
+                    "A lesson is a text in UTF-8.",
+                    "Save it as UTF-8.",
+                ),
+            ) from error
+    return given.replace("\r\n", "\n")
+
+
+class _Reader:
+    """What a TOML document says, held to what a lesson may say."""
+
+    def __init__(self, text: str, found: Mapping[str, Any]) -> None:
+        self.lines, self.found = _lines(text), found
+
+    def plan(self) -> Plan:
+        self.only(self.found, _LESSON, "A lesson", ())
+        stops = self.of(self.found, "stop", list, (), [])
+        if len(stops) > plan.MOST_STOPS:
+            self.refuse(
+                ("stop", plan.MOST_STOPS),
+                InputError(
+                    f"The lesson has {len(stops)} stops.",
+                    f"It has {plan.MOST_STOPS} at most.",
+                    "Make two lessons of it.",
+                ),
+            )
+        title, about = self.of(self.found, "title", str, ()), self.of(self.found, "about", str, (), "")
+        self.made(("title",), lambda: plan.short(title, "The title of a lesson", plan.LONGEST_NAME))
+        made = tuple(self.stop(stop, ("stop", at)) for at, stop in enumerate(stops))
+        return self.made(("about",), lambda: Plan(title, made, about))
+
+    def stop(self, told: Any, where: tuple) -> Stop:
+        told = self.table(told, where, "A stop is")
+        self.only(told, _STOP, "A stop", where)
+        link, name = self.of(told, "view", str, where), self.of(told, "name", str, where)
+        view = self.made((*where, "view"), lambda: views.view(link))
+        minutes, note = self.of(told, "minutes", float, where), self.of(told, "note", str, where, "")
+        self.made((*where, "name"), lambda: Stop(view.link, name))
+        self.made((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))
+        question = self.question(told.get("question"), (*where, "question"))
+        return self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question))
+
+    def question(self, told: Any, where: tuple) -> Ask:
+        if told is None or told == plan.OF_THE_PAGE:
+            return told
+        told = self.table(told, where, "A question is the word “page” or")
+        self.only(told, _QUESTION, "A question", where)
+        words, why = self.of(told, "words", str, where), self.of(told, "why", str, where, "")
+        if "options" in told:
+            options = self.of(told, "options", list, where)
+            answer = self.of(told, "answer", str, where)
+            if not all(isinstance(option, str) for option in options):
+                self.refuse(
+                    (*where, "options"),
+                    InputError("An option is no text.", "Each is one.", "Put it in quotation marks."),
+                )
+            return self.made((*where, "options"), lambda: Choice(words, tuple(options), answer, why))
+        low, high, answer = (self.of(told, name, float, where) for name in ("low", "high", "answer"))
+        unit = self.of(told, "unit", str, where, "")
+        return self.made((*where, "answer"), lambda: Number(words, low, high, answer, unit, why))
+
+    def table(self, told: Any, where: tuple, what: str) -> Mapping[str, Any]:
+        if not isinstance(told, dict):
+            self.refuse(
+                where,
+                InputError(
+                    f"{what} a table, and this is none.",
+                    "A table has lines NAME = VALUE.",
+                    "Look at a lesson of ours.",
+                ),
+            )
+        return told
+
+    def only(self, told: Mapping[str, Any], names: Sequence[str], what: str, where: tuple) -> None:
+        for name in told:
+            if name not in names:
+                self.refuse(
+                    (*where, name),
+                    InputError(
+                        f"{what} has no “{visible(shorten(name, 40))}”.",
+                        f"It has {', '.join(names)}.",
+                        "Correct the name, or take the line out.",
+                    ),
+                )
+
+    def of(self, told: Mapping[str, Any], name: str, kind: type, where: tuple, default: Any = None) -> Any:
+        """The value of a name, of this kind; without a default it has to be there."""
+        value: Any = told.get(name, default)
+        if value is None:
+            self.refuse(
+                where, InputError(f"“{name}” is missing.", f"It is {_KINDS[kind]}.", f"Add a line {name} = …")
+            )
+        if kind is float and type(value) is int and abs(value) < 1e15:
+            value = float(value)
+        if type(value) is not kind:
+            self.refuse(
+                (*where, name),
+                InputError(
+                    f"“{name}” is not {_KINDS[kind]}.", f"It has to be {_KINDS[kind]}.", "Correct the line."
+                ),
+            )
+        return str(value).strip() if kind is str and name != "note" else value
+
+    def made(self, where: tuple, make: Callable[[], Any]) -> Any:
+        try:
+            return make()
+        except InputError as error:
+            self.refuse(where, error)
+
+    def refuse(self, where: tuple, error: InputError) -> NoReturn:
+        """Raise it with the line of the nearest thing that has one."""
+        while where not in self.lines and where:
+            where = where[:-1]
+        raise LessonError(self.lines.get(where, 1), error)
+
+
+_LITERAL = re.compile(
+    r"""("{3}(?:\\.|[^\\])*?(?:"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\#[^\n]*)""",
+    re.DOTALL,
+)
+_RUN = re.compile(r"[\w.\- \t]+")
+_HEAD = re.compile(r"[ \t]*\[\[?([^\[\]]*)\]")
+_NAME = re.compile(r"[ \t]*([\w-]+)[\w. \t]*=")
+
+
+def _bare(text: str) -> str:
+    """The same lines without what stands in quotation marks and behind #."""
+    return _LITERAL.sub(lambda found: "s" + "\n" * found[0].count("\n"), text)
+
+
+def _refuse_depth(text: str) -> None:
+    """A name of thousands of parts, for which tomllib takes minutes."""
+    bare = _bare(text)
+    for found in _RUN.finditer(bare):
+        if found[0].count(".") > DEEPEST:
+            raise LessonError(
+                bare[: found.start()].count("\n") + 1,
+                InputError(
+                    "A name has too many parts.",
+                    f"At most {DEEPEST} points stand in one.",
+                    "Correct the line.",
+                ),
+            )
+
+
+def _lines(text: str) -> dict[tuple, int]:
+    """Where each stop and each name stands: ("title",), ("stop", 2), ("stop", 2, "question", "low")."""
+    found: dict[tuple, int] = {(): 1}
+    at, stops = (), 0
+    for number, line in enumerate(_bare(text).split("\n"), 1):
+        if head := _HEAD.match(line):
+            parts = tuple(part.strip() for part in head[1].split("."))
+            stops += parts == ("stop",)
+            at = ("stop", stops - 1, *parts[1:]) if parts[0] == "stop" else parts
+            found.setdefault(at, number)
+        elif name := _NAME.match(line):
+            found.setdefault((*at, name[1]), number)
+    return found

@@ -1,0 +1,214 @@
+"""Lessons: walk through one in front of a class, make one of your own, save it, open a file, print exercises that go with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from core.errors import InputError
+from viz.course.sheets.kinds import NAME, of
+from viz.labels import literal
+from viz.shell import errors, links, notices, state
+from viz.shell.lessons import form, held, plan, views, written
+from viz.shell.lessons.plan import Choice, Number, Plan, Stop
+from viz.shell.pages import Page
+from viz.widgets import page_parts
+
+PAGE = Page(
+    title="Lessons",
+    order=87,
+    menu="more",
+    claim="Views of the atlas in an order, with what the lecturer says at each: walk through them before a class, or make your own.",
+)
+READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
+HOW = (
+    "Walking through a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present; "
+    "*Notes* shows what to say, the clock and what comes next. With a lecture room open, these have a screen of their own, and the room answers the questions."
+)
+COLLECT = (
+    "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
+    "or begin with one of the lessons above. It stays in this browser; save it as a file to keep it or to give it to others."
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What is collected is in the browser and in files, not in the link."""
+
+
+def compute(_: Params = Params()) -> tuple[Plan, ...]:
+    """The lessons that ship."""
+    return tuple(_read(Path(__file__).with_name("ready") / f"{name}.toml") for name in READY)
+
+
+@functools.cache
+def _read(file: Path) -> Plan:
+    return written.read(file.read_bytes())
+
+
+def page() -> None:
+    """The lessons that ship; the visitor's own; a file."""
+    page_parts.title(PAGE, bare=True)
+    st.markdown(HOW)
+    for number, lesson in enumerate(compute()):
+        _card(lesson, f"ready-{number}")
+    st.header("Your lesson", anchor=False)
+    if held.own().stops:
+        _own(held.own())
+    else:
+        st.markdown(COLLECT)
+    if (before := held.before()) and before != held.own():
+        st.button(
+            "Take the last change back", icon=":material/undo:", on_click=held.bring_back, key="lessons.undo"
+        )
+    _file()
+
+
+def _card(lesson: Plan, key: str) -> None:
+    """A lesson that can be begun, or made one's own."""
+    with st.container(border=True, key=f"lessons-{key}"):
+        st.subheader(literal(lesson.title), anchor=False)
+        if lesson.about:
+            st.text(lesson.about)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _begin(lesson, key)
+            st.button(
+                "Make it yours",
+                key=f"lessons.take.{key}",
+                on_click=held.keep,
+                args=(lesson,),
+                help="It takes the place of your lesson, and you change it as you like.",
+            )
+            _sheet(lesson)
+            st.markdown(f":gray[{_many(lesson)}]", width="content")
+        with st.expander("The stops"):
+            for at, stop in enumerate(lesson.stops):
+                _line(lesson, at, stop)
+
+
+def _many(lesson: Plan) -> str:
+    count = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
+    return f"{count}, {plan.minutes(lesson.minutes)}"
+
+
+def _begin(lesson: Plan, key: str) -> None:
+    st.button("Begin", type="primary", key=f"lessons.begin.{key}", on_click=held.begin, args=(lesson,))
+    st.button("Begin in Present", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
+
+
+def _begin_in_present(lesson: Plan) -> None:
+    state.write(present=True)
+    held.begin(lesson)
+
+
+def _line(lesson: Plan, at: int, stop: Stop) -> None:
+    """A stop, as it is read in the list."""
+    view = views.view(stop.view)
+    with st.container(gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            links.to(view.entry.slug, f"**{at + 1}. {literal(stop.name)}**", **view.query)
+            st.markdown(
+                f":gray[:small[minute {lesson.begins(at):g}, {plan.minutes(stop.minutes)}]]", width="content"
+            )
+        if stop.note:
+            st.text(stop.note)
+        if isinstance(stop.question, Choice | Number):
+            st.caption(f"Question: {literal(stop.question.words)}")
+        elif stop.question:
+            st.caption("Question: the one that the page asks")
+
+
+def _sheet(lesson: Plan) -> None:
+    """Exercises from the exhibits of the lesson, on one sheet; its number draws the same for everybody, the solutions stand apart."""
+    slugs = dict.fromkeys(views.view(stop.view).entry.slug for stop in lesson.stops)
+    if kinds := [kind for slug in slugs for kind in of(slug)]:
+        links.to(
+            "homework",
+            "Exercises to print",
+            icon=":material/print:",
+            **{"homework.group": NAME, "homework.kinds": ",".join(kinds)},
+        )
+
+
+def _own(lesson: Plan) -> None:
+    """The collected lesson, with what changes it."""
+    title = st.text_input(
+        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{held.turn()}"
+    )
+    about = st.text_input(
+        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{held.turn()}"
+    )
+    if (title.strip(), about.strip()) != (lesson.title, lesson.about) and title.strip():
+        held.keep(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _begin(lesson, "own")
+        st.download_button(
+            "Save as a file",
+            written.write(lesson),
+            f"{_file_name(lesson.title)}.toml",
+            "application/toml",
+            on_click="ignore",
+            icon=":material/download:",
+            key="lessons.save",
+        )
+        _sheet(lesson)
+        st.button(
+            "Begin anew",
+            key="lessons.anew",
+            on_click=held.keep,
+            args=(Plan(held.NAMED),),
+            icon=":material/delete:",
+        )
+        st.markdown(f":gray[{_many(lesson)}]", width="content")
+    for at, stop in enumerate(lesson.stops):
+        with st.container(border=True, key=f"lessons-stop-{at}"):
+            _line(lesson, at, stop)
+            with st.container(horizontal=True, gap="small"):
+                _act("Up", "arrow_upward", at, lesson.moved(at, -1), off=at == 0)
+                _act("Down", "arrow_downward", at, lesson.moved(at, 1), off=at + 1 == len(lesson.stops))
+                _act("Remove", "delete", at, lesson.without(at))
+                if st.button("Change", icon=":material/edit:", key=f"lessons.change.{at}"):
+                    form.change(at)
+
+
+def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> None:
+    st.button(
+        name,
+        icon=f":material/{icon}:",
+        key=f"lessons.{name.lower()}.{at}",
+        on_click=held.keep,
+        args=(after,),
+        disabled=off,
+    )
+
+
+def _file_name(title: str) -> str:
+    """A name of a file.
+
+    >>> _file_name("My lesson: Attention / 2")
+    'my-lesson-attention-2'
+    """
+    words = "".join(sign if sign.isalnum() else " " for sign in title.lower()).split()
+    return "-".join(words)[:60] or "lesson"
+
+
+def _file() -> None:
+    """A lesson that somebody saved: read, judged, and shown as a card."""
+    st.header("Open a file", anchor=False)
+    given = st.file_uploader(
+        f"A lesson in TOML, {written.MOST_BYTES:,} bytes at most", type=["toml"], key="lessons.file"
+    )
+    if given is None:
+        return
+    with errors.guard():
+        try:
+            lesson = written.read(given.getvalue())
+        except InputError as error:
+            notices.box(error.wrong, error.rule, error.remedy)
+            return
+        _card(lesson, "file")
