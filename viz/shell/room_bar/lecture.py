@@ -68,7 +68,7 @@ def shown(entry: Entry) -> Iterator[None]:
         witness.watch(None)
         yield
         return
-    room, drawn = leads[0], _Drawn(leads[0], entry)
+    room, drawn = leads[0], _Drawn(leads[0], entry, st.session_state.get(_DRAWN))
     st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
     witness.watch(drawn.see)
     yield
@@ -118,9 +118,10 @@ def _ask(room: Room, question: Question | None) -> None:
 class _Drawn:
     """The pictures of one run of a page, then those that a part of it draws anew."""
 
-    def __init__(self, room: Room, entry: Entry) -> None:
+    def __init__(self, room: Room, entry: Entry, before: _Drawn | None) -> None:
         self.room, self.entry, self.whole, self.unseen = room, entry, False, False
         self.pictures: dict[str, Shown] = {}
+        self._before = before.pictures if before and before.entry == entry else {}
         self._of: dict[str, str | None] = {}
         self._runs: dict[str | None, object] = {}
 
@@ -139,6 +140,10 @@ class _Drawn:
             self.unseen = True
         if self.whole:
             self.tell()
+        elif (
+            key in self._before
+        ):  # the same picture of something else: nobody need wait for the rest of the page
+            self.room.show(_view(self.entry, unseen=self.unseen), {**self._before, **self.pictures})
 
     def tell(self) -> None:
         """The room sees what is drawn now."""
