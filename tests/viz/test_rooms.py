@@ -92,7 +92,7 @@ def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
     room.asks(choice())
     first = room.question
     room.answer(seat, first.id, 1)
-    room.asks(choice())
+    room.asks(Question("own", "Which word?", Form("choice", ["the", "cat", "sat"])))
     assert room.question.id == first.id and room.question.answers == {seat: 1}
     room.asks(choice("another"))
     assert room.question.answers == {}

@@ -34,6 +34,9 @@ class Form:
     high: float = 1.0
     unit: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(self.options))  # a list is no other question
+
     def read(self, given: Any) -> Any:
         """An answer as it is counted: the place of an option, a pair of them, or a number.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import secrets
 import threading
 import time
@@ -27,6 +28,7 @@ from viz.server.rooms.room import LASTS, Room, Shown
 from viz.server.rooms.shared_room import ACTS, Gone, SharedRoom
 from viz.server.rooms.store import InMemory
 
+LOGGER = logging.getLogger(__name__)
 BEAT, SOON, LOST = 5.0, 0.15, 15.0
 """Seconds from one "these are connected here" to the next, after a change, and until a copy that says nothing has gone."""
 MOST_READ = 8_000_000
@@ -138,7 +140,8 @@ class RedisRooms(InMemory):
                 result, wrong = self._apply(fields), None
             except InputError as error:
                 result, wrong = None, error
-            except (LookupError, TypeError, ValueError):  # what a copy of another version wrote
+            except (LookupError, TypeError, ValueError):
+                LOGGER.exception("A room could not do what a copy, of another version perhaps, has written.")
                 result, wrong = None, Gone()
             finally:
                 self._entry = 0.0
