@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 
 import viz
 from viz.server import asgi, door, limits, spared, start, turns, upkeep
-from viz.server.rooms import routes
+from viz.server.rooms import choose, routes
 from viz.shell import errors
 
 
@@ -29,6 +29,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     spared.spare()
     upkeep.return_large_blocks()
     limits.raise_files()
+    choose.begin()
     limits.most_memory()  # a cap that cannot be read ends the start, not a lesson
     keeper = upkeep.Upkeep()
     await start.first_screen()

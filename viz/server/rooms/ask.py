@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -33,6 +33,9 @@ class Form:
     low: float = 0.0
     high: float = 1.0
     unit: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(self.options))  # a list is no other question
 
     def read(self, given: Any) -> Any:
         """An answer as it is counted: the place of an option, a pair of them, or a number.
@@ -126,6 +129,23 @@ class Question:
         """What makes it this question and no other."""
         return self.key, self.words, self.form
 
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return asdict(self)
+
+    @staticmethod
+    def of(state: Mapping[str, Any]) -> Question:
+        """The question of which `state()` was given.
+
+        >>> import json
+        >>> question = Question("own", "Which?", Form("cell", ("a", "b")), answers={"x": (0, 1)})
+        >>> Question.of(json.loads(json.dumps(question.state()))) == question
+        True
+        """
+        form = Form(**{**state["form"], "options": tuple(state["form"]["options"])})
+        answers = {seat: _given(answer) for seat, answer in state["answers"].items()}
+        return Question(**{**state, "form": form, "answers": answers})
+
     def shown(self) -> dict[str, Any]:
         """What everybody may know: before it is revealed, nothing of what was answered."""
         form = self.form
@@ -161,3 +181,8 @@ class Question:
         if self.form.kind == "number":
             return statistics.median(self.answers.values())
         return Counter(self.answers.values()).most_common(1)[0][0]
+
+
+def _given(answer: Any) -> Any:
+    """An answer as it is counted, from what JSON made of it."""
+    return tuple(answer) if isinstance(answer, list) else answer

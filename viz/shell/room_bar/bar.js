@@ -40,6 +40,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
       life.heard = now;
     },
     pause({ paused }) { part("pause").setAttribute("aria-pressed", String(paused)); part("pause").textContent = paused ? "Go on" : "Pause"; },
+    waits({ waits }) { part("waits").hidden = !waits; },
     command: (told) => acts[told.act]?.(told),
     end() { stream?.close(); life.setTriggerValue("news", Date.now()); },
   };

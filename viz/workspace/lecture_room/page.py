@@ -30,9 +30,10 @@ KEEPS = (
     "A room keeps the view that the lecturer shows, the open question with one answer a seat, and the sentences that were sent and not yet read. "
     "A seat is a random number in a cookie of the browser; no name and no address is kept. "
     "Sentences are shown to the lecturer alone; answers are shown to nobody before the reveal, and then only as counts. "
-    "All of it is in the memory of this server and never on its disk. "
+    "All of it is in the memory of {where} and never on its disk. "
     "It is forgotten when the lecturer ends the room, or four hours after the last event."
 )
+HERE, SHARED = "this server", "this server, of its other copies and of the Redis that they share,"
 ONLY_HERE = (
     "This server listens to this machine only, so no phone can reach it. Start it for a room: "
     "`streamlit run app.py --server.address 0.0.0.0`"
@@ -56,7 +57,7 @@ def page() -> None:
     else:
         _open(*leads)
     st.header("What a room keeps", anchor=False)
-    st.markdown(KEEPS)
+    st.markdown(KEEPS.format(where=SHARED if store.ROOMS.shared else HERE))
 
 
 def _closed() -> None:
