@@ -22,7 +22,7 @@ from core.data.texts import Example, texts
 from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
-from core.serving import bounds
+from core.serving import bounds, surveys
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
 from viz.instruments.kit.picture import SUMMED
 from viz.instruments.picture import patches
@@ -147,7 +147,7 @@ def battery(paired: bool) -> tuple[Example, ...]:
     return texts("heads_en-es" if paired else "heads_en")
 
 
-def _read_by(model: Model) -> tuple[Example, ...]:
+def read_by_model(model: Model) -> tuple[Example, ...]:
     """Our sentences, or where it reads pictures our doodles."""
     if patches.reads(model):
         return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
@@ -155,12 +155,14 @@ def _read_by(model: Model) -> tuple[Example, ...]:
 
 
 def survey(model: str) -> Mapping[str, Heads]:
-    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.serving.surveys`), else measured now, on fewer sentences."""
     reader = opened(model)
+    if known := surveys.default().known(reader):
+        return known
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return engine_client.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    examples = (examples_of(model) or _read_by(reader)) if reader.spec.kinds_of(reader.config) else ()
+    examples = (examples_of(model) or read_by_model(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),
         lambda: surveyed(reader, examples),
