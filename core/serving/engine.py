@@ -197,6 +197,10 @@ class Engine:
         """From now on foreign models are opened only into so many free bytes, see `core.serving.registry.Registry`."""
         self._registry.room = free
 
+    def fits(self, entry: Listing) -> None:
+        """Raise InputError where no room can be made for one more foreign model; nothing goes yet."""
+        self._registry.fits(entry)
+
     def drop(self, name: str) -> None:
         """Let go of a model and of what was computed with it."""
         self._registry.drop(name)

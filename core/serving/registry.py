@@ -76,6 +76,7 @@ class Registry:
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
         self._used: dict[str, float] = {}
+        self._foreign: dict[str, int] = {}
         self._opening: dict[str, Future[Any]] = {}
         self._beside: list[str] = []
         self._listed: dict[str, Listing] | None = None
@@ -134,6 +135,7 @@ class Registry:
         with self._lock:
             held = self._open.pop(name, None)
             self._used.pop(name, None)
+            self._foreign.pop(name, None)
             self._problems.pop(name, None)
             if name in self._beside:
                 self._beside.remove(name)
@@ -166,29 +168,34 @@ class Registry:
             del self._opening[name]
         opening.set_result(model)
 
-    def _find_room(self, entry: Listing) -> None:
-        """Make room for a foreign model. Raises InputError where all other foreign ones together are too small."""
+    def fits(self, entry: Listing) -> list[str]:
+        """Which foreign models would have to go for one more, those used longest ago first.
+
+        Raises InputError where all of them together are too small.
+        """
         free = self.room()
-        others = {name: found for name in tuple(self._open) if (found := self._foreign(name))}
+        others = {
+            name: need for name, need in self._foreign.items() if name in self._open and name != entry.name
+        }
+        going = []
         for name in sorted(others, key=lambda name: self._used.get(name, 0.0)):
             if free >= entry.memory:
                 break
-            log.info("%s goes, to make room for %s", name, entry.name)
-            self.drop(name)
-            free += others[name].memory
+            going.append(name)
+            free += others[name]
         if free < entry.memory:
             raise InputError(
-                f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB are free.",
+                f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB can be had.",
                 "This server holds only so many models at once, each in float32.",
                 "Choose a smaller model, or let whoever started the server give it more memory.",
             )
+        return going
 
-    def _foreign(self, name: str) -> Listing | None:
-        try:
-            found = self.entry(name)
-        except InputError:  # of a visitor who has gone
-            return None
-        return found if found is not None and found.foreign else None
+    def _find_room(self, entry: Listing) -> None:
+        for name in self.fits(entry):
+            log.info("%s goes, to make room for %s", name, entry.name)
+            self.drop(name)
+        self._foreign[entry.name] = entry.memory
 
     def _make_room(self, name: str) -> None:
         """Of the models that open aside those opened last stay, as many as are small enough: there may be one a second of a training."""

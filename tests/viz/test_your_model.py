@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +13,14 @@ from foreign_folders import write
 from test_pages import PICTURES, drawn, words
 
 import core.serving.engine
+from core.checkpoints import hub
+from core.checkpoints.hub import Offer
+from core.errors import InputError
 from core.serving import surveys
 from core.serving.engine import Engine
+from core.serving.fetching import FETCHER
 from core.serving.surveys import Surveys
+from viz.server.uploads.held import UPLOADS
 
 TEXT = "She has a white car."
 
@@ -110,3 +117,56 @@ def test_every_page_of_the_workspace_shows_it(brought: Engine, slug: str, name: 
         assert "it cannot go on word by word" in said
         return
     assert "cannot" not in said and any(len(test.get(kind)) for kind in PICTURES)
+
+
+def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
+    brought: Engine, monkeypatch
+) -> None:
+    monkeypatch.setenv("ATLAS_HUB", "1")
+    sizes = {"config.json": 10**6, "model.safetensors": 8 * 10**6}
+    asked: list[str] = []
+
+    def offered(address: str) -> Offer:
+        asked.append(address)
+        if "none" in address:
+            raise InputError("The Hub has no open model.", "It must be public.", "Check the name.")
+        return Offer("own/tiny", "1", sizes)
+
+    monkeypatch.setattr(hub, "offered", offered)
+    monkeypatch.setattr(
+        FETCHER, "_fetch", lambda offer, tell: (tell(5 * 10**6), going.wait(20), tell(9 * 10**6))
+    )
+    going = threading.Event()
+    test = drawn("your_model", **{"your_model.hub": "own/none"})
+    press(test, "See what it has")
+    assert "The Hub has no open model." in words(test)
+    assert next(box.value for box in test.text_input if box.label == "Its name on the Hub") == "own/none"
+    next(box for box in test.text_input if box.label == "Its name on the Hub").set_value("own/tiny").run()
+    press(test, "See what it has")
+    assert asked == ["hf:own/none", "hf:own/tiny"] and "model.safetensors 8.0 MB" in words(test)
+    press(test, "Fetch 9.0 MB")
+    while not FETCHER.now.there:
+        time.sleep(0.01)
+    test.run()
+    assert any("5.0 of 9.0 MB" in bar.proto.text for bar in test.get("progress"))
+    press(test, "Stop")
+    going.set()
+    while not FETCHER.now.over:
+        time.sleep(0.01)
+    assert "The fetching was ended." in words(test.run())
+
+
+def press(test, label: str) -> None:
+    next(button for button in test.button if label in button.label.replace("\\", "")).click().run()
+
+
+def test_an_upload_is_offered_with_its_limit_where_the_server_takes_any(brought: Engine, monkeypatch) -> None:
+    monkeypatch.setenv("ATLAS_UPLOAD", "300M")
+    test = drawn("your_model")
+    given = next(
+        found
+        for box in test.get("bidi_component")
+        if "ticket" in (found := json.loads(box.proto.json or "{}"))
+    )
+    assert given["most"]["model.safetensors"] == 300 * 2**20 and UPLOADS.find(given["ticket"])
+    assert "up to 300 MB" in words(test)

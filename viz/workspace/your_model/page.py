@@ -13,6 +13,7 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
 from viz.workspace.your_model import beside, data, found, ways
+from viz.workspace.your_model.came import WHICH
 
 PAGE = Page(
     title="Your model",
@@ -20,7 +21,6 @@ PAGE = Page(
     menu="more",
     claim="Bring a model of your own: what is in it, what its heads do, and every page of the atlas with it.",
 )
-WHICH = "your_model.which"
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def page() -> None:
     here = compute()
     fine = [name for name, listing in here.items() if listing.ok]
     if fine:
-        came = ways.came() or state.peek("model")
-        first = came if came in fine else fine[0]
+        linked = state.peek("model")
+        first = linked if linked in fine else fine[0]
         name = controls.pills("Your models", fine, WHICH, first, quiet=True) if len(fine) > 1 else fine[0]
         _one(name)
     else:

@@ -8,17 +8,14 @@ import streamlit as st
 
 from core.checkpoints import find
 from core.checkpoints.foreign import formats
+from viz.server import limits
+from viz.workspace.your_model import hub, upload
 
 FOLDER = "ATLAS_MODELS=/path/to/the/folder streamlit run app.py"
 HUB = "ATLAS_HUB=1 streamlit run app.py"
 UPLOAD = "ATLAS_UPLOAD=1 streamlit run app.py"
 NOTEBOOK = 'import core\n\nmodel = core.open_model("hf:owner/name")   # or the path of a folder'
 JUDGE = "python -m core.checkpoints.inspect /path/to/the/folder"
-
-
-def came() -> str:
-    """The model that the last way brought, for the run that follows; "" for none."""
-    return str(st.session_state.pop("your_model.came", ""))
 
 
 def show(*, alone: bool) -> None:
@@ -51,12 +48,21 @@ def _hub() -> None:
     st.subheader("The Hub, by name", anchor=False)
     st.markdown("Safetensors only, and nothing that could run. In a notebook")
     st.code(NOTEBOOK, language="python", wrap_lines=True)
+    if limits.hub():
+        hub.draw()
+        return
     st.markdown("or on this page, if the server was started with")
     st.code(HUB, language="bash", wrap_lines=True)
 
 
 def _upload() -> None:
     st.subheader("An upload", anchor=False)
+    if most := limits.most_upload():
+        st.markdown(
+            f"Three files of a Hugging Face folder, weights up to {most / 2**20:,.0f} MB. They are for you alone, and go when you go."
+        )
+        upload.draw()
+        return
     st.markdown(
         "Three files from your computer, for you alone and for this visit, if the server was started with"
     )
