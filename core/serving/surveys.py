@@ -57,14 +57,16 @@ class Surveys:
         self._lock = threading.Lock()
         self._held: weakref.WeakKeyDictionary[Model, Standing] = weakref.WeakKeyDictionary()
 
-    def begin(self, model: Model, folder: Path, own: Sequence[Example] = ()) -> Standing:
-        """Begin the survey of a model, or say how it stands. `own`: what it reads where it reads no sentences."""
+    def begin(
+        self, model: Model, folder: Path, own: Sequence[Example] = (), *, keep: bool = True
+    ) -> Standing:
+        """Begin the survey of a model, or say how it stands. `own`: what it reads where it reads no sentences; `keep`: beside the weights, if one may."""
         with self._lock:
             if model in self._held:
                 return self._held[model]
             self._held[model] = Standing()
         threading.Thread(
-            target=self._survey, args=(model, folder, own), name=f"survey of {model.name}", daemon=True
+            target=self._survey, args=(model, folder, own, keep), name=f"survey of {model.name}", daemon=True
         ).start()
         return Standing()
 
@@ -73,12 +75,13 @@ class Surveys:
         found = self._held.get(model)
         return found.heads if found and found.heads else None
 
-    def _survey(self, model: Model, folder: Path, own: Sequence[Example]) -> None:
+    def _survey(self, model: Model, folder: Path, own: Sequence[Example], keep: bool) -> None:
         try:
-            heads = _kept(folder, model)
+            heads, kept = _kept(folder, model), True
             if heads is None:
                 heads = self._measured(model, own)
-            found = Standing(heads=heads, kept=_keep(folder, heads, own=bool(own)))
+                kept = keep and _keep(folder, heads, own=bool(own))
+            found = Standing(heads=heads, kept=kept)
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The survey of %s failed.", model.name, exc_info=True)
             found = Standing(problem=str(error) if isinstance(error, InputError) else type(error).__name__)

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core.model import Model
-from viz.labels import head_name
+from viz.labels import head_name, shorten
 from viz.widgets import controls, page_parts, pins
 from viz.widgets.pins import View
 from viz.workspace.your_model import charts, data
@@ -36,7 +36,7 @@ def _head_by_head(one: str, other: str, text: str) -> None:
     ]
     layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
     told = (
-        f"On this sentence {head_name(layer, head)} differs most, by {bits[layer, head]:.2f} bits; "
+        f"On “{shorten(text, 60)}” {head_name(layer, head)} differs most, by {bits[layer, head]:.2f} bits; "
         f"the mean over all {bits.size} heads is {np.nanmean(bits):.2f} (Jensen-Shannon divergence, 1 at most)."
     )
     page_parts.show(

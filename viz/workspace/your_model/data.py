@@ -10,7 +10,7 @@ import numpy as np
 
 import core.serving.engine
 from core.analysis.heads.habits import WORDS, Heads
-from core.checkpoints.find import model_folders
+from core.checkpoints.find import local_folders, model_folders
 from core.checkpoints.inspect import shape, stored, tokens
 from core.checkpoints.load import inspect
 from core.errors import InputError
@@ -22,7 +22,7 @@ from viz.memo import Memory
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.compare import data as compare
-from viz.workspace.shared import head_picker, tasks
+from viz.workspace.shared import head_picker, tasks, toy_models
 
 _read = Memory()
 """What the files of a model say: they do not change while it is open."""
@@ -64,9 +64,12 @@ def _reads_words(model: Model) -> bool:
 
 
 def survey(model: Model, folder: Path) -> Standing:
-    """How the survey of its heads stands; the first question begins it."""
+    """How the survey of its heads stands; the first visitor who asks begins it. Nothing is written into an installed package."""
+    if not engine_client.visited():
+        return Standing()
     own = () if _reads_words(model) else head_picker.read_by_model(model)
-    return surveys.default().begin(model, folder, own)
+    keep = brought.named(model.name) or folder in local_folders()
+    return surveys.default().begin(model, folder, own, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -96,16 +99,17 @@ def layouts(model: Model) -> Mapping[str, tuple[int, int]]:
 
 
 def partners(name: str) -> list[str]:
-    """What a model can be put beside, the nearest first: those of its shape, then those of its task, shipped or brought."""
-    usable = tasks.usable()
+    """What a model can be put beside, the nearest first: brought ones of its shape, those of its task, and all others that read sentences."""
+    usable, own = tasks.usable(), found()
     task = tasks.asked_of(name, usable[name])
     others = [
-        other for other, family in usable.items() if other != name and tasks.asked_of(other, family) is task
+        other
+        for other, family in usable.items()
+        if other != name and bool(family.reads) == bool(usable[name].reads) and not toy_models.kind_of(other)
     ]
-    ours = [other for other in others if not resolve.unlisted(other) and other not in found()]
-    brought_too = [other for other in others if other in found()]
-    twins = [other for other in brought_too if same_shape(name, other)]
-    return list(dict.fromkeys([*twins, *ours, *brought_too]))
+    twins = [other for other in others if other in own and same_shape(name, other)]
+    same = [other for other in others if tasks.asked_of(other, usable[other]) is task]
+    return list(dict.fromkeys([*twins, *same, *(other for other in others if other in own), *others]))
 
 
 def same_shape(one: str, other: str) -> bool:
