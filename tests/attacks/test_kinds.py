@@ -14,7 +14,6 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 from tests.kind_shapes import tiny
 
-
 NONE = {"num_random_blocks": 0, "sliding_window": 0, "max_window_layers": 0, "max_relative_positions": -1}
 """What says that there is none of it."""
 

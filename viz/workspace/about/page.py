@@ -95,7 +95,8 @@ def page() -> None:
         )
         st.header("What is kept about you", anchor=False)
         st.markdown(
-            "Nothing on disk: no account, no tracking, no usage statistics. What you type goes to the server "
+            "Nothing on disk: no account, no tracking, no usage statistics; a model that you upload lies in a temporary folder as long as "
+            "you are here. What you type goes to the server "
             "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
             "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
             "a link shows the same view: share the link and you share the text."

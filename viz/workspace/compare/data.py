@@ -114,14 +114,14 @@ def parted(first: View, second: View) -> tuple[View, View]:
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
-    bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
+    bits = remembered(one.run, ("parted", other.view.text), lambda: apart(one, other))
     layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
     return replace(first, kind=kind, layer=layer, head=head), replace(
         second, kind=kind, layer=layer, head=head
     )
 
 
-def _apart(one: Pane, other: Pane) -> np.ndarray:
+def apart(one: Pane, other: Pane) -> np.ndarray:
     """(layer, head): how far each head's rows on two texts are apart, in bits."""
     found = [head_picker.look(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [

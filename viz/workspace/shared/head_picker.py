@@ -23,7 +23,7 @@ from core.data.texts import Example, texts
 from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
-from core.serving import bounds
+from core.serving import bounds, surveys
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
 from viz.instruments.kit.picture import SUMMED
 from viz.instruments.picture import patches
@@ -159,10 +159,13 @@ def read_by_all(model: Model) -> tuple[Example, ...]:
 
 
 def survey(model: str) -> Mapping[str, Heads]:
-    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
-    reader, folder = opened(model), shipped_folder() / model
-    if (folder / FILE).is_file():
-        return engine_client.submit(("heads", model, FILE), lambda: _shipped(folder), cost=1.0)
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.serving.surveys`), else measured now, on fewer sentences."""
+    reader = opened(model)
+    if known := surveys.default().known(reader):
+        return known
+    shelf = shipped_folder()
+    if (shelf / model / FILE).is_file():
+        return engine_client.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
     examples = (examples_of(model) or read_by_all(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),

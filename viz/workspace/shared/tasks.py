@@ -85,11 +85,11 @@ def opening_with(model: str, family: Family) -> Task:
 def usable() -> dict[str, Family]:
     """The models that can be opened and in whose family words look at words, with their families.
 
-    One that is not listed (`core.serving.resolve`) is among them where the link names it.
+    One that is not listed (`core.serving.resolve`) is among them where the visitor brought it, or the link names it.
     """
     named = {
         listing.name: families()[listing.family]
-        for listing in core.serving.engine.default().models()
+        for listing in (*core.serving.engine.default().models(), *resolve.brought_by_me().values())
         if listing.ok
     }
     linked = state.peek("model")
