@@ -111,10 +111,19 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     assert not page.exception
     (room,) = rooms._rooms.values()
     assert any(store.spoken(room.code) == title.value for title in page.title)
+    seats = ["", ""]
     page.text_input(key="room.words").set_value("Which?")
-    page.text_area(key="room.options").set_value("yes\nno\nyes")
+    page.text_area(key="room.options").set_value("yes\n*no\nyes")
     next(button for button in page.button if button.label == "Ask").click().run()
-    assert room.question.form.options == ("yes", "no")
+    assert room.question.form.options == ("yes", "no") and room.question.truth == [1]
+    for vote in ((0, 0), (1, 0)):
+        for seat, given in zip(seats := [room.sit(seat) for seat in seats], vote, strict=True):
+            room.answer(seat, room.question.id, given)
+        button = "room.reveal" if room.question.first else "room.again"
+        page.button(key=button).click().run()
+        assert not page.exception
+    changed = "Of 2 who voted twice, 1 changed from wrong to right and 0 from right to wrong."
+    assert any(changed in str(line.value) for line in (*page.text, *page.markdown))
     room.say(room.sit(""), "**Bold** <b>x</b>")
     page.run()
     assert any(line.value == "**Bold** <b>x</b>" for line in page.text)

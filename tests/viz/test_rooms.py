@@ -102,6 +102,35 @@ def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
     assert told(room)["ask"] == {}
 
 
+def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room):
+    seats = [room.sit("") for _ in range(5)]
+    room.again()  # nobody is asked anything
+    room.asks(choice())
+    first = room.question.id
+    room.again()  # nobody has answered
+    assert room.question.id == first
+    for seat, given in zip(seats[:4], (0, 0, 1, 1), strict=True):
+        room.answer(seat, first, given)
+    room.again()
+    room.again()
+    with pytest.raises(InputError, match="closed"):
+        room.answer(seats[0], first, 1)
+    seen = told(room, leads=True)
+    assert seen["ask"]["again"] and "before" not in seen["ask"] and "counts" not in seen["ask"]
+    assert (seen["people"]["first"], seen["people"]["answered"]) == (4, 0)
+    assert room.question.majority() in (0, 1)
+    for seat, given in zip(seats, (1, 0, 2, 1, 1), strict=False):
+        room.answer(seat, room.question.id, given)
+    room.asks(choice())  # the page is drawn anew
+    room.reveal(truth=[1])
+    shown = told(room)["ask"]
+    assert shown["before"] == {"answered": 4, "counts": [2, 2, 0]}
+    assert (shown["answered"], shown["counts"]) == (5, [1, 3, 1])
+    assert shown["changed"] == {"both": 4, "to_right": 1, "to_wrong": 1}
+    room.again()  # it is over
+    assert told(room)["ask"] == shown
+
+
 @pytest.mark.parametrize(
     ("form", "answers", "spread", "majority"),
     [

@@ -154,7 +154,8 @@ class Room:
     def sit(self, seat: str, new: str = "") -> str:
         """The seat of who comes: his own again, or a `new` one (drawn if ""). Raises Refusal: there is none left."""
         with self._lock:
-            busy = {*self._said, *(self.question.answers if self.question else ())}
+            asked = self.question
+            busy = {*self._said, *(asked.answers if asked else ()), *(asked.first if asked else ())}
             seat = self._seats.sit(seat, busy, new)
             self._people()
         self._topics.wake(leading=True)
@@ -238,6 +239,15 @@ class Room:
             self._asked()
         self._topics.wake()
 
+    def again(self) -> None:
+        """Peer instruction: the room discusses what it is asked, and everybody answers once more; nothing is shown between."""
+        with self._lock:
+            asked = self.question
+            if asked and asked.answers and not asked.first and not asked.revealed:
+                asked.again()
+                self._asked()
+        self._topics.wake()
+
     def reveal(self, truth: Sequence[int] | float | None = None, why: str = "") -> None:
         """The answers are closed and shown, beside the truth where there is one."""
         with self._lock:
@@ -273,6 +283,7 @@ class Room:
                 "joined": self._seats.joined,
                 "answered": len(asked.answers) if asked else 0,
                 "asked": bool(asked and not asked.revealed),
+                "first": len(asked.first) if asked else 0,
                 "sentences": len(self._said),
             },
         )

@@ -238,6 +238,7 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "touch": _touched,
     "read": lambda room, _: room.read(),
     "end": lambda room, _: room.end(),
+    "again": lambda room, _: room.again(),
     **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal", "take")},
 }
 """What steers a room by itself, and what its lecturer's page is asked to do."""

@@ -99,6 +99,7 @@ ACTS: dict[str, Callable[..., Any]] = {
         Room.say,
         Room.read,
         Room.asks,
+        Room.again,
         Room.reveal,
     )
 }
@@ -118,6 +119,7 @@ class SharedRoom(Room):
 
     reveal = _through(Room.reveal, keeps=True)
     pause = _through(Room.pause, keeps=True)
+    again = _through(Room.again, keeps=True)
     stands = _through(Room.stands, keeps=True)
     read = _through(Room.read, keeps=True)
     touch = _through(Room.touch)

@@ -40,9 +40,9 @@ const HEARD = {
     button.dataset.act = paused ? "go" : "pause";
     button.textContent = paused ? "Go on" : "Pause";
   },
-  people({ joined, answered, asked, sentences }) {
+  people({ joined, answered, asked, first, sentences }) {
     at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`;
-    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
+    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered${first ? " again" : ""}` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
   },
   waits({ waits }) { state(waits ? "The room waits for its server. It goes on by itself." : usual()); },
   place({ address, qr }) { at("address").textContent = address; at("qr").src = qr; },
