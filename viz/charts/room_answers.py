@@ -11,7 +11,7 @@ from viz.theme import LIGHT
 
 
 @kept
-def answers_chart(names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()) -> alt.LayerChart:
+def answers_chart(names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()) -> alt.LayerChart | alt.FacetChart:
     """One bar an answer, in the order in which they were offered, with its count; where the room voted twice, the `first` vote above it.
 
     >>> answers_chart(["yes", "no"], [3, 1]).layer[0].mark.type

@@ -36,7 +36,8 @@ def restore(still: bool = False) -> None:
 
 
 def _restore() -> None:
-    answers.forget(state.page())
+    for name in (state.page(), held.QUESTION):
+        answers.forget(name)
     state.restore()
 
 

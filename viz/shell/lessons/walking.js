@@ -76,6 +76,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const go = (at) => {
     const { walk, pages, page } = life.data;
     if (!walk || at < 0 || at >= walk.stops.length) return;
+    if (document.querySelector("[data-atlas-full]")) document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));   // a stop has words, too
     if (pages[at] !== page) Object.assign(globalThis.atlasHistory ?? {}, { leaving: true, touched: false });   // see history.js
     setTriggerValue("go", at + 1);
   };

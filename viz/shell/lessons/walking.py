@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,14 +13,15 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.errors import InputError
+from viz.course.pages.course import page as course
 from viz.labels import literal
 from viz.shell import links, notices, state
 from viz.shell.lessons import form, held, views, written
 from viz.shell.lessons.held import Walk
 from viz.shell.lessons.plan import NEAR, Ask, Choice, Number
-from viz.shell.pages import Entry
+from viz.shell.pages import Entry, Exhibit
 from viz.shell.room_bar import bar, lecture
-from viz.widgets import quiz
+from viz.widgets import engine_client, quiz
 
 _HERE = Path(__file__).parent
 _ON_PAGE = "The page asks: “Predict, then look”."
@@ -43,7 +45,7 @@ def around(entry: Entry) -> Iterator[None]:
     if walk and views.view(walk.stop.view).entry.slug == entry.slug:
         _ask(walk)
     if leads := lecture.led():
-        leads[0].plans(told or {})
+        leads[0].plans(told | {"picture": _picture(walk)} if walk and told else {})
     form.tell()
     if held.asked_for_this_view():
         form.add(entry)
@@ -73,6 +75,17 @@ def _told(walk: Walk) -> dict[str, Any]:
         "began": walk.began,
         "next": {"name": after.name, "claim": views.view(after.view).entry.info.claim} if after else None,
     }
+
+
+def _picture(walk: Walk) -> str:
+    """The small drawing of the exhibit that comes next, as on its card in the course; "" where it is none."""
+    if walk.at + 1 == len(walk.plan.stops):
+        return ""
+    entry = views.view(walk.plan.stops[walk.at + 1].view).entry
+    if not isinstance(entry.info, Exhibit):
+        return ""
+    drawn = engine_client.submit(*course.drawn(entry))
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
 
 
 def _asks(question: Ask) -> str:

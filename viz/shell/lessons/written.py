@@ -93,7 +93,8 @@ def _told(stop: Stop) -> dict[str, Any]:
     if isinstance(asked, Choice):
         question = {"words": asked.words, "options": list(asked.options), "answer": asked.answer}
     elif isinstance(asked, Number):
-        question = {name: getattr(asked, name) for name in ("words", "low", "high", "answer")}
+        ends = {name: _plain(getattr(asked, name)) for name in ("low", "high", "answer")}
+        question = {"words": asked.words, **ends}
     if isinstance(asked, Choice | Number):
         question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
     told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}

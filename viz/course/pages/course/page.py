@@ -137,10 +137,19 @@ def _also(others: list[Beside]) -> None:
 
 def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
     """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
-    drawn = submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
+    drawn = submit(*_drawn(name, draw))
     st.image(
         theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt=""
     )
+
+
+def drawn(entry: Entry) -> tuple[tuple[str, ...], Callable[[], str], float]:
+    """The drawing of an exhibit, as viz.widgets.engine_client.submit takes it."""
+    return _drawn(entry.slug, _drawing(entry))
+
+
+def _drawn(name: str, draw: Callable[[], str]) -> tuple[tuple[str, ...], Callable[[], str], float]:
+    return ("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50
 
 
 def _safely(name: str, draw: Callable[[], str]) -> str:

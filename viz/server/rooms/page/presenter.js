@@ -42,6 +42,8 @@ const HEARD = {
     say("asks", walks && told.asks ? `Question: ${told.asks}` : "");
     say("coming", told.next?.name ?? (walks ? "This is the last stop." : ""));
     say("claim", told.next?.claim ?? "");
+    at("drawn").hidden = !told.picture;
+    at("drawn").src = told.picture || "";
     document.querySelector("[data-act=stop_back]").disabled = !told.at;
     document.querySelector("[data-act=stop_next]").disabled = !told.next;
     tick();
