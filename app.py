@@ -18,6 +18,7 @@ import viz
 from viz.server import asgi, door, limits, spared, start, turns, upkeep
 from viz.server.rooms import routes
 from viz.server.uploads import routes as uploads
+from viz.server.uploads.held import UPLOADS
 from viz.shell import errors
 
 
@@ -41,6 +42,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     yield {}
     for each in keeping:
         each.cancel()
+    UPLOADS.left(())
 
 
 between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered, asgi.NameAhead)]

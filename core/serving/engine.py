@@ -193,6 +193,10 @@ class Engine:
         """What the cache holds now."""
         return self._cache.nbytes
 
+    def holds(self, model: Any) -> bool:
+        """Whether this very model is still the one of its name: one that was let go must not be kept alive by what is computed of it."""
+        return self._registry.loaded(model.name) is model
+
     def room(self, free: Callable[[], float]) -> None:
         """From now on foreign models are opened only into so many free bytes, see `core.serving.registry.Registry`."""
         self._registry.room = free

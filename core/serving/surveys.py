@@ -82,15 +82,21 @@ class Surveys:
                 heads = self._measured(model, own)
                 kept = keep and _keep(folder, heads, own=bool(own))
             found = Standing(heads=heads, kept=kept)
+        except InputError as error:
+            found = Standing(problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The survey of %s failed.", model.name, exc_info=True)
-            found = Standing(problem=str(error) if isinstance(error, InputError) else type(error).__name__)
+            found = Standing(problem=type(error).__name__)
         self._held[model] = found
 
     def _measured(self, model: Model, own: Sequence[Example]) -> Mapping[str, Heads]:
         engine, told = core.serving.engine.default(), list[Told]()
         steps = readings(model, own)
         while len(told) < len(steps):
+            if not engine.holds(model):
+                raise InputError(
+                    f"{model.name} was let go.", "A survey ends with its model.", "Open it again."
+                )
             self._held[model] = Standing(len(told), len(steps))
             try:
                 key = ("heads.read", model.name, len(told))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import secrets
+import shutil
 import tempfile
 import threading
 from collections.abc import Collection
@@ -15,6 +18,8 @@ from viz.server.rooms.seats import Refusal
 
 VISITORS = 8
 """So many may have a model of their own here at once."""
+PREFIX = "atlas-upload-"
+"""How the folders begin, in the system's place for temporary ones; then stands the number of the process."""
 AGAIN = "Choose the files again, and send them once more."
 
 
@@ -39,7 +44,7 @@ class Upload:
     @property
     def folder(self) -> Path:
         if self.place is None:
-            self.place = tempfile.TemporaryDirectory(prefix="atlas-upload-")
+            self.place = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
         return Path(self.place.name)
 
 
@@ -74,6 +79,7 @@ class Uploads:
     def begin(self, upload: Upload) -> None:
         """The first file of a new model comes: the one before goes. Raises Refusal where too many have one."""
         self.forget(upload)
+        swept()
         with self._lock:
             having = sum(one.place is not None for one in self._held.values())
         if having >= VISITORS:
@@ -105,6 +111,25 @@ class Uploads:
 
     def __bool__(self) -> bool:
         return bool(self._held)
+
+
+@functools.cache
+def swept() -> None:
+    """Before the first upload: away with what servers left that were killed, one with our number among them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        number = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if number.isdecimal() and (int(number) == os.getpid() or not _runs(int(number))):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # of somebody else
+        return True
+    return True
 
 
 UPLOADS = Uploads()
