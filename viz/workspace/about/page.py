@@ -90,7 +90,8 @@ def page() -> None:
         st.header("Three promises", anchor=False)
         st.markdown(
             "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
-            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
+            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched"
+            f"{', except models of the Hub that a visitor asks for by name' if limits.hub() else ''}.\n"
             "- **It is instant.** A look costs one frame, a new sentence a fraction of a second."
         )
         st.header("What is kept about you", anchor=False)
