@@ -36,6 +36,7 @@ LIBRARIES = (
     "huggingface-hub",
     "pillow",
     "segno",
+    "tomli-w",
     "threadpoolctl",
     *(() if sys.platform == "win32" else ("uvloop",)),
 )
