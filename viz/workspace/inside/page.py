@@ -54,7 +54,8 @@ def compute(p: Params) -> Run:
 
 
 def _lacks(model: Model) -> str:
-    if not model.tells_classes:
+    layered = any(kind.layered for kind in model.spec.kinds_of(model.config))
+    if not (model.tells_classes and layered):
         return toolbar.says_nothing(model)
     return "it tells one class of the whole input: this page reads, layer by layer, the word that each position would say."
 
