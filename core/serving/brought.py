@@ -18,11 +18,15 @@ from core.errors import InputError
 from core.serving.registry import Listing
 
 UPLOADED = "upload: "
-GONE = InputError(
-    "This model is not here any more.",
-    "An uploaded model lives as long as the visit, and for its visitor only; one of the Hub is fetched by name first.",
-    "Open it again on the page Your model.",
-)
+
+
+def gone() -> InputError:
+    """What is said of a name that opens nothing. Made anew each time: an error that is raised keeps the frames that it passed, and a model in them."""
+    return InputError(
+        "This model is not here any more.",
+        "An uploaded model lives as long as the visit, and for its visitor only; one of the Hub is fetched by name first.",
+        "Open it again on the page Your model.",
+    )
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Shelf:
         """One by name, for who may open it ("" may open all). Raises InputError for one that is gone, or another visitor's."""
         found = self._held.get(name)
         if found is None or (found.session and session not in ("", found.session)):
-            raise GONE
+            raise gone()
         return found
 
     def all(self, session: str) -> tuple[Brought, ...]:

@@ -17,7 +17,6 @@ from core.errors import InputError
 from core.serving.brought import SHELF, Brought
 
 log = logging.getLogger(__name__)
-ENDED = InputError("The fetching was ended.", "What is there already stays.", "Fetch it again to go on.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,9 @@ class Fetcher:
 
     def _heard(self, offer: Offer, there: int) -> None:
         if self._stop.is_set():
-            raise ENDED
+            raise InputError(
+                "The fetching was ended.", "What is there already stays.", "Fetch it again to go on."
+            )
         self._now = Fetching(offer, there)
 
     def _ended(self, offer: Offer, problem: InputError) -> Fetching:

@@ -34,13 +34,18 @@ def found() -> dict[str, Listing]:
     return resolve.brought_by_me() | listed
 
 
+def there(name: str) -> bool:
+    """Whether a model may still be opened: an upload goes when its visitor sends another one."""
+    return not brought.named(name) or name in resolve.brought_by_me()
+
+
 def folder_of(name: str) -> Path:
     """Where a model lies. Raises InputError for one that is gone."""
     if brought.named(name):
         return brought.SHELF.find(name, engine_client.session()).folder
     place = next((place for place in model_folders() if place.name == name), None)
     if place is None:
-        raise brought.GONE
+        raise brought.gone()
     return place.folder
 
 

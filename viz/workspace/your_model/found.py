@@ -9,7 +9,7 @@ from core.model import Model
 from core.serving.surveys import Standing
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
-from viz.shell import links, state
+from viz.shell import errors, links, state
 from viz.widgets import page_parts
 from viz.workspace.shared import tasks
 from viz.workspace.shared.head_picker import KINDS
@@ -56,9 +56,16 @@ def survey(name: str, model: Model, text: str) -> None:
 
 
 def _survey(name: str, model: Model, text: str, over: bool) -> None:
-    standing = data.survey(model, data.folder_of(name))
-    if standing.over and not over:
-        st.rerun()
+    with errors.guard():
+        if not data.there(name):
+            st.rerun()
+        standing = data.survey(model, data.folder_of(name))
+        if standing.over and not over:
+            st.rerun()
+        _standing(model, standing, text)
+
+
+def _standing(model: Model, standing: Standing, text: str) -> None:
     st.header("What its heads do", anchor=False)
     if standing.problem:
         st.text(f"The heads could not be measured: {standing.problem}")
