@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import html
 import json
 import re
 import time
@@ -24,6 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from core.errors import InputError
+from viz import theme
 from viz.instruments.kit.component import variables
 from viz.server.rooms import store
 from viz.server.rooms.room import LASTS, Room
@@ -59,7 +61,7 @@ def _vega() -> str:
 
 def _page(name: str) -> str:
     text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
-    return text.replace("%%VEGA%%", _vega())
+    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
 
 
 PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")

@@ -80,7 +80,11 @@ def _open(room: Room, secret: str) -> None:
     room.stands(f"{address}{bar.home()}room", picture)
     left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
     with left:
-        st.image(code.svg_inline(scale=8, border=2, dark="#000000", light="#ffffff"), width=260)
+        st.image(
+            code.svg_inline(scale=8, border=2, dark="#000000", light="#ffffff"),
+            width=260,
+            alt="QR code of the address of this room",
+        )
     with right:
         st.markdown(f"Join at **{literal(f'{address}{bar.home()}room')}** with the code")
         st.title(store.spoken(room.code), anchor=False, width="content")
@@ -93,7 +97,11 @@ def _open(room: Room, secret: str) -> None:
         with st.popover("Steer from a second device"):
             st.markdown("Scan this with your own phone, and show it to nobody: who has it steers the room.")
             remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
-            st.image(remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"), width=220)
+            st.image(
+                remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"),
+                width=220,
+                alt="QR code that steers this room",
+            )
     _sentences(room)
     own_question.show(room)
     st.button("End the room", on_click=lecture.end_room, key="room.end", icon=":material/close:")

@@ -24,7 +24,7 @@ const HEARD = {
   view(told) {
     view = told;
     at("lecture").hidden = false;
-    const shown = told.invites ? { title: leads ? "" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
+    const shown = told.invites ? { title: leads ? "Join the lecture" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
     for (const name of ["title", "claim", "sentence"]) { at(name).textContent = shown[name] ?? ""; at(name).hidden = !shown[name]; }
     at("way").href = new URL(told.link ?? "", document.baseURI).href;
     at("unseen").hidden = told.pictures.length > 0 || !told.unseen;
@@ -107,6 +107,7 @@ function enter() {
 }
 
 async function begin() {
+  document.body.className = mode;
   const wrong = await enter();
   if (wrong) return over(wrong);
   code = plain(code);
