@@ -21,6 +21,7 @@ def framed(entry: pages.Entry) -> None:
         state.visit(entry.slug, entry.whole),
         st.container(horizontal_alignment="center"),
         st.container(width=1120, key="atlas-page"),
+        walking.along(entry),
         stage.around(entry),
         bar.around(entry),
         walking.around(entry),

@@ -37,7 +37,7 @@ from viz.shell.room_bar import bar, lecture
 from viz.widgets import lesson
 links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
-with state.visit(entry.slug, entry.whole), lecture.shown(entry), walking.around(entry):
+with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.shown(entry), walking.around(entry):
     notices.make_place()
     lesson.predict("scaling.q", "Of the page?", ("three", "four"), "three", "So.")
 st.button("Next", on_click=lambda: held.go(held.walk().at + 1), key="next")

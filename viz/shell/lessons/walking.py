@@ -35,17 +35,22 @@ _walked = v2.component(
 
 
 @contextmanager
-def around(entry: Entry) -> Iterator[None]:
-    """Around a page: before it, where the lesson goes next and its own question; after it, what the room's second screen is told."""
+def along(entry: Entry) -> Iterator[None]:
+    """Around all that stands around a page: where the lesson goes next, and its bar."""
     _open()
-    walk = held.walk()
-    told = _told(walk) if walk else None
-    _bar(entry, walk, told)
+    _bar(entry)
     yield
+
+
+@contextmanager
+def around(entry: Entry) -> Iterator[None]:
+    """Around a page: after it the lesson's own question, what the room's second screen is told, and the dialogue that adds the view."""
+    yield
+    walk = held.walk()
     if walk and views.view(walk.stop.view).entry.slug == entry.slug:
         _ask(walk)
     if leads := lecture.led():
-        leads[0].plans(told | {"picture": _picture(walk)} if walk and told else {})
+        leads[0].plans(_told(walk) | {"picture": _picture(walk)} if walk else {})
     form.tell()
     if held.asked_for_this_view():
         form.add(entry)
@@ -92,16 +97,15 @@ def _asks(question: Ask) -> str:
     return question.words if isinstance(question, Choice | Number) else _ON_PAGE if question else ""
 
 
-def _bar(entry: Entry, walk: Walk | None, told: dict[str, Any] | None) -> None:
-    kept = held.own()
-    leads = lecture.led()
+def _bar(entry: Entry) -> None:
+    kept, walk, leads = held.own(), held.walk(), lecture.led()
     with st.container(key="atlas-lesson"):
         _walked(
             key="lesson.bar",
             data={
                 "turn": held.turn(),
                 "own": written.write(kept) if kept.stops else "",
-                "walk": told,
+                "walk": _told(walk) if walk else None,
                 "text": written.write(walk.plan) if walk else "",
                 "away": bool(walk) and views.view(walk.stop.view).entry.slug != entry.slug,
                 "pages": [views.view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],

@@ -1,6 +1,6 @@
 // The picture in the whole window: enlarged as one piece until a side of the window is full, laid out in what that leaves.
 
-const PICTURES = '[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]';
+const PICTURES = ':is([data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]):not(.st-key-atlas-room *)';
 const RIM = 48;   // pixels above and below the picture together (present.css)
 const GLANCE = 200, PATIENCE = 6, GROWTHS = 4, STILL = 0.015;   // milliseconds between two measures; measures a chart that is too wide may take; how often it may grow; what is no difference
 let wanted;   // the timer of the next measure, as long as the whole window is wanted
