@@ -13,9 +13,12 @@ import torch
 from altair.utils import schemapi
 from starlette.middleware import Middleware
 
+import core.serving.engine
 import viz
 from viz.server import asgi, door, limits, spared, start, turns, upkeep
-from viz.server.rooms import routes
+from viz.server.rooms import choose, routes
+from viz.server.uploads import routes as uploads
+from viz.server.uploads.held import UPLOADS
 from viz.shell import errors
 
 
@@ -29,7 +32,10 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     spared.spare()
     upkeep.return_large_blocks()
     limits.raise_files()
-    limits.most_memory()  # a cap that cannot be read ends the start, not a lesson
+    choose.begin()
+    limits.most_memory()  # a size that cannot be read ends the start, not a lesson
+    limits.most_upload()
+    core.serving.engine.default().room(limits.room)
     keeper = upkeep.Upkeep()
     await start.first_screen()
     start.the_rest(then=keeper.settle)
@@ -37,13 +43,14 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     yield {}
     for each in keeping:
         each.cancel()
+    UPLOADS.left(())
 
 
 between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered, asgi.NameAhead)]
 app = st.App(
     Path(viz.__file__).with_name("frame.py"),
     lifespan=lifespan,
-    routes=routes.ROUTES,
+    routes=[*routes.ROUTES, *uploads.ROUTES],
     middleware=between,
     on_script_error=errors.show,
 )

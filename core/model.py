@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.errors import InputError
 from core.models import Batch, Family, Output
@@ -17,6 +17,7 @@ from core.run import Run, RunTrace, Side
 from core.run.batched import greedy
 from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, finite
+from core.run.side import tensors, values
 from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import numbered
 from core.trace import Edit, Recorder, Trace, matches
@@ -59,6 +60,20 @@ class Model:
     def asked(self) -> str:
         """The output that a gradient is of: the logits, and where there are none the first."""
         return "logits" if "logits" in self.outputs else next(iter(self.outputs))
+
+    @property
+    def tells_classes(self) -> bool:
+        """Whether what it says is a class of the whole input, and no words."""
+        return self.asked == "classes"
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says what one can ask about: words, or a class."""
+        return self.asked == "logits" or self.tells_classes
+
+    def choice(self, index: int) -> str:
+        """What a column of `Run.scores` stands for: a token, or a class."""
+        return self.config.classes[index] if self.tells_classes else self.tokenizer.token(index)
 
     @cached_property
     def n_parameters(self) -> int:
@@ -219,8 +234,7 @@ class Model:
         return Side(text, encoded.tokens, encoded.ids, encoded.spans, values=encoded.values)
 
     def _padded(self, sides: list[Side]) -> list[Side]:
-        longest = max(len(side.ids) for side in sides)
-        pad = self.tokenizer.pad if self.tokenizer.pad is not None else 0
+        longest, pad = max(len(side.ids) for side in sides), self.tokenizer.pad or 0
         name = self.tokenizer.token(pad) if self.spec.framed else NAMES["pad"]
         return [
             replace(
@@ -235,20 +249,20 @@ class Model:
         ]
 
     def _batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
-        ids, real = _tensors(sides)
-        source, source_real = _tensors(sources) if sources else (None, None)
+        ids, real = tensors(sides)
+        source, source_real = tensors(sources) if sources else (None, None)
         parted = self.spec.framed or self.spec.sentences
         segments = torch.tensor([side.segments for side in sides]) if parted else None
-        values = _values(sources or sides)
+        numbers = values(sources or sides)
         return Batch(
-            ids=ids, real=real, source=source, source_real=source_real, segments=segments, values=values
+            ids=ids, real=real, source=source, source_real=source_real, segments=segments, values=numbers
         )
 
     def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
-        ids, real = _tensors(sources)
+        ids, real = tensors(sources)
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
-        batch = Batch(ids=ids, real=real, source=ids, source_real=real, values=_values(sources))
+        batch = Batch(ids=ids, real=real, source=ids, source_real=real, values=values(sources))
         limits = [
             min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2))
             for source in sources
@@ -324,19 +338,6 @@ class Model:
                 return ids[0]
         wrong = f"'{text}' is not one token of {self.name}."
         raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
-
-
-def _tensors(sides: list[Side]) -> tuple[Tensor, Tensor]:
-    ids = torch.tensor([side.ids for side in sides])
-    return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
-
-
-def _values(sides: list[Side]) -> Tensor | None:
-    """The numbers behind tokens, zero at padding; None where tokens are words."""
-    if sides[0].values is None:
-        return None
-    own = [torch.from_numpy(side.values) for side in sides]
-    return nn.utils.rnn.pad_sequence(own, batch_first=True).float()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import threadpoolctl
 import torch
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
+from redis_server import REDIS, Redis, started_redis
 
 torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(1, "blas")
@@ -64,6 +65,43 @@ def chromium() -> Iterator[Any]:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def redis_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    """A Redis for the tests of this process, which may be stopped and started."""
+    if REDIS is None:
+        pytest.skip("no redis-server on this machine: install the system's package")
+    with started_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def redis_server(redis_process: Redis) -> Redis:
+    """A Redis that knows nothing."""
+    redis_process.clear()
+    return redis_process
+
+
+@pytest.fixture(params=["memory", "redis"])
+def new_rooms(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Lecture rooms, kept in memory and shared through Redis; called with a clock where time matters."""
+    from viz.server.rooms.store import InMemory
+
+    opened: list[Any] = []
+
+    def new(**clock: Any) -> Any:
+        if request.param == "memory":
+            opened.append(InMemory(**clock))
+        else:
+            from viz.server.rooms.shared import RedisRooms
+
+            opened.append(RedisRooms(request.getfixturevalue("redis_server").url, **clock))
+        return opened[-1]
+
+    yield new
+    for rooms in opened:
+        rooms.close()
 
 
 # machines are shared: no time limit an example

@@ -18,7 +18,7 @@ _SLOT = "_instrument_witness"
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of Vega-Lite as it is sent, its data as tables; `alt`: what it is called."""
+    """A chart of Vega-Lite in light colours, its data as tables; `alt`: what it is called."""
 
     tree: Mapping[str, Any]
     alt: str
@@ -34,6 +34,11 @@ def watch(see: Callable[[str, Seen], None] | None) -> None:
         st.session_state.pop(_SLOT, None)
     else:
         st.session_state[_SLOT] = see
+
+
+def watched() -> bool:
+    """Whether anybody looks on in this session."""
+    return _SLOT in st.session_state
 
 
 def saw(key: str, picture: Seen) -> None:

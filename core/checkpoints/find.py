@@ -40,23 +40,29 @@ class ModelFolder:
         try:
             if self.shipped:
                 manifest.verify(self.name)
-            return Listing(self.name, inspect(self.folder)[0].spec.name, True, "", self.folder)
+            plan = inspect(self.folder)[0]
+            return Listing(self.name, plan.spec.name, True, "", self.folder, plan.memory, not self.shipped)
         except InputError as error:
             problem = str(error)
         except (OSError, RuntimeError) as error:
             problem = f"{self.name} cannot be read ({type(error).__name__}). The server must be allowed to. Check its permissions."
-        return Listing(self.name, "", False, problem, self.folder)
+        return Listing(self.name, "", False, problem, self.folder, foreign=not self.shipped)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One model a picker may show: in order (`ok`), or why not (`problem`, three parts)."""
+    """One model a picker may show: in order (`ok`), or why not (`problem`, three parts).
+
+    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas.
+    """
 
     name: str
     family: str
     ok: bool
     problem: str
     folder: Path
+    memory: int = 0
+    foreign: bool = False
 
 
 def listing() -> tuple[Listing, ...]:

@@ -1,8 +1,15 @@
-"""`hf:owner/name`: fetch a model from the Hub, for scripts. The app never comes here."""
+"""`hf:owner/name`: fetch a model from the Hub, in scripts, and in the app of whoever started it with `ATLAS_HUB=1`.
+
+Only public models, without a token: safetensors, JSON and text files of one revision. What was fetched in part goes on where it stopped.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,23 +47,119 @@ def checked_id(address: str) -> str:
     return name
 
 
-def fetch(address: str) -> Path:
-    """The local folder of a Hub model: safetensors, JSON and text files of one revision, never a pickle.
+@dataclass(frozen=True)
+class Offer:
+    """What fetching a model would bring: one revision, its files with their bytes, and the sums that the Hub names.
 
-    Sizes are asked for first; more than 8 GB is refused. What is in the Hub's cache is not fetched again.
-    Raises InputError: a malformed name, no network, no such model, no safetensors.
+    >>> Offer("a/b", "1", {"config.json": 10, "model.safetensors": 90}).total
+    100
+    """
+
+    name: str
+    revision: str
+    sizes: Mapping[str, int]
+    sums: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.sizes.values())
+
+
+def offered(address: str, *, endpoint: str | None = None) -> Offer:
+    """What the Hub has under `hf:owner/name`; nothing is fetched. `endpoint`: another server that speaks as the Hub does.
+
+    Raises InputError: a malformed name, no network, no such public model, no safetensors, more than 8 GB.
     """
     import huggingface_hub as hub  # only here: it reaches for the network
 
     name = checked_id(address)
     try:
-        info = hub.HfApi().model_info(name, files_metadata=True, timeout=10)
-        files = _wanted(name, {file.rfilename: int(file.size or 0) for file in info.siblings or ()})
-        return Path(hub.snapshot_download(name, revision=info.sha, allow_patterns=files, max_workers=2))
-    except InputError:
-        raise
+        info = hub.HfApi(endpoint=endpoint, token=False).model_info(name, files_metadata=True, timeout=10)
     except Exception as error:  # noqa: BLE001 - the library raises those of several network libraries
         raise _failed(name, error) from None
+    found = {file.rfilename: file for file in info.siblings or ()}
+    sizes = {file: int(found[file].size or 0) for file in found}
+    wanted = _wanted(name, sizes)
+    sums = {file: lfs.sha256 for file in wanted if (lfs := found[file].lfs)}
+    return Offer(name, str(info.sha), {file: sizes[file] for file in wanted}, sums)
+
+
+def fetch(
+    address: str | Offer, tell: Callable[[int], None] | None = None, *, endpoint: str | None = None
+) -> Path:
+    """The local folder of a Hub model. What is in the Hub's cache is not fetched again.
+
+    `tell(bytes)` hears how much is there; what it raises ends the fetching, and the next one goes on from there.
+    Raises InputError as `offered` does, and for a file that is not what the Hub says.
+    """
+    import huggingface_hub as hub
+    from huggingface_hub import constants
+
+    offer = address if isinstance(address, Offer) else offered(address, endpoint=endpoint)
+    held = [hub.try_to_load_from_cache(offer.name, file, revision=offer.revision) for file in offer.sizes]
+    if held and all(isinstance(path, str) for path in held):
+        return Path(str(held[0])).parent
+    home = Path(constants.HF_HOME) / "attention-atlas"
+    folder = home / offer.name.replace("/", "--") / re.sub(r"[^0-9A-Za-z]", "", offer.revision)
+    folder.mkdir(parents=True, exist_ok=True)
+    there = 0
+    for file in offer.sizes:
+        _one(offer, file, folder, tell and (lambda n, there=there: tell(there + n)), endpoint)
+        there += offer.sizes[file]
+    return folder
+
+
+def _one(
+    offer: Offer, file: str, folder: Path, tell: Callable[[int], None] | None, endpoint: str | None
+) -> None:
+    """One file into its place, by way of a part that stays where it was broken off."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers
+
+    path, size = folder / file, offer.sizes[file]
+    part = path.with_name(f"{file}.part")
+    if path.is_file() and path.stat().st_size == size:
+        return
+    with part.open("ab") as out:
+        if out.tell() > size:
+            out.truncate(0)
+        try:
+            http_get(
+                f"{endpoint or constants.ENDPOINT}/{offer.name}/resolve/{offer.revision}/{file}",
+                out,
+                resume_size=out.tell(),
+                headers=build_hf_headers(token=False),
+                expected_size=size,
+                tqdm_class=_told(tell, out.tell()) if tell else None,
+            )
+        except InputError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise _failed(offer.name, error) from None
+    wanted = offer.sums.get(file)
+    with part.open("rb") as done:
+        if wanted and hashlib.file_digest(done, "sha256").hexdigest() != wanted:
+            part.unlink()
+            raise InputError(
+                f"{file} of {offer.name} is not what the Hub says it is.",
+                "Its sum must be the one that stands there.",
+                "Fetch it again.",
+            )
+    part.replace(path)
+
+
+def _told(tell: Callable[[int], None], there: int) -> Any:
+    """A progress bar that draws nothing and tells how many bytes are there."""
+    from huggingface_hub.utils.tqdm import silent_tqdm
+
+    class Told(silent_tqdm):
+        def update(self, n: int | float | None = 1) -> None:
+            nonlocal there
+            there += int(n or 0)
+            tell(there)
+
+    return Told
 
 
 def _wanted(name: str, sizes: dict[str, int]) -> list[str]:
@@ -78,7 +181,11 @@ def _wanted(name: str, sizes: dict[str, int]) -> list[str]:
     return files
 
 
-def _failed(name: str, error: Any) -> InputError:
+def _failed(name: str, error: Exception) -> InputError:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return InputError(
+            f"{name} does not fit on the disk.", "All of it is kept.", "Make room and fetch it again."
+        )
     kind = type(error).__name__
     if kind in ("RepositoryNotFoundError", "GatedRepoError", "RevisionNotFoundError"):
         return InputError(

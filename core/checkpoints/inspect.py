@@ -7,8 +7,8 @@ its weights is. The status is 0 where the model would be opened, 2 where it is r
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from core.checkpoints.files import inside, json_object, shown
 from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
 from core.checkpoints.load import inspect
-from core.checkpoints.safety.load_plan import Plan
+from core.checkpoints.safety.load_plan import FLOAT32, Plan
 from core.checkpoints.tokenizer import FILE, WORDS, read_tokenizer, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -32,31 +32,44 @@ SIZES: Mapping[str, str] = {
     "n_vocab": "rows of the token table",
     "n_ctx": "tokens read at once",
 }
-FLOAT32 = 4
+Facts = tuple[tuple[str, str], ...]
 
 
-def report(folder: Path) -> tuple[list[str], list[InputError]]:
-    """Lines about a model folder, and why it is not opened, be it more than one reason; [] where it would be.
+@dataclass(frozen=True)
+class Found:
+    """What was found in a folder: what its files call themselves, facts as (name, value) a line, and every reason not to open it."""
 
-    >>> report(Path("no such folder"))[1][0].wrong
+    said: str
+    facts: tuple[Facts, ...]
+    problems: tuple[InputError, ...]
+
+
+def found(folder: Path) -> Found:
+    """A folder judged without opening it; its tokenizer is tried in the child.
+
+    >>> found(Path("no such folder")).problems[0].wrong
     "There is no folder 'no such folder'."
     """
     problems: list[InputError] = []
-    lines = [f"{shown(folder.name)}: {_said(folder)}"]
     try:
         plan, weights = inspect(folder)
     except InputError as error:
         problems.append(error)
-        lines += _tokenizer_alone(folder, problems)
-        return lines, problems
-    lines += [*_shape(plan), *_stored(plan, weights)]
+        return Found(_said(folder), tuple(_tokenizer_alone(folder, problems)), tuple(problems))
+    lines = [*shape(plan), *stored(plan, weights)]
     try:
         packed = gguf_in(folder)
-        tokenizer = read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)
-        lines += _tokens(tokenizer)
+        lines.append(tokens(read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)))
     except InputError as error:
         problems.append(error)
-    return lines, problems
+    return Found(_said(folder), tuple(lines), tuple(problems))
+
+
+def report(folder: Path) -> tuple[list[str], list[InputError]]:
+    """Lines about a model folder, and why it is not opened, be it more than one reason; [] where it would be."""
+    judged = found(folder)
+    lines = ["  " + ", ".join(": ".join(fact) for fact in facts) for facts in judged.facts]
+    return [f"{shown(folder.name)}: {judged.said}", *lines], [*judged.problems]
 
 
 def _said(folder: Path) -> str:
@@ -71,37 +84,42 @@ def _said(folder: Path) -> str:
     return f"config.json calls it {shown(str(given), 40)}" if given else "config.json names no kind"
 
 
-def _shape(plan: Plan) -> Iterator[str]:
-    yield f"  kind: {plan.spec.name}, attention: {', '.join(kind.name for kind in plan.spec.kinds_of(plan.config))}"
+def shape(plan: Plan) -> Iterator[Facts]:
+    """The kind of the model and its sizes."""
+    kinds = ", ".join(kind.name for kind in plan.spec.kinds_of(plan.config))
+    yield (("kind", plan.spec.name), ("attention", kinds or "none"))
     sizes = {word: getattr(plan.config, name, None) for name, word in SIZES.items()}
-    yield "  " + ", ".join(f"{word}: {size:,}" for word, size in sizes.items() if isinstance(size, int))
+    yield tuple((word, f"{size:,}") for word, size in sizes.items() if isinstance(size, int))
 
 
-def _stored(plan: Plan, weights: Weights) -> Iterator[str]:
+def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
+    """Its numbers, how they are stored, what they need, and what is there and not read."""
     sizes = [prod(take.shape) for take in plan.takes]
-    n, held = sum(sizes), Counter(entry.dtype for entry in weights.entries.values())
-    yield f"  parameters: {n:,} in {len(sizes):,} tensors, stored as {', '.join(sorted(held))}"
-    yield f"  memory: {_mb(FLOAT32 * n)} in float32, {_mb(FLOAT32 * (n + max(sizes)))} while it is opened"
+    held = ", ".join(sorted({entry.dtype for entry in weights.entries.values()}))
+    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {held}"),)
+    yield (("memory", f"{_mb(FLOAT32 * sum(sizes))} in float32, {_mb(plan.memory)} while it is opened"),)
     if plan.unused:
-        yield f"  not used: {', '.join(map(shown, plan.unused[:5]))}{' and more' if len(plan.unused) > 5 else ''}"
+        more = " and more" if len(plan.unused) > 5 else ""
+        yield (("not used", f"{', '.join(map(shown, plan.unused[:5]))}{more}"),)
 
 
-def _tokens(tokenizer: Tokenizer) -> Iterator[str]:
+def tokens(tokenizer: Tokenizer) -> Facts:
+    """What the tokenizer holds and adds."""
     marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
     named = [f"{name} {shown(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
     before, behind = (" ".join(shown(tokenizer.token(at)) for at in side) for side in tokenizer.around)
     around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
-    yield f"  tokenizer: {len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"
+    return (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
 
 
-def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[str]:
+def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[Facts]:
     """What can be said of a tokenizer without its model."""
     name = next((name for name in (FILE, WORDS) if folder.is_dir() and inside(folder, name)), None)
     if name != FILE:
         return
     try:
         facts = try_in_child([folder / name], name)
-        yield f"  tokenizer: {facts['n_ids']:,} entries up to id {facts['largest_id']:,}"
+        yield (("tokenizer", f"{facts['n_ids']:,} entries up to id {facts['largest_id']:,}"),)
     except InputError as error:
         problems.append(error)
 

@@ -23,6 +23,8 @@ from core.text import Encoded
 
 MEAN = DEVIATION = 0.5
 """Brightness from 0 to 1 becomes (x - MEAN) / DEVIATION, as for the ViTs of Google: from -1, black, to 1, white."""
+GROUND = (0 - MEAN) / DEVIATION
+"""What a black pixel is read as: the ground of a doodle."""
 HIDDEN = 0.75
 """Share of the patches that a masked autoencoder learns from hiding (He et al. 2022, 3)."""
 _MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")

@@ -77,7 +77,8 @@ def shapes(run: Run) -> dict[str, Shape]:
     for name, stack in run.model.spec.stacks.items():
         n = len(run.axis({"encoder": "source", "sentences": "sentence"}.get(name, "target")).ids)
         if name != "sentences":
-            prefix = "" if run.model.spec.sentences else stack.removesuffix("layer")
+            inside = run.model.spec.sentences or (name == "encoder" and run.model.spec.reads is not None)
+            prefix = "" if inside else stack.removesuffix("layer")
             narrow = getattr(config, "d_embed", config.d_model)
             found |= {f"{prefix}embed.position": (n, narrow), f"{prefix}embed.token": (1, n, narrow)}
         entering, leaving = run.model.spec.stream

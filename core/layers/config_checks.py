@@ -51,6 +51,21 @@ def check_shape(cfg: Any) -> None:
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
 
 
+def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
+    """The numbers of some of a config's layers, as a tuple. Raises a ValueError for others than its own, each once and in order."""
+    given, n = getattr(cfg, name), cfg.n_layers
+    found = tuple(given) if isinstance(given, list | tuple) else None  # a config.json knows lists only
+    if (
+        found is None
+        or not all(type(i) is int and 0 <= i < n for i in found)
+        or list(found) != sorted({*found})
+    ):
+        raise ValueError(
+            f"{name}={given!r} must be numbers of layers below n_layers={n}, each once and in order"
+        )
+    return found
+
+
 def check_classes(given: Any) -> Sequence[str]:
     """The names of what is told apart, as a tuple. Raises a ValueError for fewer than two, equal, empty or long ones.
 

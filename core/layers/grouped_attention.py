@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from core.layers.attention import masked_softmax
@@ -75,11 +76,15 @@ class GroupedQueryAttention(nn.Module):
         k, v = store(project, x)
         k = tap("k", self._shared(k), "batch head key d_head")
         v = tap("v", self._shared(v), "batch head key d_head")
-        scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
+        scores = tap("scores", self.compared(q, k), "batch head query key")
         allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
         pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
         heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
         return tap("out", self.to_out(heads.transpose(1, 2).flatten(-2)), "batch query d_model")
+
+    def compared(self, q: Tensor, k: Tensor) -> Tensor:
+        """The score of each query with each key: (batch head query key)."""
+        return q @ k.mT / math.sqrt(self.d_head)
 
     def group_of(self, head: int) -> int:
         """The key and value head that a query head reads.
@@ -97,3 +102,38 @@ class GroupedQueryAttention(nn.Module):
     def _shared(self, each: Tensor) -> Tensor:
         """A copy of each key or value head for every query head of its group."""
         return each.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+
+
+class CappedAttention(GroupedQueryAttention):
+    """The same with scores divided by a root of their own and kept between -cap and cap.
+
+    s = q k^T / sqrt(scale), then cap tanh(s / cap) where there is a `cap` (0: none): Gemma 2 (Gemma Team 2024, section 2;
+    Bello et al. 2017). `scale` is d_head where a model says nothing else.
+
+    >>> attend = CappedAttention(6, 4, 2, 2, scale=9.0, cap=5.0)
+    >>> round(attend.compared(torch.full((1, 1, 1, 2), 30.0), torch.full((1, 1, 1, 2), 1.0)).item(), 4)
+    4.9966
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int,
+        d_head: int,
+        *,
+        scale: float,
+        cap: float = 0.0,
+        qk_norm: bool = False,
+        eps: float = 1e-6,
+    ) -> None:
+        super().__init__(d_model, n_heads, n_kv_heads, d_head, qk_norm=qk_norm, eps=eps)
+        self.divisor, self.cap = math.sqrt(scale), cap
+
+    def compared(self, q: Tensor, k: Tensor) -> Tensor:
+        return capped(q @ k.mT / self.divisor, self.cap)
+
+
+def capped(x: Tensor, cap: float) -> Tensor:
+    """cap tanh(x / cap), which is x near 0 and never beyond the cap; x itself where the cap is 0."""
+    return cap * torch.tanh(x / cap) if cap else x

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class LayerNorm(nn.Module):
-    """Mean 0 and variance 1 over the features of each position, then gain and bias.
+    """Mean 0 and variance 1 over the features of each position, then gain and, where there is one, bias.
 
     y = g (x - mu) / sqrt(var + eps) + b, with var = (1/H) sum (x - mu)^2 (Ba et al. 2016).
     Ghojogh and Ghodsi 2020, Eq. (26) prints sigma without the 1/H; the text beside it means this form.
@@ -20,11 +20,11 @@ class LayerNorm(nn.Module):
     (0.0, 1.0)
     """
 
-    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
+    def __init__(self, d_model: int, *, eps: float = 1e-5, bias: bool = True) -> None:
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)

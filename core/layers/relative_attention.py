@@ -115,3 +115,79 @@ class RelativeAttention(nn.Module):
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+
+
+def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
+    """The bucket of each distance (query minus key): near ones their own, farther ones shared, up to n - 1 either way.
+
+    He et al. 2021 (DeBERTa's second version; its code): a distance up to n / 2 is its own bucket; beyond, buckets grow with the
+    logarithm, the one of `furthest` - 1 is n - 1. Any shape -> the same.
+
+    >>> log_buckets(torch.tensor([-9, -1, 0, 1, 9]), n=8, furthest=16).tolist()
+    [-6, -1, 0, 1, 6]
+    """
+    middle = n // 2
+    away = distance.abs().clamp(min=middle)  # nearer ones are not asked for
+    share = torch.log(away / middle) / torch.log(torch.tensor((furthest - 1) / middle))
+    far = (torch.ceil(share * (middle - 1)) + middle).long()
+    return torch.where(distance.abs() <= middle, distance, far * distance.sign())
+
+
+class DisentangledAttention(nn.Module):
+    """softmax((Q K^T + Q K_r^T + K Q_r^T) / sqrt(parts d_head)) V in each head (He et al. 2021, Eqs. (2)-(4)).
+
+    A vector for each distance is mapped as tokens are: what the content of the query says to the place of a key is
+    `content_position`, what the place of the query says to the content of a key `position_content`; either may be missing,
+    and as many as there are `parts`. With `shared` places pass the maps of tokens, else they have their own.
+    x (batch pos d_model), places (2 n - 1, d_model) from the distance 1 - n on (query minus key), allowed broadcastable to
+    (batch head query key) -> (batch pos d_model). In the trace `content` and the other two add up to `scores`.
+
+    >>> attend = DisentangledAttention(6, 3)
+    >>> attend(torch.ones(1, 4, 6), torch.ones(7, 6), torch.ones(4, 4, dtype=torch.bool)).shape
+    torch.Size([1, 4, 6])
+    """
+
+    mixes = True
+    """There is a W_O."""
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        to_place: bool = True,
+        from_place: bool = True,
+        shared: bool = True,
+    ) -> None:
+        super().__init__()
+        self.n_heads, self.d_head = n_heads, d_model // n_heads
+        self.to_q, self.to_k, self.to_v, self.to_out = (Linear(d_model, d_model) for _ in range(4))
+        self.to_place_k = None if shared or not to_place else Linear(d_model, d_model)
+        self.to_place_q = None if shared or not from_place else Linear(d_model, d_model)
+        there = {"content_position": to_place, "position_content": from_place}
+        self.added = tuple(name for name, present in there.items() if present)
+        self.divisor = math.sqrt((1 + len(self.added)) * self.d_head)
+
+    def forward(self, x: Tensor, places: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+        q = tap("q", self._split(self.to_q(x)), "batch head query d_head")
+        k = tap("k", self._split(self.to_k(x)), "batch head key d_head")
+        v = tap("v", self._split(self.to_v(x)), "batch head key d_head")
+        scores = tap("content", q @ k.mT / self.divisor, "batch head query key")
+        at = torch.arange(x.shape[1], device=x.device)
+        apart = (at[:, None] - at + len(at) - 1).expand_as(scores)  # the row of `places` for query and key
+        if "content_position" in self.added:
+            place_k = self._split((self.to_place_k or self.to_k)(places)[None])
+            found = (q @ place_k.mT).gather(-1, apart) / self.divisor
+            scores = scores + tap("content_position", found, "batch head query key")
+        if "position_content" in self.added:
+            place_q = self._split((self.to_place_q or self.to_q)(places)[None])
+            found = (k @ place_q.mT).gather(-1, apart.mT).mT / self.divisor
+            scores = scores + tap("position_content", found, "batch head query key")
+        scores = tap("scores", scores, "batch head query key")
+        allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
+        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
+        heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
+        return tap("out", self.to_out(heads.transpose(1, 2).flatten(-2)), "batch query d_model")
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)

@@ -158,10 +158,10 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Every family by name, found by looking into this folder.
+    """Every family by name, found by looking into this folder and those in it.
 
     >>> "gpt" in families()
     True
     """
-    found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    return {module.FAMILY.name: module.FAMILY for module in found}
+    files = (each for each in pkgutil.walk_packages(__path__, f"{__name__}.") if not each.ispkg)
+    return {family.name: family for family in (import_module(each.name).FAMILY for each in files)}

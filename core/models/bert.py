@@ -86,13 +86,14 @@ class MaskedLM(nn.Module):
     """Scores over the vocabulary at each position: norm(act(W x + b)), then the token table and a bias a word.
 
     hidden (batch pos d_model) -> (batch pos vocab). `width`: that of the table's rows, named by the last of `axes`.
+    Without `biases` the map and the norm have none.
     """
 
-    def __init__(self, cfg: Any, width: int, axes: str = RESID) -> None:
+    def __init__(self, cfg: Any, width: int, axes: str = RESID, *, biases: bool = True) -> None:
         super().__init__()
-        self.to_hidden = Linear(cfg.d_model, width)
+        self.to_hidden = Linear(cfg.d_model, width, bias=biases)
         self.activation = ACTIVATIONS[cfg.activation]
-        self.norm = LayerNorm(width, eps=cfg.eps)
+        self.norm = LayerNorm(width, eps=cfg.eps, bias=biases)
         self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
         self.axes = axes
 

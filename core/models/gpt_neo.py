@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_layers, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -50,15 +50,7 @@ class GPTNeoConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        local = tuple(self.local) if isinstance(self.local, list | tuple) else None
-        if local is None or not all(type(i) is int and 0 <= i < self.n_layers for i in local):
-            raise ValueError(self._wrong())
-        if list(local) != sorted(set(local)):
-            raise ValueError(self._wrong())
-        object.__setattr__(self, "local", local)  # a config.json knows lists only
-
-    def _wrong(self) -> str:
-        return f"local={self.local!r} must be numbers of layers below n_layers={self.n_layers}, each once and in order"
+        object.__setattr__(self, "local", check_layers(self, "local"))
 
     @property
     def d_head(self) -> int:

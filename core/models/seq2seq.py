@@ -18,7 +18,7 @@ from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import CELLS, State, learning, unroll
-from core.layers.recurrent.alignment import Global, Local, Source, made_ready
+from core.layers.recurrent.alignment import Gated, Global, Local, Source, made_ready
 from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind
@@ -139,7 +139,7 @@ class Decoder(nn.Module):
     `attend` takes the place of the attention that `cfg` names.
     """
 
-    def __init__(self, cfg: Any, attend: Global | None = None) -> None:
+    def __init__(self, cfg: Any, attend: Global | Gated | None = None) -> None:
         super().__init__()
         d, kind = cfg.d_model, CELLS[cfg.cell]
         self.feeding, self.asks_before = cfg.input_feeding, cfg.attention == "bahdanau"

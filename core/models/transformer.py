@@ -104,7 +104,7 @@ class PostNormEncoderBlock(nn.Module):
 class PreNormEncoderBlock(nn.Module):
     """Two sub-layers, each x + sublayer(norm(x))."""
 
-    def __init__(self, cfg: TransformerConfig) -> None:
+    def __init__(self, cfg: Any) -> None:
         super().__init__()
         self.self_attn, self.ffn = _parts(cfg)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))

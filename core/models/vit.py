@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.data.patches import PatchReader
+from core.data.patches import GROUND, PatchReader
 from core.layers.config_checks import check_classes, check_shape
 from core.layers.dropout import dropout
 from core.layers.init import normal
@@ -144,6 +144,11 @@ class PictureEncoder(nn.Module):
         self.drop = dropout(cfg.dropout)
         self.encoder = nn.ModuleList(PreNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
         self.encoder_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
+
+    def blank(self) -> Tensor:
+        """The vector of a patch without a line on it: E x + b of black pixels (d_model), its position not yet added."""
+        weight = self.embed["token"].class_token
+        return self.embed["token"].project(weight.new_full((self.cfg.n_numbers,), GROUND))
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         places = batch.ids % self.cfg.n_ctx

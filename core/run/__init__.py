@@ -229,6 +229,15 @@ class Run:
         return self._output("classes")
 
     @property
+    def scores(self) -> Array:
+        """What the model says before its last softmax, a row for each time that it says something: (row, choice).
+
+        The logits; of a model that tells classes of a whole text or picture their scores, in one row. `Model.choice` names the columns.
+        """
+        found = self._output(self.model.asked)
+        return found if found.ndim > 1 else found[None]
+
+    @property
     def tags(self) -> Array:
         """(position, tag) scores, of a model that was tuned to tag words; a word's are those of its first piece."""
         return self._output("tags")

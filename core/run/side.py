@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from core.text import Word, words_of
 from core.text.tokenizer import Span
@@ -68,3 +71,17 @@ class Side:
         return replace(
             self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=()
         )
+
+
+def tensors(sides: Sequence[Side]) -> tuple[Tensor, Tensor]:
+    """The ids of sides of one length, and which are real: (batch pos) each."""
+    ids = torch.tensor([side.ids for side in sides])
+    return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
+
+
+def values(sides: Sequence[Side]) -> Tensor | None:
+    """The numbers behind tokens, zero at padding; None where tokens are words."""
+    if sides[0].values is None:
+        return None
+    own = [torch.from_numpy(side.values) for side in sides]
+    return nn.utils.rnn.pad_sequence(own, batch_first=True).float()

@@ -181,6 +181,21 @@ class ByteCache:
                 ).oldest()
             return True
 
+    def drop(self, name: str) -> None:
+        """Forget what was asked of a model: every entry whose key has its name in it.
+
+        >>> cache = ByteCache(10_000)
+        >>> [cache.put(key, 0) for key in (("heads", "a"), ("heads", "ab"))], cache.drop("a"), cache.keys()
+        ([True, True], None, (('heads', 'ab'),))
+        """
+        for key in self.keys():
+            if any(part == name for part in parts(key) if isinstance(part, str)):
+                with self._lock:
+                    self._once.take(key)
+                    self._again.take(key)
+                    if self._alone and self._alone[0] == key:
+                        self._alone = None
+
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:

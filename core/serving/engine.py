@@ -116,6 +116,7 @@ class Engine:
             self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None)
         )
         self._cache = ByteCache(cache_bytes, heavy_bytes)
+        self._registry.gone = self._cache.drop
         self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
     def run(
@@ -191,6 +192,23 @@ class Engine:
     def cached_bytes(self) -> int:
         """What the cache holds now."""
         return self._cache.nbytes
+
+    def holds(self, model: Any) -> bool:
+        """Whether this very model is still the one of its name: one that was let go must not be kept alive by what is computed of it."""
+        return self._registry.loaded(model.name) is model
+
+    def room(self, free: Callable[[], float]) -> None:
+        """From now on foreign models are opened only into so many free bytes, see `core.serving.registry.Registry`."""
+        self._registry.room = free
+
+    def fits(self, entry: Listing) -> None:
+        """Raise InputError where no room can be made for one more foreign model; nothing goes yet."""
+        self._registry.fits(entry)
+
+    def drop(self, name: str) -> None:
+        """Let go of a model and of what was computed with it."""
+        self._registry.drop(name)
+        self._cache.drop(name)
 
     def forget(self) -> None:
         """Empty the cache. The models stay."""

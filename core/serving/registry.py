@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from core.serving.turn import turn
 log = logging.getLogger(__name__)
 MOST_ASIDE = 2**23
 """Weights that the models which open aside have together, with one that has more alone: a fine-tuned BERT has 7 million, a moment of a small GPT 0.4."""
+MB = 2**20
 PATIENCE = 0.5
 """Seconds after which, and then again and again, whoever waits for a model is told so."""
 
@@ -30,12 +33,17 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Listing:
-    """One model a picker may show: usable (`ok`), or why not (`problem`, a sentence fit for the page)."""
+    """One model a picker may show: usable (`ok`), or why not (`problem`, a sentence fit for the page).
+
+    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas, and may have to go when memory is short.
+    """
 
     name: str
     ok: bool
     problem: str = ""
     family: str = ""
+    memory: int = 0
+    foreign: bool = False
 
 
 class Registry:
@@ -44,6 +52,9 @@ class Registry:
     `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, and
     a failed load is not remembered (the next visitor tries again) but shows in `models()`. One bad model leaves the
     others as they were. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
+
+    `room()` says how many bytes are free for one more model. Where a foreign one needs more, those that were used longest ago
+    go first (`gone(name)` is called for each), and if that is not enough it is refused in words.
 
     >>> registry = Registry(str.upper, lambda: (Listing("a", True), Listing("b", False, "The file is gone.")))
     >>> registry.open("a")
@@ -60,8 +71,12 @@ class Registry:
         aside: Callable[[str], Any | None] = lambda _: None,
     ) -> None:
         self._opener, self._listing, self._aside = opener, listing, aside
+        self.room: Callable[[], float] = lambda: math.inf
+        self.gone: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
+        self._used: dict[str, float] = {}
+        self._foreign: dict[str, int] = {}
         self._opening: dict[str, Future[Any]] = {}
         self._beside: list[str] = []
         self._listed: dict[str, Listing] | None = None
@@ -102,6 +117,7 @@ class Registry:
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
         model = self._open.get(name)
+        self._used[name] = time.monotonic()
         if model is not None and name in self._entries():
             return model
         self.check(name)  # what opens aside may be one visitor's only
@@ -114,6 +130,18 @@ class Registry:
                 on_wait()
         return opening.result()
 
+    def drop(self, name: str) -> None:
+        """Let go of a model: it is read anew when it is asked for, if it still opens."""
+        with self._lock:
+            held = self._open.pop(name, None)
+            self._used.pop(name, None)
+            self._foreign.pop(name, None)
+            self._problems.pop(name, None)
+            if name in self._beside:
+                self._beside.remove(name)
+        if held is not None:
+            self.gone(name)
+
     def _begin(self, name: str) -> Future[Any]:
         opening = self._opening[name] = Future()
         threading.Thread(target=self._load, args=(name, opening), name=f"opening {name}", daemon=True).start()
@@ -121,6 +149,9 @@ class Registry:
 
     def _load(self, name: str, opening: Future[Any]) -> None:
         try:
+            entry = self.entry(name)
+            if entry is not None and entry.foreign:
+                self._find_room(entry)
             model = self._opener(name)
         except BaseException as error:
             log.warning("The model '%s' could not be opened.", name, exc_info=True)
@@ -131,11 +162,40 @@ class Registry:
             return
         with self._lock:
             self._open[name] = model
-            if name not in self._entries():
+            if name not in self._entries() and not (entry and entry.foreign):
                 self._make_room(name)
             self._problems.pop(name, None)
             del self._opening[name]
         opening.set_result(model)
+
+    def fits(self, entry: Listing) -> list[str]:
+        """Which foreign models would have to go for one more, those used longest ago first.
+
+        Raises InputError where all of them together are too small.
+        """
+        free = self.room()
+        others = {
+            name: need for name, need in self._foreign.items() if name in self._open and name != entry.name
+        }
+        going = []
+        for name in sorted(others, key=lambda name: self._used.get(name, 0.0)):
+            if free >= entry.memory:
+                break
+            going.append(name)
+            free += others[name]
+        if free < entry.memory:
+            raise InputError(
+                f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB can be had.",
+                "This server holds only so many models at once, each in float32.",
+                "Choose a smaller model, or let whoever started the server give it more memory.",
+            )
+        return going
+
+    def _find_room(self, entry: Listing) -> None:
+        for name in self.fits(entry):
+            log.info("%s goes, to make room for %s", name, entry.name)
+            self.drop(name)
+        self._foreign[entry.name] = entry.memory
 
     def _make_room(self, name: str) -> None:
         """Of the models that open aside those opened last stay, as many as are small enough: there may be one a second of a training."""
@@ -151,7 +211,14 @@ class Registry:
             with self._listed_once:
                 if self._listed is None:
                     self._listed = {
-                        entry.name: Listing(entry.name, entry.ok, entry.problem or "", entry.family or "")
+                        entry.name: Listing(
+                            entry.name,
+                            entry.ok,
+                            entry.problem or "",
+                            entry.family or "",
+                            getattr(entry, "memory", 0),
+                            getattr(entry, "foreign", False),
+                        )
                         for entry in self._listing()
                     }
         return self._listed

@@ -3,6 +3,8 @@
     gpt-twin at step 437        the weights of that moment (`core.checkpoints.history`)
     recorded: reverse           the last weights of a recorded run (`core.training.toy.toy_training`, `core.training.finetune.tuning`)
     yours: reverse (5f0c22e1)   what a visitor trained; for that visitor only (`core.serving.trainer`)
+    upload: mine (5f0c22e1)     what a visitor uploaded; for that visitor only (`core.serving.brought`)
+    hf:owner/name               a model of the Hub that somebody here fetched (the same)
 
 The second and the third have moments, too: "recorded: reverse at step 100". A fine-tuning has its last one only.
 """
@@ -15,9 +17,10 @@ from collections.abc import Callable, Sequence
 import core.checkpoints
 from core.checkpoints import history
 from core.checkpoints.find import model_folders
+from core.checkpoints.load import load_model
 from core.errors import InputError
 from core.model import Model
-from core.serving import trainer
+from core.serving import brought, trainer
 from core.serving.registry import Listing
 from core.training import jobs
 from core.training.toy.toy_tasks import TASKS
@@ -38,6 +41,8 @@ def resolve_name(name: str) -> Listing | None:
 
     Raises InputError for a step that was not kept, naming the nearest ones, and for a model of another visit.
     """
+    if brought.named(name):
+        return brought.SHELF.find(name, _who()).listing
     of, step = history.moment(name) or (name, None)
     if of.startswith(trainer.YOURS):
         training = trainer.default().find(of, _who())
@@ -75,6 +80,8 @@ def _check(of: str, step: int | None, known: Sequence[int]) -> None:
 
 def open_model(name: str) -> Model:
     """The model of a listed name, or of one that opens aside."""
+    if brought.named(name):
+        return load_model(brought.SHELF.find(name, _who()).folder, name)
     of, step = history.moment(name) or (name, None)
     if of.startswith(trainer.YOURS):
         return trainer.default().find(of, _who()).model(step)
@@ -83,8 +90,13 @@ def open_model(name: str) -> Model:
     return core.checkpoints.open_model(name)
 
 
+def brought_by_me() -> dict[str, Listing]:
+    """What the visitor who asks brought, and what of the Hub was fetched for everybody."""
+    return {one.name: one.listing for one in brought.SHELF.all(_who())}
+
+
 def unlisted(name: str) -> bool:
-    """Whether a name is of the form of those that no list has.
+    """Whether a name is of the form of those that no list has, though they have a model of their own.
 
     >>> unlisted("gpt-twin at step 437"), unlisted("gpt-twin")
     (True, False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.habits import LINKED, WORDS
+from core.analysis.heads.habits import LINKED, SEEN, WORDS
 from core.analysis.heads.head_file import Surveyed
 
 
@@ -75,7 +75,7 @@ def _best_linked(surveyed: Surveyed) -> Iterator[tuple[str, str, tuple[int, int]
 
 def _found(surveyed: Surveyed, kind: str, measure: str, layer: int, head: int) -> Found:
     heads, copy = surveyed.trained[kind], surveyed.untrained[kind].scores[measure]
-    control = heads.controls.get(measure)
+    control = None if measure in SEEN else heads.controls.get(measure)
     here = (layer, head)
     return Found(
         kind,

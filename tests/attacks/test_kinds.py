@@ -14,6 +14,9 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 from tests.kind_shapes import tiny
 
+NONE = {"num_random_blocks": 0, "sliding_window": 0, "max_window_layers": 0, "max_relative_positions": -1}
+"""What says that there is none of it."""
+
 
 def folder(name):
     """What a good folder of a kind says, and its headers: nothing else is looked at before the weights are read."""
@@ -51,8 +54,7 @@ def test_every_size_is_judged_by_name(kind, odd):
     sizes = [name for name, value in values.items() if type(value) is int and not name.endswith("_token_id")]
     assert len(sizes) >= 5
     for name in sizes:
-        least = {"num_random_blocks": 0, "sliding_window": 0, "max_window_layers": 0}.get(name)
-        if odd != least or odd is True:
+        if odd != NONE.get(name) or odd is True:
             assert problem({**values, name: odd}, entries), name
 
 
@@ -77,6 +79,8 @@ def test_more_layers_than_are_stored_cost_nothing(kind):
         return  # its layers share their weights
     if kind == "gpt_neo":
         many |= {"attention_types": [[["global"], 512]]}
+    if "layer_types" in values:
+        many |= {"layer_types": values["layer_types"][:1] * 512}
     assert many and "missing" in problem({**values, **many, "max_window_layers": 0}, entries)
 
 

@@ -51,8 +51,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the whole app is served."""
-    with served_app(tmp_path_factory.mktemp("server")) as url:
+    """Where the whole app is served, to which one may upload."""
+    with served_app(tmp_path_factory.mktemp("server"), ATLAS_UPLOAD="64M") as url:
         yield url
 
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from core.data.scenes import drawn, pixels
-from core.data.scenes.language import caption, read, written
+from core.data.scenes.language import COUNTS, caption, read, written
 from core.models import families
 from core.scoring import captions
 from core.trace import record
 from core.training.recipe import drawn as fresh
 from core.training.recipe import recipes
-from core.training.recipes.captioner import SPREAD
+from core.training.recipes.captioner import POINTED, SPREAD
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +29,18 @@ def network():
 
 
 def test_windows_of_the_bank_are_those_of_the_pictures(task):
-    inputs, cells, _ = task._drawn(np.random.default_rng(3), 12, "train")
+    inputs, cells, *_ = task._drawn(np.random.default_rng(3), 12, "train")
     rng = np.random.default_rng(3)
     scenes = [drawn.scene(rng, "train") for _ in range(12)]
     wanted = pixels.windows(np.stack([pixels.picture(scene) for scene in scenes]))
     assert np.array_equal(task.windows[0][cells].numpy(), wanted) and inputs.source.shape == cells.shape
 
 
-def test_the_loss_is_the_caption_and_the_doubly_stochastic_term(task, network, monkeypatch):
+def test_the_loss_is_the_caption_the_doubly_stochastic_term_and_what_lies_on_the_named_thing(
+    task, network, monkeypatch
+):
     batch, _ = task.batch(0)
-    inputs, cells, wanted = (
-        batch[0],
-        batch[1],
-        batch[2],
-    )
+    inputs, cells, wanted, there = batch
     monkeypatch.setattr("core.training.recipes.captioner.NOISE", 0.0)
     memory = task._read(network, task.windows, cells)
     with torch.no_grad():
@@ -53,11 +51,33 @@ def test_the_loss_is_the_caption_and_the_doubly_stochastic_term(task, network, m
     said = -logits.log_softmax(-1).gather(2, wanted[..., None]).squeeze(-1)[real].mean()
     looked = (trace["decoder.attn.pattern"][:, 0] * real[..., None]).sum(1)
     even = real.sum(1, keepdim=True) / 25
-    torch.testing.assert_close(found, said + SPREAD * ((even - looked) ** 2).mean(), rtol=1e-4, atol=1e-5)
+    named = [
+        -trace["decoder.attn.pattern"][row, 0, word, there[row, word]].sum().log()
+        for row, word in there.any(-1).nonzero()
+    ]
+    pointed = POINTED * torch.stack(named).mean()
+    torch.testing.assert_close(
+        found, said + SPREAD * ((even - looked) ** 2).mean() + pointed, rtol=1e-4, atol=1e-5
+    )
     assert (
         not {thing.name for text in recipes()["captioner"].examples() for thing in read(text.text)}
         & drawn.UNSEEN
     )
+
+
+def test_while_a_thing_is_named_its_cells_are_what_the_attention_is_told_of(task):
+    *_, wanted, there = task._drawn(np.random.default_rng(3), 12, "train")
+    rng = np.random.default_rng(3)
+    for row in range(12):
+        scene = drawn.scene(rng, "train")
+        words = task.tokenizer.decode(wanted[row].tolist()).split()
+        told = [{cell for cell in range(25) if there[row, word, cell]} for word in range(len(words) + 1)]
+        for place, word in enumerate(words):
+            if word in COUNTS:
+                colour, noun = words[place + 1 : place + 3]
+                group = {thing.place() for thing in scene if thing.name == f"{colour} {noun.rstrip('s')}"}
+                assert told[place] == told[place + 1] == told[place + 2] == group
+        assert sum(map(bool, told)) == 3 * sum(word in COUNTS for word in words), "none for the rest"
 
 
 def test_its_vocabulary_has_every_word_of_the_grammar(task):

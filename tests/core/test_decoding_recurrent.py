@@ -30,7 +30,19 @@ def batch_of(m):
 
 def test_the_families_that_write_are_those_with_a_source_or_a_causal_mask():
     assert {name for name, family in families().items() if family.writes} == {
-        *("captioner", "gpt", "gpt_neo", "las", "llama", "neox", "seq2seq", "snail", "t5", "transformer")
+        *(
+            "captioner",
+            "gemma",
+            "gpt",
+            "gpt_neo",
+            "las",
+            "llama",
+            "neox",
+            "seq2seq",
+            "snail",
+            "t5",
+            "transformer",
+        )
     }
 
 

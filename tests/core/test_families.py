@@ -28,6 +28,11 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "luong-local-m": {"cell": "gru", "bidirectional": False, "score": "location"},
         "luong-local-p": {"cell": "gru", "score": "dot"},
     },
+    "score_cap": {
+        4.0: {},
+        0.0: {"qk_norm": True, "logit_cap": 0.0, "tied": False, "rope_base": 900.0, "rope_factor": 2.0},
+    },
+    "reach": {1: {}, 2: {"local": (0, 1), "activation": "relu"}},
     "window": {2: {}},
     "n_kv_heads": {
         1: {"tied": True, "sliding_window": 3},
@@ -36,6 +41,10 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "gated": {False: {}, True: {"activation": "gelu_tanh", "tied": False, "scaled_output": False}},
     "parallel": {True: {}, False: {"bias": False, "tied": True}},
+    "to_place": {
+        True: {},
+        False: {"shared": False, "n_buckets": 0, "absolute": True, "n_segments": 2, "places_normed": False},
+    },
     "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
     "image": {28: {}},
@@ -175,7 +184,11 @@ def test_law_5_the_identities_hold(case):
     for path in trace.names("*.resid_mid"):
         layer = path.removesuffix("resid_mid")
         torch.testing.assert_close(
-            trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[path], rtol=0, atol=0
+            trace[layer + "resid_in"]
+            + trace[layer + ("after1.out" if layer + "after1.out" in trace else "self_attn.out")],
+            trace[path],
+            rtol=0,
+            atol=0,
         )
     for path in own(trace, "pattern"):
         pattern, allowed = trace[path], trace[path.replace("pattern", "allowed")]
@@ -329,6 +342,13 @@ WRONG = [
         {"rope_base": -1.0},
         {"parallel": 1},
         {"tied": None},
+    ),
+    *(
+        {"scale": 0},
+        {"score_cap": -1.0},
+        {"logit_cap": "no"},
+        {"rope_local_base": None},
+        {"rope_factor": 0.0},
     ),
     *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
     *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),

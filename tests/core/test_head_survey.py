@@ -112,7 +112,7 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
     "change",
     [
         lambda held: held.pop("weights"),
-        lambda held: held["kinds"]["causal"].pop("untrained"),
+        lambda held: held["kinds"]["causal"]["untrained"].pop("scores"),
         lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=[[2.0]]),
         lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=[[0.1, 0.2]]),
         lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=["a"]),

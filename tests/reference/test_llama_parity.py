@@ -22,12 +22,12 @@ from transformers import (
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from core.checkpoints import open_model
-from core.checkpoints.foreign import llama as llama_format
+from core.checkpoints.foreign.rotary import llama as llama_format
 from core.checkpoints.safety.config_schema import Fields
 from core.errors import InputError
 from core.layers.positions import turned
 from core.models import Batch
-from core.models.llama import rope_frequencies
+from core.models.rotary.llama import rope_frequencies
 from core.text.learn import byte_level_bpe
 from core.tools import export
 
@@ -225,7 +225,7 @@ def llama(backend, tmp_path):
         ({"model_type": "gemma", "hidden_act": "gelu"}, "hidden_act is 'gelu'"),
         ({"model_type": "gemma", "hidden_activation": "relu"}, "hidden_activation is 'relu'"),
         ({"model_type": "gemma", "use_bidirectional_attention": True}, "use_bidirectional_attention"),
-        ({"model_type": "gemma2"}, "model_type is 'gemma2'"),
+        ({"model_type": "gemma4"}, "model_type is 'gemma4'"),
         ({"model_type": "qwen2"}, "missing: layers.0.self_attn.q_proj.bias"),
         ({"model_type": "qwen3"}, "missing: layers.0.self_attn.q_norm.weight"),
     ],
@@ -249,7 +249,7 @@ def test_a_wrong_pairing_of_features_and_a_wrong_group_are_seen(llama, monkeypat
     opened = open_model(llama)
     other = reference(model, opened.run(TEXT).ids)
     with monkeypatch.context() as patch:
-        patch.setattr("core.models.llama.turned", lambda x, angle: turned(x, angle, interleaved=True))
+        patch.setattr("core.models.rotary.llama.turned", lambda x, angle: turned(x, angle, interleaved=True))
         assert first_divergence(opened.run(TEXT), other).startswith("layer.0.self_attn.pattern")
     attend = opened.network.layers[0].self_attn
     monkeypatch.setattr(attend, "_shared", lambda each: each.repeat(1, 3, 1, 1))

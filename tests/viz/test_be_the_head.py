@@ -10,7 +10,9 @@ from tiny_models import served
 
 from core import edits
 from core.analysis.guesses import probabilities
+from core.analysis.heads.compare import jensen_shannon
 from viz.labels import percent
+from viz.server.rooms import store
 from viz.workspace.be_the_head import page as be_the_head
 from viz.workspace.be_the_head.data import evenly, last_word, read_row
 
@@ -149,3 +151,43 @@ def test_the_folds_hold_what_they_say(engine):
     test.run()
     assert not test.exception and "× v(" in said(test) and "the head" not in test.dataframe[0].value.columns
     assert "SetPattern" in "".join(code.value for code in test.code)
+
+
+ROOM = """
+from viz.shell import pages, state
+from viz.shell.room_bar import lecture
+from viz.workspace.be_the_head import page
+import streamlit as st
+with state.visit("be_the_head"), lecture.shown(pages.find("be_the_head")):
+    page.page()
+st.button("Reveal", key="reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
+"""
+
+
+def test_the_mean_row_of_a_class_is_the_row_of_the_run(engine, monkeypatch):
+    monkeypatch.setattr(store, "ROOMS", rooms := store.InMemory())
+    room, secret = rooms.open()
+    test = AppTest.from_string(ROOM, default_timeout=120)
+    test.session_state["atlas.room"] = room.code, secret
+    test.query_params["model"], test.query_params["text"] = "tiny-gpt", TEXT
+    test.run()
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    asked = room.question
+    assert not test.exception and len(asked.form.options) == len(found.keys) and asked.truth is None
+    for given in (0, 0, 1):
+        room.answer(room.sit(""), asked.id, given)
+    assert bars(test)[-1] == "?"
+    test.button("reveal").click().run()
+    assert not test.exception and room.question.revealed
+    assert room.question.truth == [int(found.true_row.argmax())]
+    weights = np.zeros(len(found.keys))
+    weights[:2] = 2 / 3, 1 / 3
+    edit = edits.SetPattern(found.path, found.row, tuple(weights), head=found.place.head)
+    logits = engine.open("tiny-gpt").run("She has a white", edits=[edit]).logits[-1]
+    wanted = float(probabilities(logits)[found.word_id])
+    drawn = [bar["value"] for bar in chart(test)[0]]
+    assert drawn == pytest.approx([found.even, wanted, found.true], rel=1e-4) and len(set(drawn)) == 3
+    bits = float(jensen_shannon(weights, found.true_row))
+    assert f"mean row (3 answers) “{found.word.strip()}” has {percent(wanted)}" in said(
+        test
+    ) and f"{bits:.2f} bits" in said(test)

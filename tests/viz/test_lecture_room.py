@@ -22,10 +22,12 @@ from viz.instruments.words.words import words_view
 import streamlit as st
 entry = pages.find("scaling")
 with state.visit("scaling"), lecture.shown(entry):
-    words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
+    weight = st.session_state.get("weights", 0.9)
+    words_view([[weight, 1 - weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
     told = lesson.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")
     if told:
         words_view([[0.2, 0.8]], ["START"], ["a", "car"], targets=[("un", 0)], key="second")
+    words_view([[1 - weight, weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="last")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
 """
 
@@ -54,13 +56,25 @@ def told(room) -> dict:
 
 def test_what_the_page_draws_is_what_the_room_sees(room, page):
     seen = told(room)
-    assert seen["view"]["title"] == "Why divide by √d" and seen["view"]["pictures"] == ["first"]
+    assert seen["view"]["title"] == "Why divide by √d" and seen["view"]["pictures"] == ["first", "last"]
     picture = seen["picture.first"]
     assert picture["header"]["keys"] == ["a", "car"] and set(picture["parts"]) == set(
         picture["header"]["needs"]
     )
     code = picture["header"]["code"]
-    assert picture["parts"][code][1] == 1 and room[0].part(code)
+    assert picture["parts"][code] == [None, 1] and room[0].part(code)
+
+
+def test_code_is_fetched_once_and_a_picture_is_told_before_the_rest_of_its_page(room, page):
+    header, parts = (told(room)["picture.first"][name] for name in ("header", "parts"))
+    assert [parts[header[code]][0] for code in ("kit", "code")] == [None, None]
+    assert all(room[0].part(header[code]) for code in ("kit", "code"))
+    seen = []
+    page.session_state["weights"] = 0.3
+    room[0].listen(lambda: seen.append(told(room)))
+    page.run()
+    first = next(one for one in seen if one["picture.first"]["parts"] != parts)
+    assert first["picture.last"] == seen[0]["picture.last"] != seen[-1]["picture.last"]
 
 
 def test_the_truth_goes_out_with_the_reveal_which_gives_what_most_said(room, page):
@@ -74,7 +88,7 @@ def test_the_truth_goes_out_with_the_reveal_which_gives_what_most_said(room, pag
     seen = told(room)
     assert seen["ask"]["counts"] == [0, 1, 2] and seen["ask"]["truth"] == [1]
     assert seen["ask"]["why"] == "Because of this ."
-    assert seen["view"]["pictures"] == ["first", "second"]
+    assert seen["view"]["pictures"] == ["first", "second", "last"]
     assert any("You said “three”" in str(line.value) for line in page.markdown)
 
 
@@ -97,10 +111,19 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     assert not page.exception
     (room,) = rooms._rooms.values()
     assert any(store.spoken(room.code) == title.value for title in page.title)
+    seats = ["", ""]
     page.text_input(key="room.words").set_value("Which?")
-    page.text_area(key="room.options").set_value("yes\nno\nyes")
+    page.text_area(key="room.options").set_value("yes\n*no\nyes")
     next(button for button in page.button if button.label == "Ask").click().run()
-    assert room.question.form.options == ("yes", "no")
+    assert room.question.form.options == ("yes", "no") and room.question.truth == [1]
+    for vote in ((0, 0), (1, 0)):
+        for seat, given in zip(seats := [room.sit(seat) for seat in seats], vote, strict=True):
+            room.answer(seat, room.question.id, given)
+        button = "room.reveal" if room.question.first else "room.again"
+        page.button(key=button).click().run()
+        assert not page.exception
+    changed = "Of 2 who voted twice, 1 changed from wrong to right and 0 from right to wrong."
+    assert any(changed in str(line.value) for line in (*page.text, *page.markdown))
     room.say(room.sit(""), "**Bold** <b>x</b>")
     page.run()
     assert any(line.value == "**Bold** <b>x</b>" for line in page.text)

@@ -101,6 +101,14 @@ def _recurrent(pane: data.Pane) -> bool:
     return not any(kind.layered for kind in pane.run.model.spec.kinds)
 
 
+def _between(found: data.Compared) -> np.ndarray:
+    """How far the rows of every head are apart in the two runs, their mean (layer, head)."""
+    a, b = (pane.run.attention(pane.view.kind).weights for pane in found.panes)
+    return np.array(
+        [[apart(*pair).mean() for pair in zip(*layers, strict=True)] for layers in zip(a, b, strict=True)]
+    )
+
+
 PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     "Tired or wide?": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
     "One word changed": lambda found, rows: (
@@ -123,6 +131,10 @@ PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     "Late and early in training": lambda found, rows: (
         rows.mean() > 0.01 and found.panes[1].view.model.endswith(" at step 437")
     ),
+    "Two drawings": lambda found, rows: np.isclose(rows.mean(), _between(found).max()) and rows.mean() > 0.01,
+    "With classes and without": lambda found, rows: (
+        [pane.run.model.tells_classes for pane in found.panes] == [True, False] and rows.mean() > 0.01
+    ),
     "Two strategies": lambda found, rows: found.panes[0].run.side.text != found.panes[1].run.side.text,
 }
 """What the line beside each ready-made pair says, as a condition on its rows."""
@@ -136,13 +148,14 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
     rows = apart(a, b)[both]
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
+    called = str if found.panes[0].run.side.values is not None else visible  # patches have names, not words
     said = compare_pair.sentence(found, measured, measured.order[0])
     looks = ", ".join(
-        f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”"
+        f"{'AB'[pane]} gives {percent(w[most].max())} to “{called(found.word('keys', int(w[most].argmax()), pane))}”"
         for pane, w in enumerate((a, b))
     )
     assert said.startswith(
-        f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)"
+        f"They differ most at “{called(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)"
     )
     assert f"is {rows.mean():.2f} bits" in said
     for line in compare_pair.notes(found, measured):

@@ -30,6 +30,7 @@ STILL = {
     "homework",
     "lecture_room",
     "lessons",
+    "your_model",  # without one there is nothing to draw
 }  # prose and tables, no picture
 
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")

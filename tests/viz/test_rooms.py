@@ -11,9 +11,7 @@ from core.errors import InputError
 from viz.server.rooms.ask import Form, Question
 from viz.server.rooms.room import LASTS, MOST_PICTURES, MOST_SENTENCES, Room, Shown
 from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
-from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, InMemory
-
-SECRET = "the lecturer's"
+from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, Rooms
 
 
 @pytest.fixture
@@ -22,8 +20,13 @@ def clock() -> list[float]:
 
 
 @pytest.fixture
-def room(clock: list[float]) -> Room:
-    return Room("BCDFGH", SECRET, now=lambda: clock[0])
+def rooms(new_rooms, clock: list[float]) -> Rooms:
+    return new_rooms(now=lambda: clock[0])
+
+
+@pytest.fixture
+def room(rooms: Rooms) -> Room:
+    return rooms.open()[0]
 
 
 def choice(key: str = "own") -> Question:
@@ -63,7 +66,8 @@ def test_pictures_that_have_gone_are_kept_by_nobody_and_there_are_never_too_many
 
 def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody_before(room):
     seats = [room.sit("") for _ in range(3)]
-    room.asks(question := choice())
+    room.asks(choice())
+    question = room.question
     for seat, answers in zip(seats, ([0, 1], [1], [2, 2, 1]), strict=True):
         for given in answers:
             room.answer(seat, question.id, given)
@@ -85,16 +89,46 @@ def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody
 
 def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
     seat = room.sit("")
-    room.asks(first := choice())
-    room.answer(seat, first.id, 1)
     room.asks(choice())
-    assert room.question is first and first.answers == {seat: 1}
+    first = room.question
+    room.answer(seat, first.id, 1)
+    room.asks(Question("own", "Which word?", Form("choice", ["the", "cat", "sat"])))
+    assert room.question.id == first.id and room.question.answers == {seat: 1}
     room.asks(choice("another"))
     assert room.question.answers == {}
     with pytest.raises(InputError, match="closed"):
         room.answer(seat, first.id, 1)
     room.asks(None)
     assert told(room)["ask"] == {}
+
+
+def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room):
+    seats = [room.sit("") for _ in range(5)]
+    room.again()  # nobody is asked anything
+    room.asks(choice())
+    first = room.question.id
+    room.again()  # nobody has answered
+    assert room.question.id == first
+    for seat, given in zip(seats[:4], (0, 0, 1, 1), strict=True):
+        room.answer(seat, first, given)
+    room.again()
+    room.again()
+    with pytest.raises(InputError, match="closed"):
+        room.answer(seats[0], first, 1)
+    seen = told(room, leads=True)
+    assert seen["ask"]["again"] and "before" not in seen["ask"] and "counts" not in seen["ask"]
+    assert (seen["people"]["first"], seen["people"]["answered"]) == (4, 0)
+    assert room.question.majority() in (0, 1)
+    for seat, given in zip(seats, (1, 0, 2, 1, 1), strict=False):
+        room.answer(seat, room.question.id, given)
+    room.asks(choice())  # the page is drawn anew
+    room.reveal(truth=[1])
+    shown = told(room)["ask"]
+    assert shown["before"] == {"answered": 4, "counts": [2, 2, 0]}
+    assert (shown["answered"], shown["counts"]) == (5, [1, 3, 1])
+    assert shown["changed"] == {"both": 4, "to_right": 1, "to_wrong": 1}
+    room.again()  # it is over
+    assert told(room)["ask"] == shown
 
 
 @pytest.mark.parametrize(
@@ -161,14 +195,14 @@ def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(
 
 def test_a_seat_sends_only_so_fast(room, clock):
     seat = room.sit("")
-    room.asks(question := choice())
+    room.asks(choice())
     for _ in range(int(BURST)):
-        room.answer(seat, question.id, 1)
+        room.answer(seat, room.question.id, 1)
     with pytest.raises(InputError, match="too fast"):
-        room.answer(seat, question.id, 1)
+        room.answer(seat, room.question.id, 1)
     clock[0] += 1
-    room.answer(seat, question.id, 2)
-    assert len(question.answers) == 1
+    room.answer(seat, room.question.id, 2)
+    assert list(room.question.answers.values()) == [2]
 
 
 def test_seats_are_bounded_and_those_who_left_make_room(clock):
@@ -193,8 +227,7 @@ def test_the_end_forgets_everything_and_tells_it(room):
     assert room.question is None and room.sentences() == [] and room.part("a-part") is None
 
 
-def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(clock):
-    rooms = InMemory(lambda: clock[0])
+def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(rooms, clock):
     room, secret = rooms.open()
     assert room.steers(secret) and not room.steers(secret + " ") and not room.steers("")
     assert len(room.code) == LENGTH and set(room.code) <= set(SIGNS)
@@ -209,13 +242,15 @@ def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(cl
     assert room.ended and told(room) == {"end": {}}
 
 
-def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(clock):
-    rooms = InMemory(lambda: clock[0])
+def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(rooms, clock):
     opened = [rooms.open()[0] for _ in range(MOST_ROOMS)]
     assert len({room.code for room in opened}) == MOST_ROOMS
     with pytest.raises(InputError, match="No more rooms"):
         rooms.open()
-    opened[0].listen(lambda: None)
+    opened[0].connect("", 1)  # the lecturer's
+    here = getattr(rooms, "say_here", None)
+    if here:
+        here()
     clock[0] = IDLE + 1
     rooms.open()
     assert rooms.find(opened[0].code) is opened[0] and rooms.find(opened[1].code) is None

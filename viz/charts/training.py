@@ -12,7 +12,9 @@ from viz.labels import plain
 
 
 @kept
-def learning(lines: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
+def learning(
+    lines: Mapping[str, Sequence[tuple[float, float]]], *, x_title: str = "steps", unit: str = "step "
+) -> go.Figure:
     """A line a quantity by name, of (step, value), with a dot where it was measured.
 
     >>> learning({"loss": [(0, 4.0), (10, 2.0)]}).data[0].y
@@ -28,10 +30,10 @@ def learning(lines: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
             name=plain(name).replace("·", " "),
             line={"color": colour, "width": 2},
             marker={"color": colour, "size": 6},
-            hovertemplate="step %{x:,}: %{y:.3f}",
+            hovertemplate=f"{unit}%{{x:,}}: %{{y:.3f}}",
         )
     figure.update_xaxes(
-        title_text="steps", rangemode="tozero", zeroline=False, showgrid=False, fixedrange=True
+        title_text=x_title, rangemode="tozero", zeroline=False, showgrid=False, fixedrange=True
     )
     figure.update_yaxes(zeroline=False, fixedrange=True, nticks=6)
     figure.update_layout(

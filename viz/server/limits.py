@@ -6,6 +6,7 @@ are refused in words and those inside stay. `ATLAS_MEMORY=2G streamlit run app.p
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from contextlib import suppress
@@ -16,7 +17,8 @@ try:
 except ImportError:  # Windows names no such limit
     resource = None  # type: ignore[assignment]
 
-VARIABLE = "ATLAS_MEMORY"
+VARIABLE, UPLOAD, HUB = "ATLAS_MEMORY", "ATLAS_UPLOAD", "ATLAS_HUB"
+UPLOADED = 2**29
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 FILES = next((folder for folder in ("/proc/self/fd", "/dev/fd") if os.path.isdir(folder)), "")
 
@@ -56,13 +58,37 @@ def most_memory() -> int:
     >>> most_memory() == 1.5 * 2**30, os.environ.pop(VARIABLE)
     (True, '1.5G')
     """
-    said = os.environ.get(VARIABLE, "").strip()
+    return _size(VARIABLE)
+
+
+def most_upload() -> int:
+    """The most bytes of weights that a visitor may upload: what `ATLAS_UPLOAD` says, of 1 half a gigabyte; 0 where nobody may.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    return UPLOADED if os.environ.get(UPLOAD, "").strip() == "1" else _size(UPLOAD)
+
+
+def hub() -> bool:
+    """Whether visitors may have models fetched from the Hub: only who starts the server can say so, with `ATLAS_HUB=1`."""
+    return os.environ.get(HUB, "").strip() == "1"
+
+
+def room() -> float:
+    """Bytes that are free for one more model; without a cap as many as one likes."""
+    most = most_memory()
+    return 0.9 * most - memory() if most else math.inf
+
+
+def _size(variable: str) -> int:
+    said = os.environ.get(variable, "").strip()
     if not said:
         return 0
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMG]?)B?", said, re.IGNORECASE)
     if found is None:
         raise ValueError(
-            f"{VARIABLE}={said!r} is no size. It must be a number of bytes, such as 2G or 1500M. Say it so, or leave it out for no cap."
+            f"{variable}={said!r} is no size. It must be a number of bytes, such as 2G or 1500M. Say it so, or leave it out."
         )
     return int(float(found[1]) * UNITS[found[2].upper()])
 

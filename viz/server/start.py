@@ -20,7 +20,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
-from viz.server import warm
+from viz.server import limits, warm
 from viz.shell import errors
 
 log = logging.getLogger("atlas")
@@ -79,6 +79,8 @@ def the_rest(then: Callable[[], None]) -> None:
 def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
     engine = core.serving.engine.default()
     for listing in engine.models():
+        if listing.ok and listing.foreign and limits.most_memory():
+            continue  # where memory is short a foreign one is opened when somebody asks for it
         if listing.ok:
             yield listing.name, partial(_warm, listing.name)
         else:

@@ -23,6 +23,7 @@ from streamlit.runtime.session_manager import SessionInfo
 
 import core.serving.engine
 from viz.server import limits
+from viz.server.uploads.held import UPLOADS
 
 log = logging.getLogger("atlas")
 BEAT = 0.1
@@ -74,6 +75,8 @@ class Upkeep:
     def look(self) -> None:
         """Let go of who has gone; collect, if it is due and nobody's run is under way."""
         self._stored.expire()
+        if UPLOADS:
+            UPLOADS.left({session.id for session in self.visitors()})
         now, most = time.monotonic(), limits.most_memory()
         tight = most and limits.memory() > 0.85 * most
         whole = now - self._walked > self._patience()

@@ -17,6 +17,8 @@ HINT = "draw, or choose one"
 MEGABYTES = doodles.MOST_BYTES // 10**6
 ROOM = 180
 """Pixels of the canvas before a room, where the picture below it has to be seen, too."""
+CORNER = 130
+"""The same where the page draws the doodle again, larger."""
 _REFUSED = "doodle.refused"
 
 
@@ -42,11 +44,12 @@ def draw(
     hint: str = HINT,
     upload: bool = True,
     height: int | None = None,
+    preview: bool = True,
     drops: Sequence[str] = (),
 ) -> str:
     """The canvas with what is kept under `name`, our doodles beside it, and below it a place for a file; the doodle's text.
 
-    Another doodle takes back the choices named in `drops`. `height`: of the canvas in pixels. Before a room it is small, and nobody uploads.
+    Another doodle takes back the choices named in `drops`. `height`: of the canvas in pixels. `preview`: what the model reads stands beside it, where no other picture of it follows. Before a room it is small, and nobody uploads.
     """
     now = state.read(name, default, linked)
     sketch(
@@ -55,16 +58,19 @@ def draw(
         key=f"sketch:{state.page()}:{name}",
         title=title,
         hint=hint,
-        height=ROOM if state.presenting() else height,
+        height=height if not state.presenting() else ROOM if preview else CORNER,
+        preview=preview,
         on_stroke=lambda text: state.write(**{name: text}, **dict.fromkeys(drops)),
     )
-    if upload and not state.presenting():
-        _upload(name, drops)
+    if upload:
+        place(name, drops)
     return now
 
 
-def _upload(name: str, drops: Sequence[str]) -> None:
+def place(name: str, drops: Sequence[str] = ()) -> None:
     """A place for a PNG or JPEG. What was read is let go at once: the next run has an empty place under another key."""
+    if state.presenting():
+        return
     turns = f"doodle.turn:{state.page()}:{name}"
     key = f"{turns}:{st.session_state.setdefault(turns, 0)}"
     with st.popover("Upload a picture", icon=":material/upload:", width="content"):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
@@ -21,6 +22,11 @@ def session() -> str:
     """This browser session's id; empty outside a server (tests, notebooks)."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else ""
+
+
+def visited() -> bool:
+    """Whether a page is drawn for somebody, and not by the server for nobody, so that it is quick later (`viz.server.warm`)."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(session())
 
 
 core.serving.resolve.ask_who(session)

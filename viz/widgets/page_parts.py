@@ -71,7 +71,7 @@ def show(
         looks,
         lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
     )
-    if isinstance(shown, _Read):
+    if isinstance(figure, go.Figure) or isinstance(shown, _Read):
         asgi.drawn_by_plotly()
         witness.saw(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
@@ -84,7 +84,9 @@ def show(
             **chosen,
         )
     else:
-        witness.saw(key, witness.Chart(shown, alt))
+        if witness.watched():  # each who looks on has his own colours, and no room's large type
+            plain = _shown(figure, (False, False), lambda: _in_vega(figure, False, False))
+            witness.saw(key, witness.Chart(plain, alt))
         st.vega_lite_chart(
             shown | {"usermeta": origin.now().known()},
             key=key,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.distance import biased_lines
+from core.analysis.arithmetic.distance import compared_lines, scored
 from core.analysis.arithmetic.lines import Line, Lines
 from core.analysis.arithmetic.scores import (
     LEARNED,
     SCORED,
     Pair,
     learned_lines,
-    scaled_lines,
 )
 from core.analysis.arithmetic.softmax import EQUATION_5, EQUATION_8, Cell, mask_line, softmax_lines
 from core.analysis.arithmetic.weighted_sum import (
@@ -36,7 +36,8 @@ from core.run import Run
 class Row:
     """One query's row in one head, by key (tokens): dot products, scores, exponentials, weights.
 
-    `dots` = q . k, `scores` = q . k / `divisor` (sqrt(d_head), 1 in T5) + `bias` (None where nothing is added), `exps` = e^(score - largest score) and 0 where forbidden,
+    `dots` = q . k, `scores` = q . k / `divisor` (sqrt(d_head), 1 in T5), kept within `cap` (0: not) and with all that is `added`
+    for the distance, by the leaf it is recorded as, `exps` = e^(score - largest score) and 0 where forbidden,
     `total` their sum, `weights` = exps / total, which is the recorded pattern (checked by `residue`).
     In the alignment of a recurrent decoder a small network compares: `dots` is None and `scores` are those of the run.
     Local attention multiplies the weights by `gaussian`.
@@ -47,7 +48,8 @@ class Row:
     d_head: int
     dots: Array | None
     divisor: float
-    bias: Array | None
+    cap: float
+    added: Mapping[str, Array]
     scores: Array
     allowed: Array
     exps: Array
@@ -62,15 +64,17 @@ def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     found = run.model.spec.kind(kind)
     leaves = ["scores", "allowed", "pattern"]
     if found.layered:
-        leaves = ["q", "k", *leaves, *_biased(run, found, layer)]
+        leaves = ["q", "k", *leaves, *_added(run, found, layer)]
     elif getattr(run.model.config, "attention", "") == "luong-local-p":
         leaves.append("gaussian")
     return tuple(found.path(layer, leaf) for leaf in leaves)
 
 
-def _biased(run: Run, kind: Kind, layer: int) -> tuple[str, ...]:
+def _added(run: Run, kind: Kind, layer: int) -> tuple[str, ...]:
     """What is added to the scores of this attention, if anything is: T5's and MPNet's number for each distance."""
-    return ("bias",) if kind.leaf in getattr(run.model.network, "biased", ()) else ()
+    if kind.leaf not in getattr(run.model.network, "biased", ()):
+        return ()
+    return getattr(kind.module(run.model.network, layer), "added", ("bias",))
 
 
 def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
@@ -84,9 +88,10 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
-    divisor = getattr(found.module(run.model.network, layer), "divisor", run.model.config.d_head**0.5)
-    bias = row["bias"][query].astype(np.float64) if "bias" in row else None
-    own = recorded if dots is None else dots / divisor + (0.0 if bias is None else bias)
+    module, d_head = found.module(run.model.network, layer), run.model.config.d_head
+    leaves = _added(run, found, layer) if found.layered else ()
+    added = {leaf: row[leaf][query].astype(np.float64) for leaf in leaves}
+    own = recorded if dots is None else scored(module, d_head, dots, added)
     may = row["allowed"][query]
     largest = own[may].max() if may.any() else 0.0
     exps = np.where(may, np.exp(np.where(may, own - largest, 0.0)), 0.0)
@@ -97,10 +102,11 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     return Row(
         queries.tokens[query],
         keys.tokens,
-        run.model.config.d_head,
+        d_head,
         dots,
-        divisor,
-        bias,
+        getattr(module, "divisor", d_head**0.5),
+        getattr(module, "cap", 0.0),
+        added,
         own,
         may,
         exps,
@@ -121,7 +127,7 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
             if found.module(run.model.network, layer).mixes
             else ()
         )
-        leaves += _biased(run, found, layer)
+        leaves += _added(run, found, layer)
         return (*(found.path(layer, leaf) for leaf in leaves), *added)
     if found.learned:
         return tuple(found.path(layer, leaf) for leaf in leaves)
@@ -164,20 +170,25 @@ def lines_of(
     pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
     if found.layered:
         module = found.module(run.model.network, layer)
-        bias = float(part("bias")[query, key]) if _biased(run, found, layer) else None
-        compared = (
-            biased_lines(pair, module.divisor, bias, paths("bias"))
-            if hasattr(module, "divisor")
-            else scaled_lines(pair)
-        )
+        leaves = _added(run, found, layer)
+        added = {leaf: float(part(leaf)[query, key]) for leaf in leaves}
+        compared = compared_lines(pair, module, added, {leaf: paths(leaf) for leaf in leaves})
         lines = [*compared, mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
         heads = run.trace[paths("heads")][:, query]
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
         )
         if module.mixes:  # where heads stand side by side, what the head gives is what the layer gives
-            before, after = _stream_paths(run, kind, layer)
-            stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
+            before, after, *normed = _stream_paths(run, kind, layer)
+            behind = replace(found, leaf=NORM_BEHIND).module(run.model.network, layer) if normed else None
+            stream = Stream(
+                run.trace[before][query],
+                run.trace[after][query],
+                before,
+                after,
+                behind,
+                normed[0] if normed else "",
+            )
             lines += projection_lines(module, head, heads, run.trace[paths("out")][query], stream, paths)
     elif found.learned:
         lines = _learned(cell, pair, element, found.module(run.model.network, layer))
@@ -246,13 +257,24 @@ def _learned(cell: Cell, pair: Pair, element: int | None, summary: Any) -> list[
     ]
 
 
-def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, str]:
-    """The residual stream before and behind this attention, both before any post-norm."""
+NORM_BEHIND = "after1"
+"""The norm of what an attention gives, in blocks that have one there (Gemma 2 and 3)."""
+
+
+def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """The residual stream before and behind this attention, both before any post-norm; last, what is added where that is normed."""
     found = run.model.spec.kind(kind)
     block = found.path(layer, "").removesuffix(f"{found.leaf}.")
-    if found.leaf != "cross_attn":
-        return f"{block}resid_in", f"{block}resid_mid"
-    return block + ("norm1.out" if run.model.config.order == "post" else "resid_mid"), f"{block}resid_cross"
+    if found.leaf == "cross_attn":
+        return block + (
+            "norm1.out" if run.model.config.order == "post" else "resid_mid"
+        ), f"{block}resid_cross"
+    normed = f"{block}{NORM_BEHIND}.out"
+    return (
+        f"{block}resid_in",
+        f"{block}resid_mid",
+        *((normed,) if getattr(run.model.network, "norms_behind", False) else ()),
+    )
 
 
 def _written_paths(run: Run, kind: str) -> dict[str, str]:

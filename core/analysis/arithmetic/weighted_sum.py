@@ -38,12 +38,24 @@ ATTENTIONAL: tuple[Citation, ...] = (("luong2015", "3", "Eq. (5)"),)
 
 @dataclass(frozen=True)
 class Stream:
-    """What a sublayer is added to and what comes out, at one position (d_model each), with their paths."""
+    """What a sublayer is added to and what comes out, at one position (d_model each), with their paths.
+
+    `behind` is the root-mean-square norm that what the sublayer gives passes first, None where it is added as it is.
+    """
 
     before: Array
     after: Array
     before_path: str
     after_path: str
+    behind: Any = None
+    normed_path: str = ""
+
+    def gains(self, out: Array) -> Array:
+        """What each number of the sublayer's output is multiplied by on its way into the stream."""
+        if self.behind is None:
+            return np.ones(len(out))
+        out = out.astype(np.float64)
+        return plain(self.behind.weight) / np.sqrt((out * out).mean() + self.behind.eps)
 
 
 def mixing_lines(
@@ -94,6 +106,41 @@ def mixing_lines(
     return [beside(part), whole]
 
 
+def _into_the_stream(at: int, out: Array, stream: Stream, path: str) -> list[Line]:
+    """What number `at` of a sublayer's output becomes before it is added, where it is normed, and the sum."""
+    given, gain = float(out[at]), float(stream.gains(out)[at])
+    behind = stream.behind is not None
+    normed = puts(
+        "behind",
+        "normed before it is added",
+        f"Number {at} divided by the root of the mean square of all {len(out)}, times the gain that this norm has learned for it.",
+        "n_{t} = g_{t} Z_{t} / √(mean(Z²) + ε)",
+        (("zhang2019", "4", "Eq. (4)"),),
+        form="{} · {}",
+        formula=lambda z, g: z * g,
+        values=[given, gain],
+        size=abs(given * gain),
+        path=stream.normed_path,
+        reads=[path],
+    )
+    added, reads = (normed.value, stream.normed_path) if behind else (given, path)
+    total = puts(
+        "stream",
+        "into the residual stream",
+        f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
+        "z'_{t} = z_{t} + x_{t}",
+        RESIDUAL,
+        form="{} + {}",
+        formula=lambda x, z: x + z,
+        values=[float(stream.before[at]), added],
+        size=abs(float(stream.before[at])) + abs(added),
+        recorded=float(stream.after[at]),
+        path=stream.after_path,
+        reads=[stream.before_path, reads],
+    )
+    return [normed, total] if behind else [total]
+
+
 def projection_lines(
     module: Any, head: int, heads: Array, out: Array, stream: Stream, paths: Callable[[str], str]
 ) -> list[Line]:
@@ -136,20 +183,7 @@ def projection_lines(
             path=paths("out"),
             reads=[paths("heads")],
         ),
-        puts(
-            "stream",
-            "into the residual stream",
-            f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
-            "z'_{t} = z_{t} + x_{t}",
-            RESIDUAL,
-            form="{} + {}",
-            formula=lambda x, z: x + z,
-            values=[float(stream.before[at]), float(out[at])],
-            size=abs(float(stream.before[at])) + abs(float(out[at])),
-            recorded=float(stream.after[at]),
-            path=stream.after_path,
-            reads=[stream.before_path, paths("out")],
-        ),
+        *_into_the_stream(at, out, stream, paths("out")),
         share(
             "share",
             "this head's share of the sublayer",
@@ -164,7 +198,7 @@ def projection_lines(
             "stream_share",
             "this head's share of the stream",
             "The same against the whole stream after the sublayer.",
-            mine,
+            mine * stream.gains(out),
             stream.after,
             "x",
             RESIDUAL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.analysis.arithmetic.distance import scored
 from core.run import Run, Side
 
 Array = np.ndarray
@@ -72,10 +73,10 @@ def log_sums(
     if q not in run.trace or k not in run.trace or not has_lenses(run, kind, by, writing=writing):
         return None
     module = found.module(run.model.network, layer)
-    divisor = np.float32(getattr(module, "divisor", run.model.config.d_head**0.5))
-    scores, pattern = run.trace[q][head] @ run.trace[k][head].T / divisor, run.trace[patterns][head]
-    if found.path(layer, "bias") in run.trace:
-        scores = scores + run.trace[found.path(layer, "bias")][head]
+    recorded = {leaf: found.path(layer, leaf) for leaf in getattr(module, "added", ("bias",))}
+    added = {leaf: run.trace[path][head] for leaf, path in recorded.items() if path in run.trace}
+    dots, pattern = run.trace[q][head] @ run.trace[k][head].T, run.trace[patterns][head]
+    scores = scored(module, run.model.config.d_head, dots, added)
     looked = np.where(pattern > 0, scores, -np.inf)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))

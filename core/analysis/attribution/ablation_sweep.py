@@ -12,6 +12,9 @@ from torch import Tensor
 from core.analysis.attribution.importance import Sample
 from core.analysis.attribution.target_token import Asked
 from core.analysis.heads.likeness import cosine
+from core.data import doodles
+from core.data.drawings import ours
+from core.data.patches import PatchReader
 from core.data.texts import texts
 from core.edits import MeanHead, ZeroHead
 from core.errors import InputError
@@ -55,7 +58,7 @@ def off(model: Model, kind: str, layer: int, head: int, average: Array | None = 
 
 def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
     """The asked number with one edit."""
-    return asked.value(item.run(model, keep=(), edits=(edit,)).logits)
+    return asked.value(item.run(model, keep=(), edits=(edit,)).scores)
 
 
 def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | None = None) -> Array:
@@ -69,7 +72,7 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
         raise InputError(
             "There is no target.", "Heads are compared on one and the same translation.", "Give target."
         )
-    before = asked.value(item.run(model, keep=()).logits)
+    before = asked.value(item.run(model, keep=()).scores)
     found = np.zeros((model.spec.kind(kind).n_layers(model.config), model.config.n_heads))
     for layer, head in places(model, kind):
         found[layer, head] = without(model, item, asked, off(model, kind, layer, head, average)) - before
@@ -79,7 +82,7 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
 def estimate(
     model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None
 ) -> Array:
-    """How `goal` of the logits (pos, vocab) changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
+    """How `goal` of the scores, logits (pos, vocab) or classes (class), changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
 
         delta_h = sum over positions of grad_h . (new - h)
 
@@ -98,7 +101,14 @@ def estimate(
 
 
 def samples(model: Model, n: int) -> tuple[Sample, ...]:
-    """Our own sentences as this model is asked about them: with their translation, with one word hidden, or as they are."""
+    """Our own sentences as this model is asked about them: with their translation, with one word hidden, or as they are.
+
+    Of one that tells the classes of pictures: our own doodles of classes that it knows.
+    """
+    if isinstance(model.reader, PatchReader):
+        known, read = getattr(model.config, "classes", ()), ours()
+        told = [(pixels, read.classes[label]) for pixels, label in zip(read.pixels, read.labels, strict=True)]
+        return tuple(Sample(doodles.as_text(pixels), name) for pixels, name in told if name in known)[:n]
     if model.spec.has_source:
         return tuple(Sample(row.text, row.target) for row in texts("heads_en-es")[:n])
     rows = [row.text for row in texts("heads_en")]

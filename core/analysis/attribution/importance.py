@@ -20,7 +20,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Sample:
-    """A text and what the model should have written: the target of a translator, the whole text for one with blanks."""
+    """A text and what the model should have said: the target of a translator, the whole text for one with blanks, a class."""
 
     text: str
     truth: str | None = None
@@ -30,19 +30,28 @@ def loss(run: Run, truth: str | None = None) -> Array:
     """-log p, in nats, of each token that the model had to predict, one number a token.
 
     A decoder predicts each next token (a translator also its END), a masked language model the words in its blanks,
-    which `truth`, the text without blanks, tells.
-    Raises InputError: nothing to predict, or a truth that does not fit the blanks.
+    which `truth`, the text without blanks, tells; one that tells classes the class that `truth` names.
+    Raises InputError: nothing to predict, or a truth that does not fit the blanks, or is no class.
     """
     rows, wanted = _asked(run, truth)
     if not rows:
         raise InputError(
             "There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text."
         )
-    return -log_softmax(run.logits[rows].astype(np.float64))[np.arange(len(rows)), wanted]
+    return -log_softmax(run.scores[rows].astype(np.float64))[np.arange(len(rows)), wanted]
 
 
 def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
-    """Rows of the logits and the ids they should give."""
+    """Rows of the scores and the choices they should give."""
+    if run.model.tells_classes:
+        classes = list(run.model.config.classes)
+        if truth not in classes:
+            raise InputError(
+                f"'{truth}' is no class of {run.model.name}.",
+                f"It tells apart {', '.join(classes)}.",
+                "Name one of them as the truth.",
+            )
+        return [0], [classes.index(truth)]
     ids, n = run.ids, run.side.n_real
     if run.model.spec.framed:
         tokenizer = run.model.tokenizer

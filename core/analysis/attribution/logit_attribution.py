@@ -56,7 +56,7 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     norm held at its value in this run a norm is linear but for its bias (Elhage et al. 2021, "A mathematical framework
     for transformer circuits"). Then logit = sum over parts p of c_p . p, where c is the row of the output layer carried
     back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest;
-    a root-mean-square norm has no mean and no b.
+    a root-mean-square norm has no mean and no b. Capped logits are held at the share of them that the cap leaves.
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
     at its gate g, and in ALBERT the map behind its narrow table. So it is exact as a sum, and says nothing of how a part would
     change the scales: for that, take it away.
@@ -82,7 +82,10 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     if "to_model" in network.embed:
         walk.linear(network.embed["to_model"])
     if "norm" in network.embed:
-        walk.norm(network.embed["norm"], run.trace[f"{prefix}embed.sum"][asked.row])
+        read = f"{prefix}embed.sum"
+        walk.norm(
+            network.embed["norm"], run.trace[read if read in run.trace else f"{prefix}embed.token"][asked.row]
+        )
     parts = {
         name: run.trace[f"{prefix}embed.{name}"][asked.row]
         for name in ("token", "position", "segment")
@@ -156,24 +159,34 @@ class _Walk:
         """Through the output layer and the norm before it."""
         own = getattr(network, "to_logits", None)
         table = _array((network.embed["token"] if own is None else own).weight)
+        if getattr(network, "logit_cap", 0.0):  # held at its share of what would be said without it
+            table = table * self._let_through(network, table)[:, None]
         self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
         self.c = self.c * getattr(network, "output_scale", 1.0)
         added = getattr(network, "logits_bias", None)
         if added is not None:
             bias = _array(added)[0]
             self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
-        head = getattr(network, "masked_lm", None)
+        head, norm = getattr(network, "masked_lm", None), getattr(network, "final_norm", None)
         if head is not None:
             bias = _array(head.bias)
             self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
-            self._masked_lm(head, x)
-        norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
+            self._masked_lm(head, x if norm is None else self._trace("final_norm.out"))
+        norm = norm or getattr(network, "decoder_norm", None)
         if norm is not None:
             self.norm(norm, x)
 
+    def _trace(self, path: str) -> Array:
+        return self.run.trace[path][self.row].astype(np.float64)
+
+    def _let_through(self, network: Any, table: Array) -> Array:
+        """Of each logit, how much of it a cap leaves."""
+        plain = table @ self._trace("final_norm.out")
+        kept = network.logit_cap * np.tanh(plain / network.logit_cap)
+        return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
+
     def _masked_lm(self, head: Any, x: Array) -> None:
-        weight, bias = _array(head.to_hidden.weight), _array(head.to_hidden.bias)
-        pre = weight @ x + bias
+        pre = _array(head.to_hidden.weight) @ x + _bias(head.to_hidden)
         act = head.activation(torch.from_numpy(pre)).numpy()
         self.norm(head.norm, act)
         self.c = self.c * np.divide(act, pre, out=np.zeros_like(pre), where=pre != 0)
@@ -181,7 +194,7 @@ class _Walk:
 
     def linear(self, layer: Any) -> None:
         """Through a linear map."""
-        self.rest += float(self.c @ _array(layer.bias))
+        self.rest += float((self.c * _bias(layer)).sum())
         self.c = self.c @ _array(layer.weight)
 
     def norm(self, norm: Any, x: Array) -> None:
@@ -190,7 +203,7 @@ class _Walk:
         if isinstance(norm, RMSNorm):
             self.c = self.c * _array(norm.weight) / np.sqrt((x * x).mean() + norm.eps)
             return
-        self.rest += float(self.c @ _array(norm.bias))
+        self.rest += float((self.c * _bias(norm)).sum())
         self.c = self.c * _array(norm.weight) / np.sqrt(x.var() + norm.eps)
         self.c = self.c - self.c.mean()
 
@@ -230,13 +243,22 @@ def _layer(
         kind, out = steps[number], outs[number]
         if post:
             walk.norm(getattr(block, f"norm{number + 1}"), before[number][row] + out)
+        behind, through = getattr(block, f"after{number + 1}", None), walk.c
+        if behind is not None:  # what this sub-layer gives passes a norm of its own before it is added
+            walk.norm(behind, out)
         if kind is None:
             feed_forward[layer] = walk.meets(out)
+            walk.c = through
             continue
         to_out, values = modules[kind].to_out, trace[kind.path(layer, "heads")][:, row].astype(np.float64)
         heads[kind.name][layer] = ((walk.c @ _array(to_out.weight)).reshape(values.shape) * values).sum(1)
         biases[kind.name][layer] = 0.0 if to_out.bias is None else walk.c @ _array(to_out.bias)
+        walk.c = through
 
 
 def _array(weight: Any) -> Array:
     return weight.detach().double().numpy()
+
+
+def _bias(layer: Any) -> Array:
+    return np.zeros(1) if layer.bias is None else _array(layer.bias)

@@ -21,7 +21,7 @@ from core.trace import Edit
 
 Array = np.ndarray
 
-KEEP = (ENTERS, "*.heads", "logits")
+KEEP = (ENTERS, "*.heads", "logits|classes")
 """What the clean run must have kept."""
 
 
@@ -68,7 +68,7 @@ class Pair:
     @property
     def values(self) -> tuple[float, float]:
         """The logit difference in the clean and in the corrupted run."""
-        return self.asked.value(self.clean.logits), self.asked.value(self.corrupted.logits)
+        return self.asked.value(self.clean.scores), self.asked.value(self.corrupted.scores)
 
     def restored(self, patched: float) -> float:
         """How much of the difference has come back: 0 as in the corrupted run, 1 as in the clean one."""
@@ -77,7 +77,7 @@ class Pair:
 
 
 def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
-    """Two runs made ready: the row where they differ most (or `row`), and the first word that each expects there.
+    """Two runs made ready: the row where they differ most (or `row`), and the word that each expects there first, or the class that each tells.
 
     Of a masked language model it is a blank where there is one.
     Raises InputError for texts of different length, or that make the model expect the same word.
@@ -89,8 +89,8 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             "A patch goes between equal numbers of positions.",
             "Change a word into one with as many tokens.",
         )
-    tops = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
-    hidden = blanks(clean) or [
+    tops = [run.scores[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
+    hidden = ([] if clean.model.tells_classes else blanks(clean)) or [
         place
         for place in rows(clean)
         if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed
@@ -100,6 +100,12 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     ]
     parting = [found for found in asked if found.token != found.against]
     if not parting:
+        if clean.model.tells_classes:
+            raise InputError(
+                f"Both are told to be the same: {clean.model.choice(asked[0].token)}.",
+                "What is restored is the difference between two classes.",
+                "Choose one that is told to be something else.",
+            )
         raise InputError(
             "Both sentences make the model expect the same words.",
             "What is restored is the difference between two words.",
@@ -127,7 +133,7 @@ def patched(pair: Pair, edit: Edit) -> float:
     run = pair.corrupted
     text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
     new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
-    return pair.restored(pair.asked.value(new.logits))
+    return pair.restored(pair.asked.value(new.scores))
 
 
 def _tensor(run: Run, path: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which output a question about a run is about: a row of the logits and a token, or one token against another."""
+"""Which output a question about a run is about: a row of its scores and a token or a class, or one against another."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Array = np.ndarray
 class Asked:
     """One number of a run: log p of `token` at `row`; with `against`, how far its logit lies above that of the other token.
 
+    Of a model that tells classes, `token` is the number of a class, and `row` is 0: see `Run.scores`.
+
     >>> import torch
     >>> logits = np.log([[0.25, 0.75]])
     >>> round(Asked(0, 1).value(logits), 4), round(Asked(0, 1, against=0).value(logits), 4)
@@ -30,16 +32,16 @@ class Asked:
     token: int
     against: int | None = None
 
-    def value(self, logits: Array) -> float:
-        """The number, from logits (position, vocabulary)."""
-        row = logits[self.row].astype(np.float64)
+    def value(self, scores: Array) -> float:
+        """The number, from a run's scores (row, choice)."""
+        row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])
         return float(log_softmax(row)[self.token])
 
-    def goal(self, logits: Tensor) -> Tensor:
-        """The same in torch, for `Model.run(grad=...)`."""
-        row = logits[self.row]
+    def goal(self, scores: Tensor) -> Tensor:
+        """The same in torch, for `Model.run(grad=...)`; classes come as one row without an axis for it."""
+        row = scores if scores.ndim == 1 else scores[self.row]
         return (
             row[self.token] - row[self.against]
             if self.against is not None
@@ -48,7 +50,9 @@ class Asked:
 
 
 def rows(run: Run) -> list[int]:
-    """The rows of the logits that one may ask about: every position of a decoder, of a masked language model the words."""
+    """The rows of the scores that one may ask about: every position of a decoder, of a masked language model the words; of classes the one."""
+    if run.model.tells_classes:
+        return [0]
     n = run.side.n_real
     return (
         [row for row in range(n) if run.spans[row] is not None] if run.model.spec.framed else list(range(n))
@@ -62,7 +66,9 @@ def blanks(run: Run) -> list[int]:
 
 
 def truth(run: Run, row: int) -> int | None:
-    """The token that stands where this row predicts, where the run says it: what follows, or the word itself."""
+    """The token that stands where this row predicts, where the run says it: what follows, or the word itself. No text says its class."""
+    if run.model.tells_classes:
+        return None
     if run.model.spec.framed:
         return None if row in blanks(run) else run.ids[row]
     if row + 1 < run.side.n_real:
@@ -73,8 +79,10 @@ def truth(run: Run, row: int) -> int | None:
 def telling(run: Run) -> int:
     """The row to open with: a hidden word; of a decoder the begin of the word, with a letter in it, that it saw coming best.
 
-    Of a text in which no such word is, the last row. Raises InputError for one of which a masked language model reads no word.
+    Of classes the one row; of a text in which no such word is, the last. Raises InputError for one of which a masked language model reads no word.
     """
+    if run.model.tells_classes:
+        return 0
     hidden = blanks(run)
     if hidden or run.model.spec.framed:
         found = hidden or rows(run)

@@ -1,4 +1,4 @@
-"""Which word of a text a chosen output rests on: three readings of the attention weights, and the words taken away."""
+"""Which word of a text, or patch of a picture, a chosen output rests on: three readings of the attention weights, and the words taken away."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.run import Run
 
 Array = np.ndarray
 
-KEEP = ("*.pattern", "*.v", "logits")
+KEEP = ("*.pattern", "*.v", "logits|classes")
 """What a run must have kept."""
 
 
@@ -48,6 +48,13 @@ def attention_gradient(model: Model, item: Item, asked: Asked, kind: str) -> Arr
             (np.maximum(run.trace[path] * run.trace.grad(path), 0).sum((0, 1)) for path in paths), np.zeros(1)
         )
     )
+
+
+def input_gradient(model: Model, item: Item, asked: Asked) -> Array:
+    """Gradient times input, in shares: |sum_d x_jd df/dx_jd|, x_j the vector of token j, or of patch j, before its position is added (Denil et al. 2014)."""
+    with torch.inference_mode(False):
+        run = item.run(model, keep=("embed.token",), grad=asked.goal)
+    return _share(np.abs((run.trace["embed.token"] * run.trace.grad("embed.token")).sum(-1)))
 
 
 def hidden_from(model: Model, kind: str, key: int) -> DropToken:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.attention.measures import earlier, entropy
+from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import LINKED, SEPARATOR, Heads
 from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
 from core.data.texts import Example, Links, Sentence, texts
@@ -37,10 +38,19 @@ TESTS = {
     "punctuation": "Mean weight on signs without a letter or digit, whichever word looks.",
     "separator": "Mean weight on the mark between texts, whichever word looks.",
     "aligner": "Mean weight of a written word on the source words it translates; the pairs are set by hand.",
+    "class": "Mean weight of a patch on the class token.",
+    "own_patch": "Mean weight of a patch on itself.",
+    "neighbours": "Mean weight of a patch on the eight patches around it (at the edge those that are there).",
+    "row": "Mean weight of a patch on the other patches of its row.",
+    "column": "Mean weight of a patch on the other patches of its column.",
+    "ink": "Mean weight on patches that have a line in them, whoever looks.",
+    "ground": "Mean weight on patches without a line that are seen, whoever looks.",
+    "far": "Mean distance, in patches, from the patch that looks to those looked at, weighted by attention, as a share of the picture's diagonal (Dosovitskiy et al. 2021, figure 7).",
     "spread": "Entropy of a row as a share of the largest possible one: 1 is uniform attention over everything allowed.",
 }
 """The test that defines each score, in words."""
 Text = Sentence | Example
+BY_PATCH = (*patch_habits.COUNTED, patch_habits.FAR)
 
 
 @dataclass(frozen=True)
@@ -116,8 +126,10 @@ def each_row(model: Model, kind: str, name: str, text: Text) -> Array:
     """What each row of a text says about every head: (layer, head, query), NaN for rows that the measure leaves out."""
     crosses = model.spec.kind(kind).queries != model.spec.kind(kind).keys
     target = "" if model.spec.has_source and isinstance(text, Sentence) else getattr(text, "target", None)
-    attention = model.run(text.text, target=target, keep=KEEP).attention(kind, by="word", writing=crosses)
-    return per_row(attention, name, text)
+    run = model.run(text.text, target=target, keep=KEEP)
+    if name in BY_PATCH:
+        return patch_habits.each_row(run.attention(kind), name, patch_habits.inked(run))
+    return per_row(run.attention(kind, by="word", writing=crosses), name, text)
 
 
 def per_row(attention: Attention, name: str, text: Text) -> Array:

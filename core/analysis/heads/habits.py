@@ -44,12 +44,24 @@ WORDS = {
     "lists": "earlier items of a list",
     "punctuation": "punctuation",
     "separator": "separator [SEP]",
+    "class": "class token",
+    "own_patch": "its own patch",
+    "neighbours": "around itself",
+    "row": "same row",
+    "column": "same column",
+    "ink": "drawn lines",
+    "ground": "empty ground",
+    "far": "mean distance (of the diagonal)",
     "spread": "near-uniform",
     "mixed": "no clear pattern",
 }
 RARE = ("coreference", "agreement", "quotes", "questions", "lists")
 """Habits of a few words of a sentence: they name a head that has no habit for all words."""
 LINKED = (*RARE, "induction", "duplicate")
+SEEN = ("ink", "ground")
+"""Habits of what is in the patches: they name a head that leaves elsewhere at most half of what uniform attention would leave there."""
+NAMELESS = ("spread", "far")
+"""Measures that name no head by themselves."""
 
 
 def _signs(words: tuple[str, ...]) -> Array:
@@ -109,7 +121,10 @@ class Heads:
 
     def _habits(self, layer: int, head: int) -> dict[str, float]:
         """The measures that may name the head: of weight on linked words not what these words get anyway."""
-        own = {name: float(score[layer, head]) for name, score in self.scores.items() if name != "spread"}
+        own = {name: float(score[layer, head]) for name, score in self.scores.items() if name not in NAMELESS}
+        for name in SEEN:
+            if name in self.controls and own[name] < (1 + float(self.controls[name][layer, head])) / 2:
+                del own[name]
         anyway = {name: float(self.controls[name][layer, head]) for name in LINKED if name in self.controls}
         return {name: score for name, score in own.items() if score >= REASON * anyway.get(name, 0.0)}
 
@@ -149,7 +164,7 @@ class Heads:
                 kind = self.kind(layer, head)
                 if kind not in found or self.score(layer, head) > self.score(*found[kind]):
                     found[kind] = (layer, head)
-        rank = {"aligner": -1, "punctuation": 1, "spread": 2, "mixed": 3}
+        rank = {"aligner": -1, "punctuation": 1, "ground": 1, "spread": 2, "mixed": 3}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
 
 

@@ -1,11 +1,12 @@
 """What the heads of a shipped model do, beside it as heads.json: written by `core.tools.survey`, read by cards and pages.
 
 `{"weights": sha256, "seed": 0, "own": true where items of the model's own task were read, "kinds": {"causal": {"n": 254, "trained": TABLES, "untrained": TABLES}}}` where TABLES is
-`{"scores": {measure: [[a number a head] a layer]}, "controls": {the same}}`.
+`{"scores": {measure: [[a number a head] a layer]}, "controls": {the same}}`. Of a model that somebody brought there may be no untrained copy.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +40,15 @@ class Surveyed:
 
     def of(self, folder: Path) -> bool:
         """Whether the weights in the folder are those that were measured."""
-        return File.of(folder / SINGLE).sha256 == self.weights
+        return stamp(folder) == self.weights
+
+
+def stamp(folder: Path) -> str:
+    """The sum of the weights in a folder: of the one file, or of the sums of all, by name."""
+    if (folder / SINGLE).is_file():
+        return File.of(folder / SINGLE).sha256
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".gguf"))
+    return hashlib.sha256("".join(File.of(path).sha256 for path in files).encode()).hexdigest()
 
 
 def write_heads(
@@ -50,13 +59,14 @@ def write_heads(
     *,
     own: bool = False,
 ) -> Surveyed:
-    """Write what was measured of the weights in the folder, and of its untrained copy."""
+    """Write what was measured of the weights in the folder, and of its untrained copy if there is one."""
     kinds = {
-        name: {"n": heads.n, "trained": _tables(heads), "untrained": _tables(untrained[name])}
+        name: {"n": heads.n, "trained": _tables(heads)}
+        | ({"untrained": _tables(untrained[name])} if name in untrained else {})
         for name, heads in trained.items()
     }
     held = {
-        "weights": File.of(folder / SINGLE).sha256,
+        "weights": stamp(folder),
         "seed": seed,
         **({"own": True} if own else {}),
         "kinds": kinds,
@@ -98,7 +108,7 @@ def read_heads(folder: Path) -> Surveyed | None:
         raise InputError(
             f"{FILE} of {folder.name} is not understood ({error}).",
             "It holds a table of numbers from 0 to 1 a measure, one a head.",
-            f"Measure again with python -m core.tools.survey {folder.name}.",
+            f"Delete it, or measure again with python -m core.tools.survey {folder.name}.",
         ) from None
 
 
@@ -111,6 +121,8 @@ def _text(value: Any) -> str:
 def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, Heads]:
     found: dict[str, Heads] = {}
     for name, about in kinds.items():
+        if copy == "untrained" and copy not in about:
+            continue
         scores, controls = (
             {measure: _table(rows) for measure, rows in about[copy][part].items()}
             for part in ("scores", "controls")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from core.analysis.attention.measures import alignment, elsewhere
+from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import Heads, averages, measures
+from core.analysis.heads.patch_habits import on_patches
 from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.models import Kind
 from core.run import Attention
 
 Scores = dict[str, np.ndarray]
+Told = dict[str, tuple[Scores, Scores]]
+"""What a text says of the heads, by kind of attention: scores, and their controls."""
 
 KEEP = ("*.pattern",)
 PLAIN, SHUFFLED, REPEATED = "previous-word", "shuffled", "repetitions"
@@ -24,43 +29,59 @@ EVERYWHERE = ("punctuation", "separator", "spread")
 
 
 def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
-    """The habits of all heads by kind of attention, each sentence read once.
+    """The habits of all heads by kind of attention, each sentence read once; see `readings`."""
+    return summed([read() for read in readings(model, own)])
+
+
+def readings(model: Model, own: Sequence[Example] = ()) -> list[Callable[[], Told]]:
+    """What is to be read to measure the heads of a model, a text each; `summed` makes one survey of what they tell.
 
     Attention inside what is read: over the battery; of a learned query, over the stories. From a text that is written, to
     itself or to the one read: over the short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
     """
     kinds = model.spec.kinds_of(model.config)
     if own:
-        rows = [of_example(model, example, kinds) for example in own]
-        return {kind.name: Heads(averages([row[kind.name] for row in rows]), len(rows)) for kind in kinds}
+        return [partial(of_example, model, example, kinds) for example in own]
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
     learned = [kind for kind in kinds if kind.learned]
     written = [kind for kind in kinds if kind.name not in read and not kind.learned]
-    found: dict[str, list[tuple[Scores, Scores]]] = {kind.name: [] for kind in kinds}
-    for sentence in texts("battery") if read else ():
-        run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
-        for name in read:
-            found[name].append(of_sentence(sentence, run.attention(name, by="word")))
+    steps = [partial(_controlled, model, sentence, read) for sentence in texts("battery") if read]
     for examples, asking in ((texts("heads_en-es"), written), (texts("heads_en"), learned)):
-        for example in examples if asking else ():
-            for kind, scores in of_example(model, example, asking).items():
-                found[kind].append((scores, {}))
+        steps += [partial(of_example, model, example, asking) for example in examples if asking]
+    return steps
+
+
+def summed(told: Sequence[Told]) -> dict[str, Heads]:
+    """The means of what many texts told."""
+    found: dict[str, list[tuple[Scores, Scores]]] = {}
+    for one in told:
+        for name, rows in one.items():
+            found.setdefault(name, []).append(rows)
     return {
         name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
         for name, rows in found.items()
     }
 
 
-def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
-    """What a text says about each head of these kinds; where two texts meet, with the links between them."""
+def _controlled(model: Model, sentence: Sentence, kinds: Sequence[str]) -> Told:
+    run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
+    return {name: of_sentence(sentence, run.attention(name, by="word")) for name in kinds}
+
+
+def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Told:
+    """What a text says about each head of these kinds, and the controls; where two texts meet, with the links between them. Of a picture, by its patches."""
     run = model.run(example.text, target=example.target, keep=KEEP)
-    found: dict[str, Scores] = {}
+    found: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
+        if run.side.values is not None and on_patches(run.tokens):
+            scores, controls = patch_habits.measures(run, run.attention(kind.name))
+            found[kind.name] = dict(scores), dict(controls)
+            continue
         crosses = kind.queries != kind.keys and not kind.learned
         attention = run.attention(kind.name, by="word", writing=crosses)
         links = example.links if crosses else ()
-        found[kind.name] = dict(measures(attention, links, learned=kind.learned))
+        found[kind.name] = dict(measures(attention, links, learned=kind.learned)), {}
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.analysis.heads.patch_habits import on_patches
 from core.run import Run, Side
 from core.text import Word
 
@@ -85,7 +86,9 @@ def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
 
 
 def _begins(side: Side, by: str) -> list[int | None]:
-    """Where each word (or token) begins in the text, without the space before it; None for an added one."""
+    """Where each word (or token) begins in the text, without the space before it; None for an added one. Of a picture its place: the class token asks, too."""
+    if side.values is not None and on_patches(side.tokens):
+        return list(range(len(side.tokens)))
     words = side.words if by == "word" else [Word(token, (place,)) for place, token in enumerate(side.tokens)]
     spans = [side.spans[word.pieces[0]] for word in words]
     return [None if span is None else span[1] - len(side.text[slice(*span)].lstrip()) for span in spans]

@@ -51,12 +51,11 @@ class Outcome:
 
 
 def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
-    """The words expected at a row of the logits: the `n` most probable of each run, in the order of the first run."""
-    chances = [probabilities(run.logits[row]) for run in (before, after)]
+    """The words expected, or the classes told, at a row of the scores: the `n` most probable of each run, in the order of the first run."""
+    chances = [probabilities(run.scores[row]) for run in (before, after)]
     best = [np.argsort(-each, kind="stable")[:n].tolist() for each in chances]
     ids = sorted({*best[0], *best[1]}, key=lambda index: -chances[0][index])
-    token = before.model.tokenizer.token
-    return Outcome(tuple(token(index) for index in ids), chances[0][ids], chances[1][ids], row)
+    return Outcome(tuple(before.model.choice(index) for index in ids), chances[0][ids], chances[1][ids], row)
 
 
 def written(before: Run, after: Run) -> Outcome:

@@ -85,12 +85,13 @@ class Format:
 
 @cache
 def formats() -> Mapping[str, Format]:
-    """Every format by model type, found by looking into this folder.
+    """Every format by model type, found by looking into this folder and those in it.
 
     >>> formats()["gpt2"].family
     'gpt'
     """
-    found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    files = (each for each in pkgutil.walk_packages(__path__, f"{__name__}.") if not each.ispkg)
+    found = (import_module(each.name) for each in files)
     declared = (getattr(module, "FORMATS", None) or (module.FORMAT,) for module in found)
     return {kind: form for forms in declared for form in forms for kind in form.kinds}
 

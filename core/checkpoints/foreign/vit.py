@@ -55,8 +55,8 @@ def config(fields: Fields, stored: Collection[str]) -> ViTConfig:
 def _classes(given: Any) -> Sequence[str]:
     """The labels in the order of the scores; the number is added where a label is long, or stands there twice."""
     number = len(given) if isinstance(given, dict) else 0
-    labels = [given.get(str(i)) for i in range(number)] if number <= MOST_CLASSES else []
-    if not labels or not all(isinstance(label, str) for label in labels):
+    labels = [str(given.get(str(i), "")) for i in range(number)] if number <= MOST_CLASSES else []
+    if not labels or not all(isinstance(given.get(str(i)), str) for i in range(number)):
         raise InputError(
             "config.json: id2label does not name the classes 0, 1, 2 and so on.",
             f"It gives each class a name, and there are at most {MOST_CLASSES:,}.",

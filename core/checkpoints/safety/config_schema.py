@@ -30,6 +30,9 @@ MAX_POSITIONS = 2**27
 SMALLEST = 1e-37
 """Below, float32 has no number of full precision left."""
 
+LARGEST = 10**9
+"""Of a number without a unit of its own, as a cap."""
+
 Value = TypeVar("Value")
 ELSEWHERE = "Open a model without it."
 
@@ -89,6 +92,20 @@ class Fields:
         value = self._values.get(name, default)
         if type(value) not in (int, float) or not (math.isfinite(value) and SMALLEST <= value < 1):
             raise self._wrong(f"{name} is {self._said(value)}", f"It must lie between {SMALLEST} and 1.")
+        return float(value)
+
+    def positive(self, name: str, default: float) -> float:
+        """A positive number; absence gives the default, null 0."""
+        value = self._values.get(name, default)
+        value = 0.0 if value is None else value
+        if (
+            type(value) not in (int, float)
+            or not 0 <= value <= LARGEST
+            or (value == 0 and self._values.get(name) == 0)
+        ):
+            raise self._wrong(
+                f"{name} is {self._said(value)}", f"It must be a positive number of at most {LARGEST:,}."
+            )
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:

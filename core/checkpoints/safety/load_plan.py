@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import tokenizers
@@ -17,6 +18,8 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import Family
 
+FLOAT32 = 4
+"""Bytes of a number in memory, however it is stored."""
 NEVER = re.compile(r"(?!)")
 ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
@@ -87,6 +90,12 @@ class Plan:
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
+
+    @property
+    def memory(self) -> int:
+        """Bytes that opening it takes: its numbers in float32, and the largest tensor once more while it is read."""
+        sizes = [prod(take.shape) for take in self.takes]
+        return FLOAT32 * (sum(sizes) + max(sizes, default=0))
 
 
 def check_names(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.data.grammar import Split, side
-from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, RELATIONS, Scene, Thing, groups, relation
+from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, Scene, Thing, apart, groups
 
 ONE = 0.2
 """Of so many scenes all things are alike."""
@@ -17,8 +17,8 @@ UNSEEN = frozenset(f"{COLOURS[i % len(COLOURS)]} {kind}" for i, kind in enumerat
 """Things that are never learnt from: of each kind one colour."""
 THINGS = tuple(f"{colour} {kind}" for colour in COLOURS for kind in KINDS)
 SEEN = tuple(name for name in THINGS if name not in UNSEEN)
-WANTED = (RELATIONS[:2], RELATIONS[2:4], RELATIONS[4:])
-"""Ways to stand that are tried equally often; not all sizes can stand in each."""
+CLEAR = 0.5
+"""By so many cells at least two groups lie further apart the one way than the other: which word is right can be seen."""
 
 
 def combination(scene: Scene) -> str:
@@ -50,32 +50,13 @@ def scene(rng: np.random.Generator, split: Split, *, unseen: bool = False) -> Sc
 
 
 def _placed(rng: np.random.Generator, names: list[str], sizes: list[int]) -> Scene:
-    """The things in free cells, as one of the ways to stand wants it."""
+    """The things in free cells, so that it is clear how two groups stand: their middles are the same, or well apart."""
+    whose = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
     while True:
-        wanted = WANTED[int(rng.integers(len(WANTED)))]
         places = rng.permutation(GRID**2)[: sum(sizes)]
-        if len(sizes) == 2 and wanted is not WANTED[2]:
-            places = _parted(rng, sizes, across=wanted is WANTED[0])
-        whose = [name.split() for name, size in zip(names, sizes, strict=True) for _ in range(size)]
-        found = tuple(
-            Thing(colour, kind, int(place) % GRID, int(place) // GRID)
-            for (colour, kind), place in zip(whose, places, strict=True)
-        )
-        if len(sizes) == 1 or relation(*groups(found)) in wanted:
+        found = tuple(Thing.at(name, int(place)) for name, place in zip(whose, places, strict=True))
+        if len(sizes) == 1:
             return found
-
-
-def _parted(rng: np.random.Generator, sizes: list[int], *, across: bool) -> list[int]:
-    """Cells of two groups on the two sides of a line, in a random order of the sides."""
-    cut = int(rng.integers(1, GRID))
-    halves = [range(cut), range(cut, GRID)]
-    order = rng.permutation(2)
-    found: list[int] = []
-    for size, which in zip(sizes, order, strict=True):
-        cells = [
-            row * GRID + column if across else column * GRID + row
-            for row in halves[which]
-            for column in range(GRID)
-        ]
-        found += [cells[i] for i in rng.permutation(len(cells))[:size]]
-    return found
+        down, right = map(abs, apart(*groups(found)))
+        if not (down or right) or abs(down - right) >= CLEAR:
+            return found

@@ -16,7 +16,8 @@ from core.text.tokenizer import check_text
 COLOURS = ("red", "green", "blue", "yellow", "purple", "black")
 KINDS = ("cat", "house", "tree", "star", "boat", "heart", "circle", "square")
 COUNTS = ("a", "two", "three")
-RELATIONS = ("is above", "is below", "is left of", "is right of", "and")
+RELATIONS = ("above", "below", "left of", "right of", "and")
+VERBS = ("is", "are")
 GRID = 5
 """Cells on each side."""
 EXAMPLE = "red cat 1,0; blue house 0,3; blue house 3,4"
@@ -32,6 +33,16 @@ class Thing:
     column: int
     row: int
     span: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def at(cls, name: str, place: int, grid: int = GRID) -> Thing:
+        """A thing by its colour and kind, in a cell counted row by row.
+
+        >>> Thing.at("red cat", 6)
+        Thing(colour='red', kind='cat', column=1, row=1, span=(0, 0))
+        """
+        colour, kind = name.split()
+        return cls(colour, kind, place % grid, place // grid)
 
     @property
     def name(self) -> str:
@@ -105,26 +116,44 @@ def written(scene: Sequence[Thing]) -> str:
 
 
 def groups(scene: Sequence[Thing]) -> list[list[Thing]]:
-    """Things of one colour and kind together; the smaller group first, of equal ones the one that is met first, row by row."""
+    """Things of one colour and kind together; the smaller group first, of equal ones in the order of their names.
+
+    >>> [group[0].name for group in groups(read("red cat 0,0; blue star 1,0; black boat 2,0; red cat 3,0"))]
+    ['black boat', 'blue star', 'red cat']
+    """
     found: dict[str, list[Thing]] = {}
-    for thing in sorted(scene, key=lambda thing: (thing.row, thing.column)):
+    for thing in scene:
         found.setdefault(thing.name, []).append(thing)
-    return sorted(found.values(), key=len)
+    return sorted(found.values(), key=lambda group: (len(group), group[0].name))
+
+
+def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float]:
+    """How many rows and columns the middle of the second group lies below, and to the right of, that of the first.
+
+    >>> apart(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
+    (3.5, 0.5)
+    """
+    here, there = (
+        [sum(getattr(thing, axis) for thing in group) for axis in ("row", "column")]
+        for group in (first, second)
+    )
+    n, m = len(first), len(second)
+    down, right = ((two * n - one * m) / (n * m) for one, two in zip(here, there, strict=True))
+    return down, right
 
 
 def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str:
-    """How one group stands to another: above or below where a line across parts them, else left or right, else "and".
+    """How one group stands to another, by their middles: above or below where these lie at least as far apart in rows as in
+    columns, else left or right; "and" where they are the same.
 
     >>> relation(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
-    'is above'
+    'above'
     """
-    for axis, before, after in (("row", *RELATIONS[:2]), ("column", *RELATIONS[2:4])):
-        here, there = ([getattr(thing, axis) for thing in group] for group in (first, second))
-        if max(here) < min(there):
-            return before
-        if min(here) > max(there):
-            return after
-    return RELATIONS[4]
+    down, right = apart(first, second)
+    if not (down or right):
+        return RELATIONS[4]
+    vertical = abs(down) >= abs(right)
+    return RELATIONS[(0 if vertical else 2) + ((down if vertical else right) < 0)]
 
 
 def caption(scene: Sequence[Thing]) -> str | None:
@@ -137,7 +166,10 @@ def caption(scene: Sequence[Thing]) -> str | None:
     if len(found) > 2 or any(len(group) > len(COUNTS) for group in found):
         return None
     said = [f"{COUNTS[len(group) - 1]} {group[0].name}{'s' if len(group) > 1 else ''}" for group in found]
-    return f" {relation(found[0], found[-1])} ".join(said) + " ."
+    if len(found) == 2:
+        way = relation(*found)
+        said.insert(1, way if way == RELATIONS[4] else f"{VERBS[len(found[0]) > 1]} {way}")
+    return " ".join([*said, "."])
 
 
 def meant(scene: Sequence[Thing], words: Sequence[str]) -> list[list[Thing] | None]:

@@ -91,9 +91,7 @@ def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], d
     rows: list[NDArray[np.float32]] = []
     where: dict[tuple[str, int], int] = {}
     for name in ("", *names):
-        things = [
-            (Thing(*name.split(), place % grid, place // grid),) if name else () for place in range(grid**2)
-        ]
+        things = [(Thing.at(name, place, grid),) if name else () for place in range(grid**2)]
         cut = windows(np.stack([picture(thing, grid) for thing in things]))
         for place in range(grid**2):
             row = cut[place, place]

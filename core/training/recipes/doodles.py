@@ -16,7 +16,7 @@ from torch import Tensor
 
 from core.data import doodles
 from core.data.corpora import find
-from core.data.drawings import Drawings, moved, read
+from core.data.drawings import Drawings, moved, ours, read
 from core.data.patches import HIDDEN, named
 from core.data.texts import Example
 from core.models import Batch
@@ -119,9 +119,7 @@ def _prepared(kind: type[Labelled], config: Any) -> Any:
 
 def examples() -> tuple[Example, ...]:
     """Doodles of our own, each as it is and moved three times."""
-    own, rng = np.stack([doodles.own(name) for name in doodles.NAMES]), np.random.default_rng(0)
-    drawn = np.concatenate([own, *(moved(own, rng) for _ in range(3))])
-    return tuple(Example(doodles.as_text(pixels)) for pixels in drawn)
+    return tuple(Example(doodles.as_text(pixels)) for pixels in ours().pixels)
 
 
 _SHAPE: Mapping[str, Any] = {

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from core.data import doodles
-from core.data.patches import PatchReader, bare
+from core.data.patches import PatchReader, bare, hiding
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
+from viz.instruments.words.words import Sentences
 
 if TYPE_CHECKING:
     from core.model import Model
     from core.run import Run
+
+CLASS = "class token"
+SHARES = Sentences(
+    looks="By {word}, {key} has {percent} of it.",
+    two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
+    spreads="By {word}, 90 % of it lies on {count} patches, most on {key} ({percent}).",
+)
+"""What is said of the shares of a reading."""
+MOVED = Sentences(
+    looks="{word}: most at {key}, {percent} of the vector's length.",
+    two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
+    spreads="{word}: most at {key}, {percent} of the vector's length; 90 % of all of it at {count} patches.",
+)
+"""What is said of how far vectors moved."""
 
 
 def reads(model: Model) -> bool:
@@ -26,18 +42,59 @@ def reads(model: Model) -> bool:
     return isinstance(model.reader, PatchReader)
 
 
-def on_patches(run: Run, weights: ArrayLike, **options: Any) -> PictureView:
-    """The weights (query, key) of one head over the patches of the run's doodle, the class token beside it; options as of `PictureView`.
+def named(names: Sequence[str]) -> list[str]:
+    """Tokens of patches as a picture calls them.
 
-    Raises InputError for a run that read no picture.
+    >>> named(("class", "1,2", "1,2 hidden", "cat"))
+    ['class token', 'row 1, column 2', 'row 1, column 2', 'cat']
     """
+    places = (name.removesuffix(" hidden").split(",") for name in names)
+    return [
+        CLASS if place == ["class"] else f"row {place[0]}, column {place[1]}" if len(place) == 2 else place[0]
+        for place in places
+    ]
+
+
+def grid(run: Run) -> tuple[int, int] | None:
+    """Rows and columns of the patches of a run; None for one that read no picture."""
     reader = run.model.reader
     if not isinstance(reader, PatchReader):
+        return None
+    side = reader.image // reader.patch
+    return side, side
+
+
+def pixels(run: Run) -> doodles.Pixels:
+    """The drawing that a run read."""
+    return doodles.from_text(bare(run.side.text))
+
+
+def whole(model: Model, text: str) -> str:
+    """A doodle's text of which this model sees every patch: one that hides some by itself is told to hide none. Other texts stay.
+
+    Beside each other only patches that both see can be compared.
+    """
+    reader = model.reader
+    if not isinstance(reader, PatchReader) or not reader.share or bare(text) != text.strip():
+        return text
+    return hiding(text, ())
+
+
+def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:
+    """The weights (query, key) of one head over the patches of the run's doodle, the class token beside it; options as of `PictureView`.
+
+    `painted` are places of patches that are drawn black: an edit painted them over. With `rows` they are numbers of anything that is named so, for each patch: a layer, a reading.
+    Raises InputError for a run that read no picture.
+    """
+    cells = grid(run)
+    if cells is None:
         raise InputError(
             f"{run.model.name} reads no picture.",
             "Weights lie on a picture where its patches were read.",
             "Take a model of pictures, or give pixels, weights and cells.",
         )
-    side = reader.image // reader.patch
-    pixels = doodles.from_text(bare(run.side.text))
-    return PictureView(pixels, weights, (side, side), special=["class token"], ground="dark", **options)
+    drawn = pixels(run).copy()
+    high, wide = (size // n for size, n in zip(drawn.shape, cells, strict=True))
+    for row, column in (divmod(place - 1, cells[1]) for place in painted if 0 < place <= cells[0] * cells[1]):
+        drawn[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
+    return PictureView(drawn, weights, cells, special=[CLASS], ground="dark", **options)

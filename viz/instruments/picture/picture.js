@@ -6,7 +6,7 @@ import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/url_state.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, choice, drawing, hold, shell, status } from "../kit/shell.js";
-import { fit, groundRamp, paintCells, readPixels, shadeCells } from "./paint.js";
+import { fit, ladderOf, paintCells, readPixels, shadeCells, tellBeside } from "./paint.js";
 import { saving } from "./save.js";
 import { hideTip, legend, showTip, tell } from "./tell.js";
 
@@ -51,7 +51,7 @@ export function accept(view, packet) {
   const { header } = packet, identity = JSON.stringify([header.asks, header.keys, header.cells]), first = !view.identity, matrix = readOne(packet, header.at);
   const head = { ...header, limit: header.limit ?? largest(matrix, header.special) };
   Object.assign(view, { head, packet, matrix, theme: readTheme(view.root), image: readPixels(packet) });
-  view.ramp = groundRamp(head.ground);
+  view.ramp = ladderOf(view);
   view.root.style.setProperty("--line", view.theme.line);
   view.root.style.setProperty("--hatch", view.theme.hatch);
   view.title.textContent = head.title;
@@ -59,6 +59,7 @@ export function accept(view, packet) {
     view.identity = identity;
     view.at = { side: "query", index: head.selected ?? 0 };
     view.cursor = head.special;
+    view.form = head.form ?? "one";
     if (first) restore(view, recall(head));
     fill(view);
   } else if (!view.sent || head.echo === view.sent) view.at.index = head.selected ?? 0;
@@ -112,6 +113,7 @@ function fill(view) {
     const one = button(null, "small", "", () => { view.form = "one"; choose(view, i); view.words[i].focus({ preventScroll: true }); });
     one.canvas = drawing(one);
     make("span", "word", one, word).dir = "auto";
+    one.aside = make("span", "aside quiet", one);
     return one;
   });
   view.all.replaceChildren(...view.small);
@@ -140,7 +142,7 @@ function show(view) {
   keys.forEach((one, i) => { one.tabIndex = i === view.cursor ? 0 : -1; });
   if (head.special && view.cursor >= head.special) keys[0].tabIndex = 0;
   fit(view);
-  if (all) view.small.forEach((one, i) => paintCells(view, one.canvas, i));
+  if (all) { view.small.forEach((one, i) => paintCells(view, one.canvas, i)); tellBeside(view); }
   shadeCells(view, at);
   const heard = view.guest?.[at.side === "query" ? "key" : "query"];
   keys.forEach((one, i) => one.classList.toggle("heard", i === heard));

@@ -26,6 +26,12 @@ PICTURE = Instrument("attention_atlas_picture", "picture/picture")
 MOST_CELLS = 1024
 MOST_PIXELS = 1_000_000
 GROUNDS = ("dark", "light")
+SCALES = ("weight", "difference")
+FORMS = ("one", "all")
+FIRST = (SCALES[0], FORMS[0])
+"""What the page takes where it is told nothing."""
+DIFFERS = "At {word} the difference is largest for {key}: {percent}. All differences of this row, added up without their signs: {total}."
+"""What is said of a row of differences."""
 DESCRIBING = replace(WRITING, spreads=WRITING.spreads.replace("words", "cells"))
 """What is said where a word, or a letter, is written from a picture or a sound."""
 LOOKING = Sentences(
@@ -65,6 +71,8 @@ class PictureView(Spec):
     selected: the row that is chosen from the start; None: the first.
     ground: "dark" or "light", what most of the picture is; None: measured.
     limit: the weight at the end of the scale; None takes the largest on any cell. Pictures to compare get one limit.
+    scale: "weight", or "difference" (centred on 0, from -limit to limit), whose colours are those of the page, the picture drawn on them.
+    form: "one" row at a time, or "all" the rows that are named, each a small picture; the visitor turns it.
     who: the subject of the sentences ("the model" where there are no heads). height: the largest height of the picture.
     among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then drawn without asking
         Python. titled: the title then, {head} is its name.
@@ -91,6 +99,8 @@ class PictureView(Spec):
     selected: int | None = None
     ground: str | None = None
     limit: float | None = None
+    scale: str = "weight"
+    form: str = "one"
     say: Sentences | None = None
     who: str = "this head"
     names: tuple[str, str] = ("", "")
@@ -124,6 +134,9 @@ class PictureView(Spec):
             raise ValueError(
                 f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are not the same cells: name the queries, rows=[...]"
             )
+        for name, value, some in (("scale", self.scale, SCALES), ("form", self.form, FORMS)):
+            if value not in some:
+                raise ValueError(f"{name}={value!r}; there are {', '.join(some)}")
         may = as_allowed(self.allowed, matrix.shape)
         say = self.say or (DESCRIBING if asking else LOOKING)
         packet = Packet(
@@ -141,10 +154,13 @@ class PictureView(Spec):
                 "place": self.key,
                 "echo": None,
                 **self.plain("title", "titled", "hint", "group", "url", "height", "python"),
+                **{name: value for name, value in self.plain("scale", "form").items() if value not in FIRST},
             }
         )
+        if self.scale == "difference":
+            packet.header["say"] |= {"differs": DIFFERS}
         packet.add("pixels", image.tobytes())
-        shown = {"": Layer(matrix, 1.0)}
+        shown = {"": Layer(matrix, 1.0, centred=self.scale == "difference")}
         if not self.among or self.among.stack.rough:
             packet.add_matrices(shown, may, spare=len(packet.to_bytes()) - image.size + OVERHEAD)
         if self.among:
@@ -175,6 +191,7 @@ class PictureView(Spec):
 
     def _limit(self, matrix: NDArray[np.float64], may: NDArray[np.bool_] | None) -> float:
         on_cells = (matrix if may is None else np.where(may, matrix, 0.0))[:, len(self.special) :]
+        on_cells = np.abs(on_cells) if self.scale == "difference" else on_cells
         return float(self.limit or on_cells[np.isfinite(on_cells)].max(initial=0.0) or 1.0)
 
 

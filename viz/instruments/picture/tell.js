@@ -3,7 +3,7 @@
 import { enlarged, make, percent, ramp, speak, swatch } from "../kit/common.js";
 import { exactness } from "../kit/save/npz.js";
 import { tellLook } from "../kit/tell.js";
-import { look } from "./paint.js";
+import { isDifference, look, told } from "./paint.js";
 
 const TORN = "{key} gets a number that is not finite: its column of the tensor is broken.";
 const name = ({ head }, side, i) => (side === "query" && head.asks ? head.asks[i] : head.keys[i]);
@@ -14,15 +14,23 @@ export function tell(view, at) {
   if (!matrix.rows) { speak(sentence, head.say.empty, {}); return; }
   const { weights, may } = look(view, at);
   const looks = [...weights.keys()].filter((i) => may[i]).map((i) => ({ word: name(view, other, i), weight: weights[i], self: !head.asks && i === index }));
+  if (isDifference(head)) return tellDifference(view, name(view, side, index), looks);
   tellLook(view, { ...head.say, torn: TORN }, name(view, side, index), looks, side === "key");
+}
+
+function tellDifference({ head, sentence }, word, looks) {
+  const top = looks.reduce((most, one) => (!most || Math.abs(one.weight) > Math.abs(most.weight) ? one : most), null);
+  if (!top) return speak(sentence, head.say.shut, { word: { word } });
+  speak(sentence, head.say.differs, { word: { word }, key: top, percent: told(head, top.weight), total: percent(looks.reduce((sum, { weight }) => sum + Math.abs(weight), 0)) });
 }
 
 export function legend(view) {
   const { legend: box, matrix, head } = view;
   box.replaceChildren();
   if (!matrix.rows) return;
-  make("span", "entry", box, "weight");
-  ramp(box, view.ramp, "0", `${Number(head.limit.toPrecision(2))}`);
+  const centred = isDifference(head), end = `${Number(head.limit.toPrecision(2))}`;
+  make("span", "entry", box, centred ? "difference" : "weight");
+  ramp(box, view.ramp, centred ? `\u2212${end}` : "0", centred ? `+${end}` : end);
   if (!head.asks) swatch(box, "ring", "chosen");
   if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
   if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
@@ -34,7 +42,7 @@ export function legend(view) {
 export function showTip(view, key) {
   const { side, index } = view.at, i = Number(key.dataset.i), { weights, may } = look(view, view.at);
   const [query, to] = (side === "query" ? [name(view, "query", index), name(view, "key", i)] : [name(view, "query", i), name(view, "key", index)]).map((word) => ({ word }));
-  const share = may[i] ? percent(weights[i]) : "masked";
+  const share = may[i] ? told(view.head, weights[i]) : "masked";
   speak(view.tip, "{query} \u2192 {to} {share}", { query, to, share });
   view.root.dataset.tip = share;
   view.tip.hidden = false;

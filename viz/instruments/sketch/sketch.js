@@ -6,7 +6,7 @@ import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, hold, shell, status } from "../kit/shell.js";
 import { saving } from "./save.js";
 
-const SIDE = 1000, NEAR = 4, WIDE = 16 / 304, LARGEST = 360, READ = 112, THUMB = 44, MOST = 8000;   // parts of the canvas; how far apart points are; width of a line; pixels of canvases; points
+const SIDE = 1000, NEAR = 4, WIDE = 16 / 304, LARGEST = 360, READ = 112, THUMB = 44, MOST = 8000, FINGER = 240;   // parts of the canvas; how far apart points are; width of a line; pixels of canvases; points; pixels that a finger wants, where nothing stands beside
 const READS = "What the model reads";
 
 export function build(root) {
@@ -46,6 +46,9 @@ export function accept(view, packet) {
   view.samples.hidden = alone || !head.samples.length;
   view.pane.setAttribute("aria-label", `${head.title || "Canvas"}: drawn on with mouse, finger or pen. By keyboard, choose a ready-made doodle; Control Z undoes.`);
   view.root.dataset.doodle = head.doodle;
+  view.root.dataset.bare = String(!head.preview);
+  (head.preview ? view.bar : view.side).append(view.tools);   // without a second picture what one can do stands beside the canvas
+  view.bar.hidden = !head.preview && !view.title.textContent;
   show(view);
   saveMenu(view, view.tools, saving(view));
 }
@@ -72,10 +75,12 @@ function show(view) {
   const { root, head, now, alone } = view, wide = root.clientWidth;
   if (!head || !wide) return;
   const beside = wide >= 480 ? view.side.offsetWidth || 0 : 0, room = Math.max(160, leftBelow(root, view.body));
-  view.size = Math.min(head.height ?? LARGEST, beside ? wide - READ - 40 : wide - 4, room);
+  const high = Math.max(head.height ?? LARGEST, head.preview || beside ? 0 : FINGER);
+  view.size = Math.min(high, beside ? wide - READ - 40 : wide - 4, room);
   root.dataset.narrow = String(!beside);
   paintCanvas(view);
-  paintImage(view.small, view.image, READ);
+  view.read.hidden = !head.preview;
+  if (head.preview) paintImage(view.small, view.image, READ);
   view.canvas.image = view.image;
   view.thumbs.forEach((one, i) => paintImage(one.canvas, view.starts[`sample:${head.samples[i]}`], THUMB));
   for (const [one, list] of [[view.undo, view.past], [view.redo, view.future]]) { one.disabled = !list.length; one.hidden = alone; }

@@ -41,6 +41,7 @@ class Sketch(Spec):
     """A canvas that holds the doodle `text`, "" for an empty one; drawn, it gives the text of what is on it now, BLANK where that is nothing.
 
     samples: doodles to choose, {name: text}. now: what was drawn on it since. hint: what one can do here; it is not saved.
+    preview: whether the pixels that the model reads stand beside the canvas; without them where the page draws them anyway.
     on_stroke: hears of the text after each stroke, before the run that draws it: who keeps it in the link does so there.
 
     Raises InputError for a text that is no doodle.
@@ -59,6 +60,7 @@ class Sketch(Spec):
     title: str = ""
     hint: str = ""
     height: int | None = None
+    preview: bool = True
     on_stroke: Callable[[str], None] | None = None
 
     def show(self) -> str:
@@ -100,7 +102,7 @@ class Sketch(Spec):
                 "start": self.now.on,
                 "strokes": [list(line) for line in self.now.lines],
                 "doodle": (text := self.drawn(self.now)),
-                **self.plain("title", "hint", "height", "python"),
+                **self.plain("title", "hint", "height", "preview", "python"),
             }
         )
         for name, one in (

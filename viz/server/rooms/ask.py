@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -33,6 +33,9 @@ class Form:
     low: float = 0.0
     high: float = 1.0
     unit: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(self.options))  # a list is no other question
 
     def read(self, given: Any) -> Any:
         """An answer as it is counted: the place of an option, a pair of them, or a number.
@@ -89,6 +92,7 @@ class Question:
     """One question before the room. `key`: whose it is, such as "scaling.spread"; the lecturer's own ones begin with "own".
 
     truth: the places of the options that are right, or the number; None where nobody said it. why: what is said of it.
+    first: the answers of the first vote, where the room discussed and voted again.
     """
 
     key: str
@@ -99,6 +103,7 @@ class Question:
     revealed: bool = False
     truth: Sequence[int] | float | None = None
     why: str = ""
+    first: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         form = self.form
@@ -126,6 +131,50 @@ class Question:
         """What makes it this question and no other."""
         return self.key, self.words, self.form
 
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return asdict(self)
+
+    @staticmethod
+    def of(state: Mapping[str, Any]) -> Question:
+        """The question of which `state()` was given.
+
+        >>> import json
+        >>> question = Question("own", "Which?", Form("cell", ("a", "b")), answers={"x": (0, 1)})
+        >>> Question.of(json.loads(json.dumps(question.state()))) == question
+        True
+        """
+        form = Form(**{**state["form"], "options": tuple(state["form"]["options"])})
+        votes = {
+            vote: {seat: _given(answer) for seat, answer in state[vote].items()}
+            for vote in ("answers", "first")
+        }
+        return Question(**{**state, "form": form, **votes})
+
+    def again(self) -> None:
+        """Once more, after a discussion: what was answered is the first vote."""
+        self.id, self.first, self.answers = f"{self.id}-2", self.answers, {}
+
+    def changed(self) -> dict[str, int] | None:
+        """Of those who voted twice (`both`), how many went from wrong to right and back; None where there is no right answer.
+
+        >>> form = Form("choice", ("a", "b"))
+        >>> question = Question("own", "Which?", form, truth=[1], first={"x": 0, "y": 1, "z": 1}, answers={"x": 1, "y": 0})
+        >>> question.changed()
+        {'both': 2, 'to_right': 1, 'to_wrong': 1}
+        """
+        if self.truth is None or isinstance(self.truth, (int, float)) or not self.first:
+            return None
+        both = [
+            (self.first[seat] in self.truth, self.answers[seat] in self.truth)
+            for seat in self.first.keys() & self.answers.keys()
+        ]
+        return {
+            "both": len(both),
+            "to_right": both.count((False, True)),
+            "to_wrong": both.count((True, False)),
+        }
+
     def shown(self) -> dict[str, Any]:
         """What everybody may know: before it is revealed, nothing of what was answered."""
         form = self.form
@@ -138,6 +187,7 @@ class Question:
             "high": form.high,
             "unit": form.unit,
             "revealed": self.revealed,
+            "again": bool(self.first),
         }
         if self.revealed:
             answers = list(self.answers.values())
@@ -147,17 +197,29 @@ class Question:
                 "why": self.why,
                 **form.spread(answers),
             }
+            if self.first:
+                first = list(self.first.values())
+                asked |= {
+                    "before": {"answered": len(first), **form.spread(first)},
+                    "changed": self.changed(),
+                }
         return asked
 
     def majority(self) -> Any:
-        """What most answered (of numbers the median); None where nobody did.
+        """What most answered last (of numbers the median); None where nobody did.
 
         >>> question = Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1, "y": 1, "z": 0})
         >>> question.majority()
         1
         """
-        if not self.answers:
+        answers = self.answers or self.first
+        if not answers:
             return None
         if self.form.kind == "number":
-            return statistics.median(self.answers.values())
-        return Counter(self.answers.values()).most_common(1)[0][0]
+            return statistics.median(answers.values())
+        return Counter(answers.values()).most_common(1)[0][0]
+
+
+def _given(answer: Any) -> Any:
+    """An answer as it is counted, from what JSON made of it."""
+    return tuple(answer) if isinstance(answer, list) else answer

@@ -7,9 +7,9 @@ get the newest state and never a line of old ones.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
-import json
 import secrets
 import threading
 import time
@@ -20,14 +20,13 @@ from typing import Any
 from core.errors import InputError
 from viz.server.rooms.ask import Question
 from viz.server.rooms.seats import Seats
+from viz.server.rooms.topics import LEADING, Topics
 
 LASTS = 4 * 3600.0
 """Seconds from the last event to the end."""
 MOST_SENTENCES, LONGEST_SENTENCE = 200, 300
 MOST_PICTURES, MOST_BYTES = 4, 4_000_000
 """Pictures that follow at a time, and the bytes of all their parts."""
-LEADING = ("people", "said", "command", "place", "plan")
-"""Topics that only the lecturer hears."""
 
 
 @dataclass(frozen=True)
@@ -55,31 +54,40 @@ class Room:
 
     def __init__(self, code: str, secret: str, *, now: Callable[[], float] = time.monotonic) -> None:
         self.code, self.door, self._now = code, secrets.token_urlsafe(9), now
-        self._secret = _hash(secret)
+        self._secret = hashed(secret)
         self._lock = threading.RLock()
-        self._number = 0
-        self._topics: dict[str, tuple[int, str]] = {}
-        self._pictures: dict[str, Shown] = {}
-        self._listeners: dict[Callable[[], None], bool] = {}
+        self._topics = Topics(self._least)
+        self._parts: dict[str, Mapping[str, bytes]] = {}
         self._seats = Seats(now)
         self._said: dict[str, str] = {}
         self.question: Question | None = None
         self.paused = self.ended = False
+        self.plan: dict[str, Any] = {}
         self.last = now()
 
     # ------------------------------------------------------------- who may
 
     def steers(self, secret: str) -> bool:
         """Whether this is the lecturer's secret."""
-        return hmac.compare_digest(_hash(secret), self._secret)
+        return hmac.compare_digest(hashed(secret), self._secret)
 
     def over(self) -> bool:
         """Whether it ended: by the lecturer, or by itself."""
         return self.ended or self._now() - self.last > LASTS
 
+    @property
+    def waits(self) -> bool:
+        """Whether what it is kept in does not answer now."""
+        return False
+
+    @property
+    def leaves(self) -> bool:
+        """Whether this server ends and the room goes on at another one."""
+        return False
+
     def empty(self) -> bool:
         """Whether nobody is connected."""
-        return not self._listeners
+        return not self._seats.connected
 
     # ------------------------------------------------------------- what is shown
 
@@ -92,21 +100,18 @@ class Room:
                 size = sum(map(len, shown.parts.values()))
                 if size <= room and len(kept) < MOST_PICTURES:
                     kept[key], room = shown, room - size
-            for key in self._pictures.keys() - kept:
-                self._topics.pop(f"picture.{key}", None)
-            self._pictures = kept
+            for key in self._parts.keys() - kept:
+                self._topics.drop(f"picture.{key}")
+            self._parts = {key: shown.parts for key, shown in kept.items()}
             self._set("view", {**view, "pictures": list(kept)})
             for key, shown in kept.items():
                 self._set(f"picture.{key}", {"key": key, **shown.told})
-        self._wake()
+        self._topics.wake()
 
     def part(self, identity: str) -> bytes | None:
         """A part of a picture in view."""
         with self._lock:
-            return next(
-                (s.parts[identity] for s in self._pictures.values() if identity in s.parts),
-                None,
-            )
+            return next((held[identity] for held in self._parts.values() if identity in held), None)
 
     def touch(self, what: str, group: str, at: Any) -> None:
         """Where the lecturer points in the pictures of a group ("hover"), or which word he touched ("word"); None for nowhere."""
@@ -127,13 +132,14 @@ class Room:
 
     def plans(self, told: Mapping[str, Any]) -> None:
         """Where the lecturer is in his lesson, and what he wants to say; nothing for one who walks through none."""
-        if told or "plan" in self._topics:
+        if told != self.plan:
+            self.plan = dict(told)
             self._tell("plan", told)
 
     def end(self) -> None:
         """It is over: everything is forgotten, whoever is connected is told."""
         with self._lock:
-            self.ended, self.question, self._pictures = True, None, {}
+            self.ended, self.question, self._parts = True, None, {}
             self._topics.clear()
             self._seats.clear()
             self._said.clear()
@@ -145,13 +151,14 @@ class Room:
         """Whether this is a seat of the room."""
         return seat in self._seats
 
-    def sit(self, seat: str) -> str:
-        """The seat of who comes: his own again, or a new one. Raises Refusal: there is none left."""
+    def sit(self, seat: str, new: str = "") -> str:
+        """The seat of who comes: his own again, or a `new` one (drawn if ""). Raises Refusal: there is none left."""
         with self._lock:
-            busy = {*self._said, *(self.question.answers if self.question else ())}
-            seat = self._seats.sit(seat, busy)
+            asked = self.question
+            busy = {*self._said, *(asked.answers if asked else ()), *(asked.first if asked else ())}
+            seat = self._seats.sit(seat, busy, new)
             self._people()
-        self._wake(leading=True)
+        self._topics.wake(leading=True)
         return seat
 
     def connect(self, seat: str, by: int) -> None:
@@ -159,7 +166,7 @@ class Room:
         with self._lock:
             self._seats.connect(seat, by)
             self._people()
-        self._wake(leading=True)
+        self._topics.wake(leading=True)
 
     def answer(self, seat: str, question: str, given: Any) -> None:
         """What a seat answers; until the reveal it may be changed, and counts once.
@@ -178,7 +185,7 @@ class Room:
                 )
             asked.answers[seat] = asked.form.read(given)
             self._people()
-        self._wake(leading=True)
+        self._topics.wake(leading=True)
 
     def say(self, seat: str, sentence: str) -> None:
         """A sentence for the lecturer, who alone reads it; a second one takes the place of the first.
@@ -204,7 +211,7 @@ class Room:
             self._said[seat] = words
             self._set("said", {"sentences": list(self._said.values())})
             self._people()
-        self._wake(leading=True)
+        self._topics.wake(leading=True)
 
     def sentences(self) -> list[str]:
         """What was sent, oldest first."""
@@ -217,7 +224,7 @@ class Room:
             self._said.clear()
             self._set("said", {"sentences": []})
             self._people()
-        self._wake(leading=True)
+        self._topics.wake(leading=True)
 
     # ------------------------------------------------------------- what is asked
 
@@ -227,10 +234,19 @@ class Room:
             if (question and question.same) == (self.question and self.question.same):
                 return
             if question:
-                question.id = secrets.token_hex(4)
+                question.id = question.id or secrets.token_hex(4)
             self.question = question
             self._asked()
-        self._wake()
+        self._topics.wake()
+
+    def again(self) -> None:
+        """Peer instruction: the room discusses what it is asked, and everybody answers once more; nothing is shown between."""
+        with self._lock:
+            asked = self.question
+            if asked and asked.answers and not asked.first and not asked.revealed:
+                asked.again()
+                self._asked()
+        self._topics.wake()
 
     def reveal(self, truth: Sequence[int] | float | None = None, why: str = "") -> None:
         """The answers are closed and shown, beside the truth where there is one."""
@@ -238,7 +254,7 @@ class Room:
             if asked := self.question:
                 asked.revealed, asked.truth, asked.why = True, truth, why
                 self._asked()
-        self._wake()
+        self._topics.wake()
 
     def _asked(self) -> None:
         self._set("ask", self.question.shown() if self.question else {})
@@ -248,30 +264,16 @@ class Room:
 
     def listen(self, wake: Callable[[], None], *, leads: bool = False) -> Callable[[], None]:
         """`wake()` is called, from any thread, when something has changed that it may hear; returns what ends it."""
-        with self._lock:
-            self._listeners[wake] = leads
-        return lambda: self._deaf(wake)
-
-    def _deaf(self, wake: Callable[[], None]) -> None:
-        with self._lock:
-            self._listeners.pop(wake, None)
+        return self._topics.listen(wake, leads=leads)
 
     def since(self, number: int, *, leads: bool = False) -> list[tuple[str, int, str]]:
         """The topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
-        with self._lock:
-            if number > self._number:  # of another room that had this code
-                number = 0
-            found = [
-                (topic, changed, told)
-                for topic, (changed, told) in self._topics.items()
-                if changed > number and (leads or topic not in LEADING)
-            ]
-        return sorted(found, key=lambda one: one[1])
+        return self._topics.since(number, leads=leads)
 
     @property
     def number(self) -> int:
         """The number of the last change."""
-        return self._number
+        return self._topics.number
 
     def _people(self) -> None:
         asked = self.question
@@ -281,6 +283,7 @@ class Room:
                 "joined": self._seats.joined,
                 "answered": len(asked.answers) if asked else 0,
                 "asked": bool(asked and not asked.revealed),
+                "first": len(asked.first) if asked else 0,
                 "sentences": len(self._said),
             },
         )
@@ -288,23 +291,56 @@ class Room:
     def _tell(self, topic: str, told: Mapping[str, Any]) -> None:
         with self._lock:
             self._set(topic, told, again=topic == "command")
-        self._wake(leading=topic in LEADING)
+        self._topics.wake(leading=topic in LEADING)
 
     def _set(self, topic: str, told: Mapping[str, Any], *, again: bool = False) -> None:
         if topic != "people":
             self.last = self._now()
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-        if again or self._topics.get(topic, (0, ""))[1] != text:
-            self._number += 1
-            self._topics[topic] = self._number, text
+        self._topics.set(topic, told, again=again)
 
-    def _wake(self, *, leading: bool = False) -> None:
-        """Call who listens; of what only the lecturer hears, only him."""
+    def _least(self) -> int:
+        """The least number that a change may have now."""
+        return 0
+
+    # ------------------------------------------------------------- a copy of it
+
+    def state(self) -> dict[str, Any]:
+        """All that the room holds but who listens, as JSON has it."""
         with self._lock:
-            called = [wake for wake, leads in self._listeners.items() if leads or not leading]
-        for wake in called:
-            wake()
+            return {
+                "secret": self._secret.hex(),
+                "door": self.door,
+                "topics": self._topics.state(),
+                "parts": {key: _texts(held) for key, held in self._parts.items()},
+                "seats": self._seats.state(),
+                "said": self._said,
+                "question": self.question.state() if self.question else None,
+                "paused": self.paused,
+                "ended": self.ended,
+                "last": self.last,
+            }
+
+    def become(self, state: Mapping[str, Any], *, now: bool = False) -> None:
+        """Hold what `state()` of another copy gave; who listens goes on listening, and is told all of it if it is so from `now` on."""
+        with self._lock:
+            self._secret, self.door = bytes.fromhex(state["secret"]), state["door"]
+            self._topics.become(state["topics"], now=now)
+            self._parts = {key: _bytes(held) for key, held in state["parts"].items()}
+            self._seats.become(state["seats"])
+            self._said = dict(state["said"])
+            self.question = Question.of(state["question"]) if state["question"] else None
+            self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
+        self._topics.wake()
 
 
-def _hash(secret: str) -> bytes:
+def hashed(secret: str) -> bytes:
+    """What is kept of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _texts(parts: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(data).decode() for name, data in parts.items()}
+
+
+def _bytes(parts: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: base64.b64decode(text) for name, text in parts.items()}

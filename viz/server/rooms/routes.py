@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import html
 import json
 import re
 import time
@@ -24,6 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from core.errors import InputError
+from viz import theme
 from viz.instruments.kit.component import variables
 from viz.server.rooms import store
 from viz.server.rooms.room import LASTS, Room
@@ -59,7 +61,7 @@ def _vega() -> str:
 
 def _page(name: str) -> str:
     text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
-    return text.replace("%%VEGA%%", _vega())
+    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
 
 
 PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")
@@ -104,11 +106,10 @@ async def join(request: Request) -> Response:
     code, seat = request.path_params["code"], request.cookies.get(SEAT, "")
     room = store.ROOMS.find(code)
     if room is None or not room.sits(seat):
-        room = store.ROOMS.enter(
-            code, request.client.host if request.client else "", str(told.get("door", ""))
-        )
+        who = request.client.host if request.client else ""
+        room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(told.get("door", "")))
     answer = JSONResponse({"code": room.code})
-    _keep(answer, request, SEAT, room.sit(seat), f"room/{room.code}")
+    _keep(answer, request, SEAT, await asyncio.to_thread(room.sit, seat), f"room/{room.code}")
     return answer
 
 
@@ -138,7 +139,7 @@ async def events(request: Request) -> Response:
 
 
 async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterator[str]:
-    loop, changed, fresh = asyncio.get_running_loop(), asyncio.Event(), seen == 0
+    loop, changed, fresh, waits = asyncio.get_running_loop(), asyncio.Event(), seen == 0, False
 
     def wake() -> None:
         if not loop.is_closed():
@@ -158,10 +159,15 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
                 if not (fresh and topic == "command")  # what was asked of the lecturer's page before it came
             ]
             fresh = False
+            if room.waits != waits:
+                waits = room.waits
+                told.append(f"event: waits\ndata: {json.dumps({'waits': waits})}\n\n")
             if told:
                 yield "".join(told)
             if room.over():
                 yield "event: end\ndata: {}\n\n"
+                return
+            if room.leaves:
                 return
             await asyncio.sleep(PACE)
             try:
@@ -191,14 +197,16 @@ async def part(request: Request) -> Response:
 async def answer(request: Request) -> Response:
     """Answer what is asked: `{"question": id, "answer": ...}`."""
     told = await _body(request)
-    _joined(request).answer(request.cookies.get(SEAT, ""), str(told.get("question", "")), told.get("answer"))
+    room, seat = _joined(request), request.cookies.get(SEAT, "")
+    await asyncio.to_thread(room.answer, seat, str(told.get("question", "")), told.get("answer"))
     return JSONResponse({})
 
 
 async def say(request: Request) -> Response:
     """Send the lecturer a sentence: `{"sentence": ...}`."""
     told = await _body(request)
-    _joined(request).say(request.cookies.get(SEAT, ""), str(told.get("sentence", "")))
+    room, seat = _joined(request), request.cookies.get(SEAT, "")
+    await asyncio.to_thread(room.say, seat, str(told.get("sentence", "")))
     return JSONResponse({})
 
 
@@ -208,7 +216,7 @@ async def steer(request: Request) -> Response:
     act = ACTS.get(str(told.get("act", "")))
     if act is None:
         raise InputError("There is no such act.", f"There are {', '.join(ACTS)}.", "Reload the page.")
-    act(room, told)
+    await asyncio.to_thread(act, room, told)
     return JSONResponse({})
 
 
@@ -232,6 +240,7 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "touch": _touched,
     "read": lambda room, _: room.read(),
     "end": lambda room, _: room.end(),
+    "again": lambda room, _: room.again(),
     **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal", "take")},
 }
 """What steers a room by itself, and what its lecturer's page is asked to do."""
@@ -314,9 +323,9 @@ async def keep_clean() -> None:
     while server is None or not server.should_exit:
         await asyncio.sleep(GLANCE)
         if time.monotonic() - swept > SWEEP:
-            store.ROOMS.sweep()
+            await asyncio.to_thread(store.ROOMS.sweep)
             swept = time.monotonic()
-    store.ROOMS.close()
+    await asyncio.to_thread(store.ROOMS.close)
 
 
 ROUTES = [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from core.errors import InputError
 
@@ -45,12 +46,12 @@ CLOSED = (403, "You are not in this room.", "Only those who have joined can see 
 
 @dataclass
 class Seat:
-    """One browser that follows: how many connections it has, since when it has none, and what it may still send."""
+    """One browser that follows: through which servers it is connected, when that changed last, and what it may still send."""
 
     left: float
     sent: float
-    connections: int = 0
     allowance: float = BURST
+    through: dict[str, int] = field(default_factory=dict)
 
 
 class Seats:
@@ -63,6 +64,7 @@ class Seats:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now, self._held = now, dict[str, Seat]()
+        self._lecturer = Seat(0, 0)
 
     def __contains__(self, seat: str) -> bool:
         return seat in self._held
@@ -70,10 +72,15 @@ class Seats:
     @property
     def joined(self) -> int:
         """How many browsers are connected."""
-        return sum(held.connections > 0 for held in self._held.values())
+        return sum(bool(held.through) for held in self._held.values())
 
-    def sit(self, seat: str, busy: Collection[str]) -> str:
-        """The seat of who comes: his own again, or a new one; of the old ones those that are `busy` stay.
+    @property
+    def connected(self) -> bool:
+        """Whether anybody is, the lecturer included."""
+        return bool(self._lecturer.through or self.joined)
+
+    def sit(self, seat: str, busy: Collection[str], new: str = "") -> str:
+        """The seat of who comes: his own again, or a `new` one (drawn if ""); of the old ones those that are `busy` stay.
 
         Raises:
             Refusal: there is none left.
@@ -84,20 +91,40 @@ class Seats:
                 gone = [
                     name
                     for name, held in self._held.items()
-                    if not held.connections and now - held.left > AWAY and name not in busy
+                    if not held.through and now - held.left > AWAY and name not in busy
                 ]
                 for name in gone:
                     del self._held[name]
             if len(self._held) >= MOST_SEATS:
                 raise Refusal(*FULL)
-            self._held[seat := secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
+            self._held[seat := new or secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
         return seat
 
     def connect(self, seat: str, by: int) -> None:
-        """A connection begins (1) or ends (-1)."""
-        if held := self._held.get(seat):
-            held.connections += by
-            held.left = self._now()
+        """A connection begins (1) or ends (-1); that of the lecturer has the seat ""."""
+        if held := self._held.get(seat) if seat else self._lecturer:
+            self._through(held, "", held.through.get("", 0) + by)
+
+    def present(self, server: str, seats: Collection[str]) -> None:
+        """Those who are connected through this server are these, and no others."""
+        for seat, held in (*self._held.items(), ("", self._lecturer)):
+            if (seat in seats) != (server in held.through):
+                self._through(held, server, int(seat in seats))
+
+    def _through(self, held: Seat, server: str, connections: int) -> None:
+        held.left = self._now()
+        held.through[server] = connections
+        if connections <= 0:
+            del held.through[server]
+
+    def ready(self, seat: str) -> bool:
+        """Whether a message of this seat would be taken now; none is counted. Raises Refusal as `may_send` does."""
+        held = self._held.get(seat)
+        if held is None:
+            raise Refusal(*CLOSED)
+        if held.allowance + RATE * (self._now() - held.sent) < 1:
+            raise Refusal(*FAST)
+        return True
 
     def may_send(self, seat: str) -> None:
         """Count one message of this seat.
@@ -108,7 +135,7 @@ class Seats:
         held, now = self._held.get(seat), self._now()
         if held is None:
             raise Refusal(*CLOSED)
-        held.allowance = min(BURST, held.allowance + RATE * (now - held.sent))
+        held.allowance = min(BURST, held.allowance + RATE * max(0.0, now - held.sent))
         held.sent = now
         if held.allowance < 1:
             raise Refusal(*FAST)
@@ -117,3 +144,16 @@ class Seats:
     def clear(self) -> None:
         """Everybody has gone."""
         self._held.clear()
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        held = {seat: [h.left, h.sent, h.allowance, h.through] for seat, h in self._held.items()}
+        return {"held": held, "lecturer": self._lecturer.through}
+
+    def become(self, state: Mapping[str, Any]) -> None:
+        """Hold what `state()` gave."""
+        self._held = {
+            seat: Seat(left, sent, allowance, dict(through))
+            for seat, (left, sent, allowance, through) in state["held"].items()
+        }
+        self._lecturer.through = dict(state["lecturer"])

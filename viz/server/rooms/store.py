@@ -1,4 +1,4 @@
-"""Which rooms there are: opened, found by their code, ended. Here in the memory of one process."""
+"""Which rooms there are: opened, found by their code, ended. Here in the memory of one process; `shared.py` has them on several."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ BARRED = (
 
 class Rooms(Protocol):
     """All that the rest of the atlas knows of where rooms are kept."""
+
+    shared: bool
+    """Whether several copies of the app have the same rooms."""
 
     def open(self) -> tuple[Room, str]:
         """A new room, and the secret that steers it."""
@@ -88,14 +91,18 @@ class Guesses:
     KNOWN = 1024
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now, self._salt = now, secrets.token_bytes(16)
+        self._now, self.salt = now, secrets.token_bytes(16)
         self._by: OrderedDict[bytes, deque[float]] = OrderedDict()
         self._all: deque[float] = deque(maxlen=MOST_WRONG_IN_ALL)
 
     def wrong(self, who: str) -> None:
         """He tried a code that is none."""
-        tries = self._by.setdefault(self._of(who), deque(maxlen=MOST_WRONG))
-        self._by.move_to_end(self._of(who))
+        self.count(self.hashed(who))
+
+    def count(self, hashed: bytes) -> None:
+        """An address of which this is the hash did."""
+        tries = self._by.setdefault(hashed, deque(maxlen=MOST_WRONG))
+        self._by.move_to_end(hashed)
         for one in (tries, self._all):
             one.append(self._now())
         while len(self._by) > self.KNOWN:
@@ -105,11 +112,12 @@ class Guesses:
         """Whether he has to wait."""
         return any(
             len(tries) == tries.maxlen and self._now() - tries[0] < WINDOW
-            for tries in (self._by.get(self._of(who), deque(maxlen=1)), self._all)
+            for tries in (self._by.get(self.hashed(who), deque(maxlen=1)), self._all)
         )
 
-    def _of(self, who: str) -> bytes:
-        return hashlib.blake2b(who.encode(), key=self._salt, digest_size=8).digest()
+    def hashed(self, who: str) -> bytes:
+        """What is noted of an address."""
+        return hashlib.blake2b(who.encode(), key=self.salt, digest_size=8).digest()
 
 
 class InMemory:
@@ -121,16 +129,31 @@ class InMemory:
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.shared = False
         self._now, self._rooms, self._lock = now, dict[str, Room](), threading.Lock()
         self.guesses = Guesses(now)
 
     def open(self) -> tuple[Room, str]:
         """A new room, and the secret that steers it. Raises Refusal: there are too many."""
+        secret = secrets.token_urlsafe(16)
+        while True:
+            room = self._new("".join(secrets.choice(SIGNS) for _ in range(LENGTH)), secret)
+            if room:
+                return room, secret
+
+    def _new(self, code: str, secret: str) -> Room | None:
+        """The room of a code that was drawn; None where it is taken."""
+        return self._admit(Room(code, secret, now=self._now))
+
+    def _admit(self, room: Room) -> Room | None:
+        """One room more, unless its code is taken. Raises Refusal: there are too many."""
         self.sweep()
         with self._lock:
+            if room.code in self._rooms:
+                return None
             if len(self._rooms) >= MOST_ROOMS:
-                for code, room in list(self._rooms.items()):
-                    if room.empty() and self._now() - room.last > IDLE:
+                for code, other in list(self._rooms.items()):
+                    if other.empty() and self._now() - other.last > IDLE:
                         self._rooms.pop(code).end()
             if len(self._rooms) >= MOST_ROOMS:
                 raise Refusal(
@@ -139,11 +162,8 @@ class InMemory:
                     f"This server has {MOST_ROOMS} at a time.",
                     "Try again when a lecture has ended.",
                 )
-            while (code := "".join(secrets.choice(SIGNS) for _ in range(LENGTH))) in self._rooms:
-                pass
-            secret = secrets.token_urlsafe(16)
-            self._rooms[code] = room = Room(code, secret, now=self._now)
-        return room, secret
+            self._rooms[room.code] = room
+        return room
 
     def find(self, code: str) -> Room | None:
         """The room of this code, however it was typed."""
@@ -158,9 +178,13 @@ class InMemory:
         if self.guesses.barred(who):
             raise Refusal(*BARRED)
         if room is None:
-            self.guesses.wrong(who)
+            self._wrong(who)
             raise Refusal(*NO_ROOM)
         return room
+
+    def _wrong(self, who: str) -> None:
+        """He tried a code that is none."""
+        self.guesses.wrong(who)
 
     def sweep(self) -> None:
         """Forget the rooms that are over."""
@@ -169,7 +193,7 @@ class InMemory:
                 if room.over():
                     del self._rooms[code]
                     if not room.ended:
-                        room.end()
+                        Room.end(room)  # by itself, wherever the room is kept
 
     def close(self) -> None:
         """The server ends: so do its rooms."""

@@ -28,18 +28,20 @@ export default function ({ parentElement, data, setTriggerValue }) {
   };
   let stream = null, gone = false;
   const hear = {
-    people({ joined, answered, asked, sentences }) {
+    people({ joined, answered, asked, first, sentences }) {
       part("people").textContent = `${joined} joined`;
-      part("answered").textContent = `${answered} answered`;
+      part("answered").textContent = first ? `${answered} of ${first} answered again` : `${answered} answered`;
+      part("again").hidden = !asked || !answered || first > 0;
       part("answered").hidden = part("reveal").hidden = !asked;
       part("sentences").textContent = sentences === 1 ? "1 sentence" : `${sentences} sentences`;
       part("sentences").hidden = !sentences;
-      part("reveal").disabled = !answered;
+      part("reveal").disabled = !answered && !first;
       const now = `${sentences}`;
       if (life.news && life.heard && life.heard !== now) life.setTriggerValue("news", Date.now());
       life.heard = now;
     },
     pause({ paused }) { part("pause").setAttribute("aria-pressed", String(paused)); part("pause").textContent = paused ? "Go on" : "Pause"; },
+    waits({ waits }) { part("waits").hidden = !waits; },
     command: (told) => acts[told.act]?.(told),
     end() { stream?.close(); life.setTriggerValue("news", Date.now()); },
   };
@@ -51,6 +53,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   });
   part("code").textContent = `${data.code.slice(0, 3)} ${data.code.slice(3)}`;
   part("reveal").onclick = acts.reveal;
+  part("again").onclick = () => steer({ act: "again" });
   part("pause").onclick = () => steer({ act: part("pause").getAttribute("aria-pressed") === "true" ? "go" : "pause" });
   life.stop = () => {
     gone = true;

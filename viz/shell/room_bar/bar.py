@@ -20,6 +20,8 @@ _bar = v2.component(
     "atlas_room",
     html='<div class="room-bar" role="region" aria-label="Lecture room"><b data-part="code"></b><span data-part="people"></span>'
     '<span data-part="answered" hidden></span><span data-part="sentences" hidden></span>'
+    '<span data-part="waits" role="status" hidden>waits for the server</span>'
+    '<button type="button" data-part="again" hidden title="Discuss in pairs, then everybody answers again; the answers stay hidden">Vote again</button>'
     '<button type="button" data-part="reveal" hidden title="Close the question and show the answers">Reveal</button>'
     '<button type="button" data-part="pause" aria-pressed="false" title="Dim the screens of those who follow">Pause</button></div>',
     css=(_HERE / "bar.css").read_text("utf-8"),

@@ -6,7 +6,7 @@ that no script can read, so that a reload goes on with the lecture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -26,7 +26,7 @@ from viz.shell.room_bar import pictures
 from viz.widgets import answers
 from viz.witness import Seen
 
-_LED, _DRAWN, _ASKED = "atlas.room", "atlas.room.drawn", "atlas.room.asked"
+_LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
 OWN = "own"
@@ -68,7 +68,7 @@ def shown(entry: Entry) -> Iterator[None]:
         witness.watch(None)
         yield
         return
-    room, drawn = leads[0], _Drawn(leads[0], entry)
+    room, drawn = leads[0], _Drawn(leads[0], entry, st.session_state.get(_DRAWN))
     st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
     witness.watch(drawn.see)
     yield
@@ -77,12 +77,16 @@ def shown(entry: Entry) -> Iterator[None]:
     _ask(room, st.session_state[_ASKED])
 
 
-def asks(question: Question, *, guessed: bool) -> None:
-    """A question of the page, as the page asks it: open until the lecturer has answered, then revealed with its truth."""
+def asks(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | None = None) -> None:
+    """A question of the page, as the page asks it: open until the lecturer has answered, then revealed with its truth.
+
+    reveal: what closes it where that is no guess of the lecturer's; called when he reveals.
+    """
     leads = led()
     if leads is None:
         return
     question.revealed = guessed
+    st.session_state[_REVEAL] = question.key, reveal
     before: Question | None = st.session_state.get(_ASKED)
     if before is None or before.revealed or before.key == question.key:
         st.session_state[_ASKED] = question
@@ -96,13 +100,23 @@ def asks_first() -> None:
     st.session_state[_ASKED] = None
 
 
+def answered(question: Question) -> Question | None:
+    """This question as the room of this session has answered it, once it is revealed."""
+    leads = led()
+    asked = leads[0].question if leads else None
+    return asked if asked and asked.revealed and asked.answers and asked.same == question.same else None
+
+
 def reveal(room: Room) -> None:
     """Close the question: of the page's by giving it, as the lecturer's guess, what most of the room said; an own one is just shown."""
     asked = room.question
     if asked is None or asked.revealed:
         return
+    key, act = st.session_state.get(_REVEAL) or ("", None)
     if asked.key.startswith(OWN):
         room.reveal(asked.truth, asked.why)
+    elif act and key == asked.key:
+        act(room)
     elif (guess := asked.majority()) is not None:
         answers.guess(asked.key, asked.form.options[guess] if asked.form.kind == "choice" else guess)
 
@@ -123,9 +137,10 @@ def _ask(room: Room, question: Question | None) -> None:
 class _Drawn:
     """The pictures of one run of a page, then those that a part of it draws anew."""
 
-    def __init__(self, room: Room, entry: Entry) -> None:
+    def __init__(self, room: Room, entry: Entry, before: _Drawn | None) -> None:
         self.room, self.entry, self.whole, self.unseen = room, entry, False, False
         self.pictures: dict[str, Shown] = {}
+        self._before = before.pictures if before and before.entry == entry else {}
         self._of: dict[str, str | None] = {}
         self._runs: dict[str | None, object] = {}
 
@@ -144,6 +159,10 @@ class _Drawn:
             self.unseen = True
         if self.whole:
             self.tell()
+        elif (
+            key in self._before
+        ):  # the same picture of something else: nobody need wait for the rest of the page
+            self.room.show(_view(self.entry, unseen=self.unseen), {**self._before, **self.pictures})
 
     def tell(self) -> None:
         """The room sees what is drawn now."""

@@ -14,7 +14,7 @@ from viz.server.rooms.room import Shown
 from viz.witness import Chart, Seen
 
 INLINE = 40_000
-"""Bytes of a part that goes with the message; a larger one is asked for once, and kept by the browser."""
+"""Bytes of a part that goes with the message; a larger one, and the code, is asked for once and kept by the browser."""
 MOST_ROWS = 5_000
 
 
@@ -26,9 +26,10 @@ def shown(key: str, picture: Seen) -> Shown | None:
     {'068e50a9f339': ['MTI=', 0]}
     """
     if isinstance(picture, Packet):
+        code = (picture.header.get("kit"), picture.header.get("code"))
         parts = {
             name: [
-                base64.b64encode(data).decode() if len(data) <= INLINE else None,
+                base64.b64encode(data).decode() if len(data) <= INLINE and name not in code else None,
                 int(name in picture.deflated),
             ]
             for name, data in picture.parts.items()

@@ -91,12 +91,14 @@ def page() -> None:
         st.header("Three promises", anchor=False)
         st.markdown(
             "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
-            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
+            "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched"
+            f"{', except models of the Hub that a visitor asks for by name' if limits.hub() else ''}.\n"
             "- **It is instant.** A look costs one frame, a new sentence a fraction of a second."
         )
         st.header("What is kept about you", anchor=False)
         st.markdown(
-            "Nothing on disk: no account, no tracking, no usage statistics. What you type goes to the server "
+            "Nothing on disk: no account, no tracking, no usage statistics; a model that you upload lies in a temporary folder as long as "
+            "you are here. What you type goes to the server "
             "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
             "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
             "a link shows the same view: share the link and you share the text."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,8 +175,8 @@ def said(run: Run, row: int, word_id: int) -> float:
     return float(probabilities(run.logits[row])[word_id])
 
 
-def played(found: Game, shares: tuple[int, ...]) -> float:
-    """The probability of the word with the visitor's row in the place of the head's own."""
+def played(found: Game, shares: Sequence[float]) -> float:
+    """The probability of the word with this row, in percent, in the place of the head's own."""
     weights = np.zeros(found.run.trace[found.path].shape[-1])
     weights[found.keys] = np.array(shares) / WHOLE
     edit = SetPattern(

@@ -17,8 +17,9 @@ from viz.labels import distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
-from viz.workspace.be_the_head import data, row
+from viz.workspace.be_the_head import data, row, whole_class
 from viz.workspace.be_the_head.data import WHOLE, Game
+from viz.workspace.be_the_head.whole_class import Class
 from viz.workspace.shared import head_picker, tasks, toolbar
 
 PAGE = Page(
@@ -91,17 +92,20 @@ def _played(asked: toolbar.Asked) -> None:
         asked.shows(kind=found.place.kind, layer=found.place.layer, head=found.place.head)
         shares, put = row.chosen(len(found.keys))
         with st.container():  # always there, whether something is computed or not
-            yours = data.played(found, shares) if put else None
+            room = whole_class.ask(found, shares, put)
+            alone = put and (room is None or shares != data.evenly(len(shares)))
+            yours = data.played(found, shares) if alone else None
         origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
         st.markdown(_task(found))
         left, right = st.columns([4, 3], gap="large")
         with left:
             row.controls(found, shares)
-            _rows(found, shares, put)
+            _rows(found, shares if alone or not put else None, put, room)
         with right:
             own = (
                 ("uniform attention", found.even, False),
-                ("you", yours, True),
+                *([("the room", room.said, True)] if room else []),
+                *([("you", yours, True)] if alone or not put else []),
                 (f"the head itself, {found.place}", found.true if put else None, False),
             )
             page_parts.show(
@@ -109,8 +113,11 @@ def _played(asked: toolbar.Asked) -> None:
                 "be_the_head.bars",
                 f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
             )
-            page_parts.numbers(_sentence(found, shares, yours))
-        _folds(found, shares, put)
+            if room:
+                page_parts.numbers(whole_class.sentence(found, room))
+            if alone or not put:
+                page_parts.numbers(_sentence(found, shares, yours))
+        _folds(found, shares, put, room)
 
 
 def _controls(model: str, text: str) -> Game:
@@ -177,19 +184,24 @@ def _task(found: Game) -> str:
     return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100 %."
 
 
-def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
-    """The visitor's row; the head's own below it once it is revealed."""
-    rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
+def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
+    """The visitor's row, and a class's; the head's own below them once it is revealed."""
+    who = {
+        **({"the room": room.row} if room else {}),
+        **({"you": np.array(shares) / WHOLE} if shares else {}),
+        **({str(found.place): found.true_row} if put else {}),
+    }
+    whose = "The room's row" if shares is None else "Your row"
     keys = [visible(name) for name in found.names]
     heatmap(
-        np.stack(rows),
-        ["you", str(found.place)][: len(rows)],
+        np.stack(list(who.values())),
+        list(who),
         keys,
         key="be_the_head.rows",
         axis=("who", "token looked at"),
-        height=150,
+        height=110 + 40 * len(who) if room else 150,
         numbers=len(keys) <= 16,
-        title="Your row, and the head's own" if put else "Your row; the head's own is hidden",
+        title=f"{whose}, and the head's own" if put else "Your row; the head's own is hidden",
         margins=False,
     )
 
@@ -228,7 +240,7 @@ def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
     )
 
 
-def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
+def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) -> None:
     with page_parts.fold(page_parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -249,6 +261,7 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
             {
                 "piece": [visible(name) for name in found.names],
                 "you": np.array(shares) / WHOLE,
+                **({"the room": room.row} if room else {}),
                 **({"the head": found.true_row} if put else {}),
             }
         ),

@@ -31,7 +31,8 @@ def chosen(n: int) -> tuple[Shares, bool]:
         return data.evenly(n), False
 
 
-def _store(shares: Shares, *, into: bool | None = None) -> None:
+def store(shares: Shares, *, into: bool | None = None) -> None:
+    """These are the shares now; `into`: they stand in the model."""
     state.write(**{ROW: ".".join(map(str, shares)), IN: into})
 
 
@@ -60,10 +61,10 @@ def controls(found: Game, shares: Shares) -> None:
             icon=":material/input:",
             key="be_the_head.commit",
             disabled=left > 0,
-            on_click=partial(_store, shares, into=True),
+            on_click=partial(store, shares, into=True),
         )
-        st.button("Uniform", key="be_the_head.even", on_click=partial(_store, data.evenly(len(shares))))
-        st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
+        st.button("Uniform", key="be_the_head.even", on_click=partial(store, data.evenly(len(shares))))
+        st.button("Take all back", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(
             f"Give the rest ({left} %) to",
@@ -79,10 +80,10 @@ def _spent(key: str, place: int, shares: Shares) -> None:
     """At most what the other words leave."""
     others = sum(shares) - shares[place]
     share = min(int(st.session_state[key] or 0), WHOLE - others)
-    _store((*shares[:place], share, *shares[place + 1 :]))
+    store((*shares[:place], share, *shares[place + 1 :]))
 
 
 def _rest(key: str, shares: Shares, left: int) -> None:
     place = st.session_state.get(key)
     if place is not None:
-        _store((*shares[:place], shares[place] + left, *shares[place + 1 :]))
+        store((*shares[:place], shares[place] + left, *shares[place + 1 :]))

@@ -3,141 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
+from dataclasses import replace
 
 import numpy as np
 
 from core.analysis.attention.aggregate import aggregated
-from core.analysis.attention.align import Slot, Span, by_spans, by_words, merged, onto
+from core.analysis.attention.align import Slot, by_spans, by_words, merged, onto
 from core.analysis.heads.habits import Heads
-from core.analysis.heads.likeness import Likeness, likeness
 from core.errors import InputError
 from core.run import Run, Side
 from core.text.sentences import sentences_of
-from viz.instruments.kit import origin
+from viz.instruments.picture import patches
 from viz.labels import visible
 from viz.memo import remembered
 from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import written
+from viz.workspace.compare.compared import Axis, Compared, Pane
 from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared.toy_models import KIND
 from viz.workspace.what_if import data
-
-LETTERS = "ABCD"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The words (or pieces) along one side of a pattern; of pieces also where they stand in the text (None: in two texts)."""
-
-    names: tuple[str, ...]
-    spans: tuple[Span, ...]
-    text: str | None
-
-
-@dataclass(frozen=True)
-class Pane:
-    """One view with its pattern (query, key), and the heads it was chosen from by kind of attention."""
-
-    view: View
-    run: Run
-    heads: Mapping[str, Heads]
-    weights: np.ndarray
-    allowed: np.ndarray
-    queries: Axis
-    keys: Axis
-
-    def tell(self) -> None:
-        """The pictures that follow show this."""
-        view = self.view
-        place = (view.layer, view.head) if view.kind else (None, None)
-        origin.tell_run(self.run, view.kind, *place, changed=view.edits)
-
-    @property
-    def alone(self) -> bool:
-        """Whether the model has one alignment and no heads."""
-        return not head_picker.several(self.heads)
-
-    @property
-    def name(self) -> str:
-        """What the pane shows, with the measured habit of a head."""
-        if self.alone:
-            return self.view.model
-        head = self.view.head
-        habit = f", {self.heads[self.view.kind].word(self.view.layer, head)}" if isinstance(head, int) else ""
-        return f"{self.view}{habit}"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two panes on common words: their difference where both have the words, and how alike they are."""
-
-    a: int
-    b: int
-    difference: np.ndarray
-    compared: np.ndarray
-    likeness: Likeness
-
-    @property
-    def name(self) -> str:
-        return f"{LETTERS[self.a]} \u2212 {LETTERS[self.b]}"
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The rows that both have, those that differ most first."""
-        bits = self.likeness.rows
-        return sorted(np.flatnonzero(np.isfinite(bits)).tolist(), key=lambda row: -bits[row])
-
-
-@dataclass(frozen=True)
-class Compared:
-    """All panes on common rows and columns; a slot holds the places of its words in each pane."""
-
-    panes: tuple[Pane, ...]
-    rows: tuple[Slot, ...]
-    columns: tuple[Slot, ...]
-    weights: tuple[np.ndarray, ...]
-    allowed: tuple[np.ndarray, ...]
-
-    def pairs(self) -> tuple[Pair, ...]:
-        return tuple(self.pair(a, b) for a, b in combinations(range(len(self.panes)), 2))
-
-    def pair(self, a: int, b: int) -> Pair:
-        """Cells that either may look at, in rows that both have. Weight on a word that the other lacks counts as apart."""
-        both = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.rows], dtype=bool)
-        cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
-        shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
-        return Pair(
-            a,
-            b,
-            self.weights[a] - self.weights[b],
-            cells & shared,
-            likeness(self.weights[a], self.weights[b], cells),
-        )
-
-    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
-        """Rows and columns whose word one of these panes lacks."""
-        rows, columns = (
-            [place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)]
-            for slots in (self.rows, self.columns)
-        )
-        return rows, columns
-
-    def word(self, side: str, place: int, pane: int) -> str:
-        """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
-        slots = self.rows if side == "queries" else self.columns
-        found = _named(getattr(self.panes[pane], side), slots[place][pane])
-        if found:
-            return found
-        other = next(k for k, places in enumerate(slots[place]) if places)
-        return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
-
-    def words(self, side: str, pane: int) -> list[str]:
-        slots = self.rows if side == "queries" else self.columns
-        return [self.word(side, place, pane) for place in range(len(slots))]
 
 
 def seen(view: View, by: str) -> Pane:
@@ -170,9 +55,14 @@ def seen(view: View, by: str) -> Pane:
         heads,
         attention.weights[view.layer, head],
         attention.allowed[view.layer, min(head, attention.allowed.shape[1] - 1)],
-        _axis(queries, attention.queries, by),
-        _axis(keys, attention.keys, by),
+        _axis(queries, _called(run, attention.queries), by),
+        _axis(keys, _called(run, attention.keys), by),
     )
+
+
+def _called(run: Run, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Words as they are, patches by their places."""
+    return tuple(patches.named(names)) if patches.grid(run) else names
 
 
 def compared(panes: Sequence[Pane], by: str) -> Compared:
@@ -197,7 +87,8 @@ def opening(
         kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
-        kind = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)[-1].name
+        kinds = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)
+        kind = kinds[0 if patches.reads(head_picker.opened(model)) else -1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best(text).items()
@@ -223,14 +114,14 @@ def parted(first: View, second: View) -> tuple[View, View]:
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
-    bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
+    bits = remembered(one.run, ("parted", other.view.text), lambda: apart(one, other))
     layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
     return replace(first, kind=kind, layer=layer, head=head), replace(
         second, kind=kind, layer=layer, head=head
     )
 
 
-def _apart(one: Pane, other: Pane) -> np.ndarray:
+def apart(one: Pane, other: Pane) -> np.ndarray:
     """(layer, head): how far each head's rows on two texts are apart, in bits."""
     found = [head_picker.look(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [
@@ -284,6 +175,7 @@ def _counterpart(model: str, text: str, kind: str) -> View:
 
 def _run(view: View) -> Run:
     """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
+    view = replace(view, text=patches.whole(head_picker.opened(view.model), view.text))
     text, target = written.on(view) if view.strategy else (view.text, view.target)
     if not view.edits:
         return head_picker.run(view.model, text, target or None, view.pair or None)
@@ -340,7 +232,3 @@ def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:
         return by_words(first.names, other.names)
 
     return merged([aligned(other) for other in axes[1:]])
-
-
-def _named(axis: Axis, places: Sequence[int]) -> str:
-    return "".join(axis.names[place] for place in places)

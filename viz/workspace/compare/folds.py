@@ -8,11 +8,12 @@ import streamlit as st
 
 from core.analysis.attention.measures import distance, entropy
 from core.analysis.heads.habits import WORDS, Heads
-from viz.labels import head_name, visible
+from core.analysis.heads.patch_habits import mean_distance
+from viz.labels import head_name
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.pins import AGGREGATES
-from viz.workspace.compare.data import LETTERS, Compared, Pair, Pane
+from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
 from viz.workspace.shared import head_picker
 
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
@@ -51,7 +52,9 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
             pane = found.panes[0]
             attention = head_picker.look(pane.run, pane.view.kind)
             page_parts.dataframe(
-                figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads"
+                figures(pane.heads[pane.view.kind], attention.weights, drawn=pane.drawn),
+                hide_index=True,
+                key="compare.heads",
             )
     page_parts.take_away(
         lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
@@ -66,8 +69,8 @@ def table(found: Compared, pair: Pair) -> pd.DataFrame:
         best = [int(found.weights[pane][row].argmax()) for row in rows]
         letter = LETTERS[pane]
         return {
-            f"word, {letter}": [visible(found.word("queries", row, pane)) for row in rows],
-            f"{letter} looks most at": [visible(found.word("keys", key, pane)) for key in best],
+            f"word, {letter}": [found.told("queries", row, pane) for row in rows],
+            f"{letter} looks most at": [found.told("keys", key, pane) for key in best],
             f"with, {letter}": [
                 round(float(found.weights[pane][row, key]), 4) for row, key in zip(rows, best, strict=True)
             ],
@@ -80,16 +83,17 @@ def table(found: Compared, pair: Pair) -> pd.DataFrame:
     )
 
 
-def figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
+def figures(measured: Heads, w: np.ndarray, *, drawn: bool = False) -> pd.DataFrame:
     """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
-    bits, far = entropy(w).mean(-1) / np.log(2), distance(w)
+    bits = entropy(w).mean(-1) / np.log(2)
+    far, unit = (mean_distance(w), "patches") if drawn else (distance(w), "words")
     return pd.DataFrame(
         {
             "head": [head_name(*p) for p in places],
             "habit": [measured.word(*p) for p in places],
             "entropy here, bits": [round(float(bits[p]), 2) for p in places],
-            "mean distance here, words": [round(float(far[p]), 2) for p in places],
+            f"mean distance here, {unit}": [round(float(far[p]), 2) for p in places],
             **{
                 f"on {WORDS[name]}, battery": [round(float(score[p]), 2) for p in places]
                 for name, score in measured.scores.items()
@@ -106,7 +110,7 @@ def _equation(found: Compared, pair: Pair) -> None:
     row = pair.order[0]
     a, b = (found.weights[pane][row] / found.weights[pane][row].sum() for pane in (pair.a, pair.b))
     h = [float(entropy(p) / np.log(2)) for p in ((a + b) / 2, a, b)]
-    word = visible(found.word("queries", row, pair.a))
+    word = found.told("queries", row, pair.a)
     st.text(
         f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
         f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits."

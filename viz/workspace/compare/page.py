@@ -12,7 +12,7 @@ from viz.widgets import controls, page_parts
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, panes, presets
 from viz.workspace.compare import pair as pairs
-from viz.workspace.compare.data import Compared
+from viz.workspace.compare.compared import Compared
 from viz.workspace.shared import head_picker, toolbar
 
 PAGE = Page(
@@ -116,11 +116,11 @@ def _show(params: Params, asked: list[panes.Asked]) -> None:
     found = data.compared(good, params.by) if good else None
     _follow(asked)
     above, told, below = st.container(), st.container(), st.container()
-    pair = None
+    pair = row = None
     if found is not None and len(good) > 1:
         with below:
             pair = pairs.chosen(found)
-            row = pairs.row_of(pair)
+            row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
             with told:
                 page_parts.numbers(pairs.sentence(found, pair, row))
             pairs.rows(found, pair, row)
@@ -129,7 +129,7 @@ def _show(params: Params, asked: list[panes.Asked]) -> None:
                 for line in pairs.notes(found, pair):
                     st.text(line)
     with above:
-        panes.draw(asked, found, pairs.row_of(pair) if pair else None)
+        panes.draw(asked, found, row)
     with told:
         _under(asked)
     if found is not None and pair is not None:
@@ -139,7 +139,8 @@ def _show(params: Params, asked: list[panes.Asked]) -> None:
 def _under(asked: list[panes.Asked]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         panes.more(asked)
-        controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
+        if not all(one.pane and one.pane.drawn for one in asked):
+            controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
 
 
 def _by() -> str:

@@ -13,8 +13,8 @@ from viz.instruments.kit import origin
 from viz.labels import literal, percent, visible
 from viz.shell import state
 from viz.widgets import controls, page_parts
-from viz.workspace.compare.data import LETTERS, Compared, Pair, Pane
-from viz.workspace.compare.panes import GROUP, ROW
+from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
+from viz.workspace.compare.panes import GROUP, ROW, on_patches
 from viz.workspace.shared import head_picker
 
 TELLING = 4
@@ -36,12 +36,13 @@ def chosen(found: Compared) -> Pair:
     return names[controls.segmented("The difference of", list(names), "compare.pair", most.name)]
 
 
-def row_of(pair: Pair) -> int | None:
-    """The row that is told about: the visitor's, else the one that differs most."""
+def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
+    """The row that is told about: the visitor's, else the one that differs most; on a picture the class token's."""
     if not pair.order:
         return None
-    now = state.read(ROW, pair.order[0], state.whole(0, len(pair.likeness.rows) - 1))
-    return now if now in pair.order else pair.order[0]
+    first = 0 if on_picture and 0 in pair.order else pair.order[0]
+    now = state.read(ROW, first, state.whole(0, len(pair.likeness.rows) - 1))
+    return now if now in pair.order else first
 
 
 def rows(found: Compared, pair: Pair, row: int | None) -> None:
@@ -64,7 +65,7 @@ def rows(found: Compared, pair: Pair, row: int | None) -> None:
         required=True,
         on_change=store,
         format_func=lambda place: (
-            f"{literal(visible(found.word('queries', place, pair.a)))} :gray[:small[{pair.likeness.rows[place]:.2f}]]"
+            f"{literal(found.told('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}]]"
         ),
     )
 
@@ -79,19 +80,17 @@ def show(found: Compared, pair: Pair) -> None:
     }
     origin.tell(**both, changed=f"{a} minus {b}")
     with left:
-        heatmap(
-            pair.difference,
-            found.words("queries", pair.a),
-            found.words("keys", pair.a),
-            key="compare.heat.difference",
-            allowed=pair.compared,
-            lone=found.lone(pair.a, pair.b),
-            scale="difference",
-            limit=1.0,
-            title=pair.name,
-            height=460,
-            group=GROUP,
-        )
+        if found.panes[pair.a].drawn:
+            on_patches(
+                found.panes[pair.a],
+                pair.difference,
+                "compare.heat.difference",
+                row_of(pair, on_picture=True),
+                scale="difference",
+                title=pair.name,
+            )
+        else:
+            _heatmap(found, pair)
     with right:
         shown = sorted(pair.order[:BARS])
         st.markdown(
@@ -117,6 +116,22 @@ def show(found: Compared, pair: Pair) -> None:
         )
 
 
+def _heatmap(found: Compared, pair: Pair) -> None:
+    heatmap(
+        pair.difference,
+        found.words("queries", pair.a),
+        found.words("keys", pair.a),
+        key="compare.heat.difference",
+        allowed=pair.compared,
+        lone=found.lone(pair.a, pair.b),
+        scale="difference",
+        limit=1.0,
+        title=pair.name,
+        height=460,
+        group=GROUP,
+    )
+
+
 def sentence(found: Compared, pair: Pair, row: int | None) -> str:
     """What tells the two apart: the row, and all rows together."""
     a, b, alike = found.panes[pair.a], found.panes[pair.b], pair.likeness
@@ -124,13 +139,13 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
         return "The two have no row in common: there is nothing to compare."
     if alike.largest == 0.0:
         return (
-            "The two rows of every word are equal: this is one head beside itself."
+            "The two rows of every query are equal: this is one head beside itself."
             if a.view == b.view
             else "Here the two are exactly equal: the largest difference is 0.0."
         )
     if np.nanmax(alike.rows) < SAME:
-        return f"On this sentence the two look the same: the largest difference is {alike.largest:.1g}."
-    word, most = (visible(found.word("queries", place, pair.a)) for place in (row, pair.order[0]))
+        return f"Here the two look the same: the largest difference is {alike.largest:.1g}."
+    word, most = (found.told("queries", place, pair.a) for place in (row, pair.order[0]))
     looks = [_looks(found, pane, row) for pane in (pair.a, pair.b)]
     first = "They differ most at" if row == pair.order[0] else "At"
     rest = (
@@ -139,9 +154,9 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
         else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
     )
     told = (
-        "The mean over all words is"
+        f"The mean over all {found.places} is"
         if len(pair.order) == len(found.rows)
-        else f"The mean over the {len(pair.order)} words that both have is"
+        else f"The mean over the {len(pair.order)} {found.places} that both have is"
     )
     return f"{first} “{word}”: {looks[0]}, {looks[1]}; Jensen-Shannon divergence {alike.rows[row]:.2f} bits (maximum 1).{rest} {told} {alike.bits:.2f} bits{_figures(pair)}."
 
@@ -149,7 +164,7 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
 def _looks(found: Compared, pane: int, row: int) -> str:
     weights = found.weights[pane][row]
     key = int(weights.argmax())
-    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{visible(found.word('keys', key, pane))}”"
+    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{found.told('keys', key, pane)}”"
 
 
 def _figures(pair: Pair) -> str:
@@ -185,9 +200,7 @@ def _apart(found: Compared, pair: Pair, side: str, which: str) -> list[str]:
 
     def words(one: int, other: int) -> str:
         return ", ".join(
-            visible(found.word(side, place, one))
-            for place, slot in enumerate(slots)
-            if slot[one] and not slot[other]
+            found.told(side, place, one) for place, slot in enumerate(slots) if slot[one] and not slot[other]
         )
 
     both = [
@@ -223,7 +236,7 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     ):
         return []
     largest = float(np.abs(found.weights[pair.a][:first] - found.weights[pair.b][:first]).max())
-    word = visible(found.word("queries", first - 1, pair.a))
+    word = found.told("queries", first - 1, pair.a)
     if a.view.kind != "causal":
         return (
             []

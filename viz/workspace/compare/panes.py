@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import streamlit as st
 import torch
 from torch import Tensor
 
+from core.data.patches import bare
+from core.edits import ReplaceToken
 from core.edits.serialize import from_text, in_words
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.kit.component import stored
-from viz.labels import literal, shorten
+from viz.instruments.picture import patches
+from viz.instruments.sketch.sketch import sketch
+from viz.labels import shorten
 from viz.shell import state
-from viz.widgets import pins, reads
+from viz.widgets import doodle, pins, reads
 from viz.widgets.pins import View
 from viz.workspace.compare import data, written
-from viz.workspace.compare.data import LETTERS, Compared, Pane
+from viz.workspace.compare.compared import LETTERS, Compared, Pane
 from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared import reads as _reads
 
@@ -27,11 +33,15 @@ ROW = "compare.row"
 SHORT = {
     "self": "encoder",
     "causal": "causal",
+    "decoder": "decoder",
     "cross": "cross",
     "alignment": "alignment",
     "words": "words",
     "sentences": "sentences",
 }
+HIGH = 400
+"""Pixels of a picture at most."""
+CANVAS = 200
 NUMBERS = 12
 """Words up to which values stand in the cells of two panes."""
 
@@ -50,14 +60,28 @@ class Asked:
 
 
 def ask(views: Sequence[View], by: str) -> list[Asked]:
-    """One run a view; a view that cannot be shown leaves the others as they are."""
-    found = []
+    """One run a view; a view that cannot be shown leaves the others as they are, and so does one with nothing to stand opposite the first."""
+    found: list[Asked] = []
     for view in views:
         try:
-            found.append(Asked(view, data.seen(view, by)))
+            pane = data.seen(view, by)
+            first = next((one.pane for one in found if one.pane), pane)
+            found.append(
+                Asked(view, pane, wrong) if not (wrong := _apart(first, pane)) else Asked(view, None, wrong)
+            )
         except InputError as error:
             found.append(Asked(view, None, str(error)))
     return found
+
+
+def _apart(first: Pane, pane: Pane) -> str:
+    """Why no row of one has a counterpart in the other; "" where both read words, or a picture in the same patches."""
+    one, other = patches.grid(first.run), patches.grid(pane.run)
+    if one == other:
+        return ""
+    if one and other:
+        return f"{pane.view.model} cuts a picture into {other[0]} × {other[1]} patches, {first.view.model} into {one[0]} × {one[1]}: no patch has a counterpart. Choose another model."
+    return "Words and patches cannot stand opposite each other: no row has a counterpart. Choose another model here."
 
 
 def take(views: Sequence[View]) -> None:
@@ -112,7 +136,7 @@ def clicked(n: int) -> int | None:
     """The row of the newest click in any pane or the difference, once."""
     newest = None
     for name in (*LETTERS[:n], "difference"):
-        event, slot = stored(_key(name), "cell"), f"compare.click.{name}"
+        event, slot = stored(_key(name), "cell") or stored(_key(name), "query"), f"compare.click.{name}"
         if event and st.session_state.get(slot) != event["id"]:
             st.session_state[slot] = event["id"]
             newest = int(event["at"][0])
@@ -126,6 +150,10 @@ def _key(name: str) -> str:
 def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown, weights = found.panes[pane], found.weights[pane]
     shown.tell()
+    title = f"{LETTERS[place]}: {shown.name}"
+    if shown.drawn:
+        on_patches(shown, weights, _key(LETTERS[place]), row, title=title, limit=_limit(found))
+        return
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
         weights,
@@ -137,10 +165,25 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
         selected=cell,
         group=GROUP,
         axis=head_picker.axis(shown.view.kind),
-        title=f"{LETTERS[place]}: {shown.name}",
+        title=title,
         height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
     )
+
+
+def on_patches(pane: Pane, weights: np.ndarray, key: str, row: int | None, **options: Any) -> None:
+    """Weights of common patches on the drawing of a pane, the chosen row among them."""
+    painted = [
+        edit.position for edit in from_text(pane.view.edits, _unknown) if isinstance(edit, ReplaceToken)
+    ]
+    patches.on_patches(
+        pane.run, weights, key=key, selected=row, group=GROUP, height=HIGH, painted=painted, **options
+    ).show()
+
+
+def _limit(found: Compared) -> float:
+    """One scale for all: the largest weight on a patch of any pane."""
+    return float(max(weights[:, 1:].max() for weights in found.weights)) or 1.0
 
 
 def _chooser(asked: Sequence[Asked], place: int, now: list[View]) -> None:
@@ -198,16 +241,22 @@ def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
 
 def _model(place: int, now: list[View]) -> None:
     key, here = f"compare.model.{place}", now[place]
-    names = list(dict.fromkeys([*tasks.usable(), here.model]))
+    models = tasks.usable()
+    draws = patches.reads(head_picker.opened(here.model))
+    alike = [name for name in models if (tasks.asked_of(name, models[name]) is tasks.SEE) == draws]
+    names = list(dict.fromkeys([*alike, here.model]))
     lit = names.index(state.held(key, here.model))
 
     def store() -> None:
         take(_with(now, place, View(st.session_state[key], here.text)))
 
-    st.selectbox("Model", names, lit, format_func=literal, key=key, on_change=store)
+    st.selectbox("Model", names, lit, key=key, on_change=store)
 
 
 def _sentence(place: int, now: list[View]) -> None:
+    if patches.reads(head_picker.opened(now[place].model)):
+        _drawing(place, now)
+        return
     key, here = f"compare.text.{place}", now[place]
     text = state.held(key, here.text)
 
@@ -219,6 +268,20 @@ def _sentence(place: int, now: list[View]) -> None:
     _reads.show(
         head_picker.opened(here.model),
         tasks.opening_with(here.model, head_picker.opened(here.model).spec).box,
+    )
+
+
+def _drawing(place: int, now: list[View]) -> None:
+    """Another doodle in this pane alone."""
+    here = now[place]
+    sketch(
+        bare(here.text),
+        doodle.samples(),
+        key=f"compare.drawing.{place}",
+        title="The drawing of this pane",
+        height=CANVAS,
+        preview=False,
+        on_stroke=lambda text: take(_with(now, place, replace(here, text=text))),
     )
 
 
@@ -270,7 +333,11 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
     model = "" if data.alike(now, "model") else view.model
     how = f"written on, {written.said(view.strategy)}" if view.strategy and one.pane else ""
     changed = ", ".join(map(in_words, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
-    text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
+    if one.pane and one.pane.drawn:
+        known = {text: f"our {name}" for name, text in doodle.samples().items()}
+        text = "" if data.alike(now, "text") else known.get(bare(view.text), "your drawing")
+    else:
+        text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
     return " · ".join(filter(None, (model, text, how, changed))) or "As it is"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 import core.serving.engine
+from core.data import doodles
 from core.errors import InputError
 from viz.shell import state
 from viz.widgets.pins import PANES, View, held
@@ -17,6 +18,8 @@ from viz.workspace.shared import tasks
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
 CAR, STORY = "She has a white car.", "Once upon a time"
 CAT = "The old woman had a little white cat. One day the old woman and the little white"
+FISH, TABBY = (doodles.as_text(doodles.own(name)) for name in ("fish", "cat"))
+SEER = "vit-doodles"
 READER, WRITER, RECURRENT, FILLER, EARLY, LATE = (
     "translator-en-es",
     "gpt-mini",
@@ -37,7 +40,7 @@ class Telling:
 
 
 OWN = "Your own choice"
-HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in its own way.", ())
+HEADS = Telling("Two heads", "Two heads of this model read the same, each in its own way.", ())
 TELLING = (
     Telling(
         "Tired or wide?",
@@ -76,6 +79,16 @@ TELLING = (
         "Late and early in training",
         "One head at the end of training, and after 437 steps.",
         (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3)),
+    ),
+    Telling(
+        "Two drawings",
+        "A Vision Transformer reads a fish and a cat. Of all its heads, the one whose patches differ most.",
+        (View(SEER, FISH), View(SEER, TABBY)),
+    ),
+    Telling(
+        "With classes and without",
+        "One drawing in two encoders of one shape: one learnt to tell what it is, the other to fill in hidden patches.",
+        (View(SEER, FISH, "self", 2, 0), View("mae-doodles", FISH, "self", 2, 0)),
     ),
     Telling(
         "Two strategies",

@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.evidence import TESTS, Behind, by_place, stability
-from core.analysis.heads.habits import WORDS, Heads
+from core.analysis.heads.habits import SEEN, WORDS, Heads
 from core.data.texts import Sentence
 from viz.instruments import READING, WRITING, strip
 from viz.instruments.kit import origin
+from viz.instruments.picture import patches
 from viz.labels import literal, visible
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, pool, tiles
@@ -53,11 +54,11 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
             page_parts.show(
                 charts.one_line(own, [text.text for text in behind.texts], untrained=without),
                 "find.line",
-                f"The score on each of {len(own)} texts.",
+                f"The score on each of {len(own)} {_read(head)}.",
             )
-            beside = "" if without is None else f"; in an untrained copy {without:.2f} on all texts"
+            beside = "" if without is None else f"; in an untrained copy {without:.2f} on all of them"
             page_parts.numbers(
-                f"On {len(own)} texts: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
+                f"On {len(own)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
             )
         with right:
             page_parts.dataframe(
@@ -69,10 +70,16 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
         _texts(behind, head, own)
 
 
+def _read(head: Head) -> str:
+    return "drawings" if patches.reads(head_picker.opened(head.model)) else "texts"
+
+
 def _control(measured: Heads, name: str, layer: int, head: int) -> str:
     if name not in measured.controls:
         return ""
     control = float(measured.controls[name][layer, head])
+    if name in SEEN:
+        return f"Uniform attention would give them {control:.2f}."
     if name in ("previous", "itself", "next", "first"):
         found = by_place(measured, layer, head) if measured.kind(layer, head) == name else None
         return (
@@ -97,6 +104,14 @@ def _scores(measured: Heads, bare: Heads | None, layer: int, head: int) -> pd.Da
     return pd.DataFrame(columns)
 
 
+def _drawing(text: str, head: Head, row: int, key: str) -> None:
+    """The drawing with what one patch looks at."""
+    run, place = head_picker.run(head.model, text, None), head.place
+    weights = run.attention(place.kind).weights[place.layer, place.head]
+    origin.tell(model=head.model, text=text, kind=place.kind, layer=place.layer, head=place.head)
+    patches.on_patches(run, weights, key=key, selected=row, height=220).show()
+
+
 def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
     """The text with most and the one with least, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
@@ -112,6 +127,9 @@ def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
             else getattr(text, "target", None)
         )
         found = head_picker.look(head_picker.run(head.model, text.text, target), head.place.kind)
+        if patches.reads(head_picker.opened(head.model)):
+            _drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
+            continue
         crosses = head_picker.crosses(head.place.kind)
         origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
         strip(

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.kept import kept
-from viz.labels import plain
+from viz.labels import percent, plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SIGNS = (
@@ -28,6 +28,8 @@ SIGNS = (
     "hourglass",
 )
 ROW = 17
+INK = 0.8
+"""Of its strength is a drawing under the colours of its patches, as in the instrument."""
 
 
 @kept
@@ -219,6 +221,7 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
             y=0.48 if word == "median" else -0.48,
             text=f"{word} {value:.2f}",
             showarrow=False,
+            xanchor="right" if value > 0.9 else "left" if value < 0.1 else "center",
             yanchor="bottom" if word == "median" else "top",
             font={"size": 13, "color": colour},
         )
@@ -226,5 +229,84 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
     figure.update_yaxes(visible=False, range=[-0.85, 0.85], fixedrange=True)
     figure.update_layout(
         template=theme.template(), height=150, margin={"l": 4, "r": 4, "t": 4, "b": 24}, showlegend=False
+    )
+    return figure
+
+
+@kept
+def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure:
+    """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
+
+    >>> on_drawing(np.zeros((4, 4), dtype=np.uint8), np.eye(2)).data[0].text[3][3]
+    'row 2, column 2: 100 %'
+    """
+    high, wide = (size // n for size, n in zip(pixels.shape, weights.shape, strict=True))
+    shares = np.repeat(np.repeat(weights, high, axis=0), wide, axis=1)
+    ramp = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in theme.DARK.sequential], dtype=float)
+    place = shares / (float(weights.max()) or 1.0) * (len(ramp) - 1)
+    colours = np.stack([np.interp(place, np.arange(len(ramp)), channel) for channel in ramp.T], axis=-1)
+    blended = 255 - (255 - INK * pixels[..., None]) * (255 - colours) / 255
+    down, across = weights.shape
+    told = [
+        [f"row {r + 1}, column {c + 1}: {percent(float(weights[r, c]))}" for c in range(across)]
+        for r in range(down)
+    ]
+    figure = go.Figure(
+        go.Image(
+            z=blended.round().astype(np.uint8),
+            text=[
+                [told[y // high][x // wide] for x in range(pixels.shape[1])] for y in range(pixels.shape[0])
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    bare = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(**bare)
+    figure.update_yaxes(**bare)
+    figure.update_layout(
+        template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, dragmode=False
+    )
+    return figure
+
+
+@kept
+def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
+    """A dot a head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
+
+    >>> [trace.name for trace in distances(np.ones((2, 3)), np.ones((2, 3)), (0, 0)).data]
+    ['untrained copy', 'trained', 'L0.H0']
+    """
+    figure = go.Figure()
+    top = max(float(table.max()) for table in (trained, untrained) if table is not None)
+    rows = [("trained", trained, theme.PRIMARY, 11), ("untrained copy", untrained, theme.MUTED, 7)]
+    for name, table, colour, size in reversed(rows):
+        if table is not None:
+            layers, _ = np.indices(table.shape)
+            figure.add_scatter(
+                x=layers.ravel(),
+                y=table.ravel(),
+                mode="markers",
+                name=name,
+                text=[f"L{layer}.H{head}" for layer, head in np.ndindex(table.shape)],
+                hovertemplate="%{text}: %{y:.2f} patches<extra>%{fullData.name}</extra>",
+                marker={"color": colour, "size": size, "opacity": 0.8},
+            )
+    figure.add_scatter(
+        x=[chosen[0]],
+        y=[trained[chosen]],
+        mode="markers",
+        name=f"L{chosen[0]}.H{chosen[1]}",
+        hoverinfo="skip",
+        marker={"size": 20, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
+    )
+    figure.update_xaxes(title_text="layer", dtick=1, zeroline=False, showgrid=False, fixedrange=True)
+    figure.update_yaxes(
+        title_text="mean distance, patches", zeroline=False, fixedrange=True, nticks=6, range=[0, 1.12 * top]
+    )
+    figure.update_layout(
+        template=theme.template(),
+        height=300,
+        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )
     return figure

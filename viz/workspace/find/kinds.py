@@ -11,11 +11,13 @@ import streamlit as st
 
 from core.analysis.heads.evidence import TESTS, by_place
 from core.analysis.heads.habits import WORDS, Heads
+from core.data.patches import PatchReader
 from viz.labels import head_name
 from viz.widgets import controls, page_parts
-from viz.workspace.find import card, pool
+from viz.workspace.find import card, charts, pool
 from viz.workspace.find.pool import Head
 from viz.workspace.find.tiles import ViewContent
+from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import KINDS
 
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
@@ -55,9 +57,11 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
         on_select=partial(_chosen, head, places, text),
         selection_mode="single-row",
     )
-    st.caption(
-        "Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled, one of words goes."
-    )
+    if "far" in measured[kind].scores:
+        _distances(measured[kind], bare, head)
+    drawn = "far" in measured[kind].scores
+    placed = "" if drawn else " A positional habit stays when the words are shuffled, one of words goes."
+    st.caption(f"Click the box before a row for the head's card; click a column's name to sort.{placed}")
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
     return ViewContent(
@@ -66,6 +70,19 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
         lambda: _tests(measured[kind]),
         lambda: {measure: np.asarray(score) for measure, score in measured[kind].scores.items()},
         CODE.format(model=head.model, kind=kind, name=name, layer=place.layer, head=place.head),
+    )
+
+
+def _distances(trained: Heads, bare: Heads | None, head: Head) -> None:
+    """How far each head looks, in patches, layer by layer."""
+    reader = head_picker.opened(head.model).reader
+    assert isinstance(reader, PatchReader)
+    diagonal = 2**0.5 * (reader.image // reader.patch - 1)
+    untrained = None if bare is None else bare.scores["far"] * diagonal
+    page_parts.show(
+        charts.distances(trained.scores["far"] * diagonal, untrained, (head.place.layer, head.place.head)),
+        "find.distances",
+        "Dots: the mean distance of each head in patches, layer by layer; pale ones of an untrained copy.",
     )
 
 
@@ -93,7 +110,7 @@ def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
         columns["untrained"] = [
             float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)
         ]
-    if any(name in trained.controls for name in names):
+    if any(by_place(trained, *place) is not None for place in places):
         columns["follows"] = [PLACE[by_place(trained, *place)] for place in places]
     for name, score in trained.scores.items():
         shown = (
@@ -125,7 +142,7 @@ def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
         )
 
     untrained = "" if bare is None else f"; in an untrained copy {clear(bare)}"
-    return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} texts{untrained}. The others are near-uniform or have no clear pattern."
+    return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} {'drawings' if 'far' in trained.scores else 'texts'}{untrained}. The others are near-uniform or have no clear pattern."
 
 
 def _tests(measured: Heads) -> pd.DataFrame:

@@ -37,7 +37,7 @@ rows = similar.stacked([[seen(*member, row) for member in members] for row in {t
 
 def code(found: Pool, last: str) -> str:
     """The lines of Python that make the rows of all heads, and what a view does with them."""
-    toy = found.models[0] in KIND
+    toy = found.models[0] in KIND or found.drawn
     texts = (
         f'recipes()["{found.models[0]}"].examples()'
         if toy
@@ -46,6 +46,9 @@ def code(found: Pool, last: str) -> str:
         else 'texts("heads_en-es")'
     )
     imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
+    if found.drawn:
+        texts = f"[replace(row, text=hiding(row.text, ())) for row in {texts}]"
+        imports = "from core.data.patches import hiding\n" + imports + "\nfrom dataclasses import replace"
     return (
         CODE.format(
             imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts
@@ -86,10 +89,9 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
     if not order:
         return "There is no other head to compare with."
     first, median = found.heads[order[0]], float(np.median(apart[order]))
-    words = "texts of its task" if found.by == "token" else "sentences"
     return (
-        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(pool.sentences(found))} {words}; the median head has {median:.2f}. "
-        "0 is the same pattern, 1 is no word in common."
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(pool.sentences(found))} {found.read}; the median head has {median:.2f}. "
+        f"0 is the same pattern, 1 is no {'patch' if found.drawn else 'word'} in common."
     )
 
 

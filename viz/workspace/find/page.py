@@ -43,6 +43,16 @@ LOOKING = {
 }
 
 
+SEEING = {
+    "like": "The large picture shows your drawing and what the chosen patch looks at; the small ones show what the class token looks at in each head, from 0 to its largest weight. The distance is "
+    "measured on drawings of ours, the same for all models, over the rows of all patches and of the class token. A masked autoencoder is shown every patch here: only what both see can be compared.",
+    "kinds": "Each score is a mean over patches of drawings of ours; a head is named by its strongest habit if that is strong enough. Lines fill much of a drawing, so that uniform attention gives them much: "
+    "a head is named by them only if it leaves elsewhere at most half of what uniform attention would leave there. The dots are the picture of Dosovitskiy and others: how far a head looks, layer by layer, "
+    "weighted by attention, the class token left out. In large ViTs some heads of the first layers look at what is near; whether these do can be seen here. The untrained copy says what a distance is worth.",
+}
+"""The same where heads look at pictures."""
+
+
 @dataclass(frozen=True)
 class Params:
     """The head in view."""
@@ -79,7 +89,8 @@ def page() -> None:
     place = head_picker.chosen(measured)
     asked.shows(kind=place.kind, layer=place.layer, head=place.head)
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
-    by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
+    ways = [way for way in BY if way != "sketch" or not found.drawn]
+    by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
     numbers = st.container()
     if by == "like":
         told = like.show(found, head, asked.text, measured)
@@ -97,7 +108,7 @@ def page() -> None:
             page_parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING[by])
+            st.markdown(SEEING.get(by, LOOKING[by]) if found.drawn else LOOKING[by])
     page_parts.documents(PAGE)
     page_parts.as_table(told.table, "find")
     page_parts.take_away(told.data, told.code, key="find")

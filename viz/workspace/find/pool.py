@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,12 @@ from core.analysis.heads.habits import Heads
 from core.analysis.heads.head_file import FILE, read_heads
 from core.analysis.heads.similar import Rows, TextPatterns
 from core.checkpoints import manifest
+from core.data.patches import PatchReader, hiding
 from core.data.texts import Example, texts
 from core.model import Model
 from core.models import Kind
 from core.training.recipe import recipes
+from viz.instruments.picture import patches
 from viz.shell import state
 from viz.widgets import engine_client
 from viz.workspace.shared import head_picker, tasks
@@ -66,6 +68,16 @@ class Pool:
         )
 
     @property
+    def drawn(self) -> bool:
+        """Whether they look at pictures."""
+        return patches.reads(head_picker.opened(self.members[0][0]))
+
+    @property
+    def read(self) -> str:
+        """What they are compared on, in words."""
+        return "drawings" if self.drawn else "texts of its task" if self.by == "token" else "sentences"
+
+    @property
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(model for model, *_ in self.members))
 
@@ -80,12 +92,17 @@ class Pool:
 
 
 def pool(model: str, kind: str) -> Pool:
-    """The heads that can be compared with those of a model: a toy's with its own, else those of all that read sentences.
+    """The heads that can be compared with those of a model: a toy's with its own, of pictures those of all that cut them into the same patches, else of all that read sentences.
 
     Where a learned vector asks there is no head: its rows are sentences, not words.
     """
-    space = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind))
+    space, seen = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind)), _cut(model)
     names = [model] if _alone(model) else [name for name in tasks.usable() if not _alone(name)]
+    if seen:
+        others = [
+            name for name, family in tasks.usable().items() if tasks.asked_of(name, family) is tasks.SEE
+        ]
+        names = [name for name in others if _cut(name) == seen]
     members = []
     for name in names:
         reader = head_picker.opened(name)
@@ -102,6 +119,12 @@ def _alone(model: str) -> bool:
     return model in KIND or head_picker.opened(model).spec.reads is not None
 
 
+def _cut(model: str) -> tuple[int, int] | None:
+    """Patches in a row and pixels of a picture; None for a model that reads none."""
+    reader = head_picker.opened(model).reader
+    return (reader.image // reader.patch, reader.image) if isinstance(reader, PatchReader) else None
+
+
 def _space(model: Model, kind: Kind) -> str:
     """Between which texts a kind looks: inside what is read, inside what is written, or from one to the other."""
     if kind.queries != kind.keys:
@@ -110,7 +133,10 @@ def _space(model: Model, kind: Kind) -> str:
 
 
 def sentences(found: Pool) -> tuple[Example, ...]:
-    """The texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own."""
+    """The texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own, drawings that are seen whole."""
+    if found.drawn:  # beside each other only what both see can be compared
+        read = own(found.models[0])
+        return tuple(replace(row, text=hiding(row.text, ())) for row in read)
     return own(found.models[0]) or texts("head_maps" if found.space == READ else "heads_en-es")
 
 
@@ -146,7 +172,7 @@ def rows(found: Pool) -> Rows:
     read = sentences(found)
     steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
     with (
-        progress(f"Reading {len(read)} sentences with {', '.join(found.models)}") as tell,
+        progress(f"Reading {len(read)} {found.read} with {', '.join(found.models)}") as tell,
         engine_client.many() as ask,
     ):
         return gathered(found, ask, lambda number: tell(number / len(steps)))

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis.heads import similar
 from core.errors import InputError
+from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
+from viz.instruments.picture import patches
 from viz.labels import literal, visible
 from viz.memo import remembered
 from viz.shell import links, subject
 from viz.widgets import page_parts
 from viz.workspace.find import pool
-from viz.workspace.find.charts import thumbnail
+from viz.workspace.find.charts import on_drawing, thumbnail
 from viz.workspace.find.pool import Head, Pool
 from viz.workspace.shared import head_picker
 
@@ -49,13 +52,17 @@ class Picture:
     allowed: np.ndarray | None = None
     whole: bool = True
     text: str = ""
+    run: Run | None = None
+    """Of a picture: what it was made from."""
 
 
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
-    """The patterns of some heads on one text, by the words that all their models share; the first one's model reads it.
+    """The patterns of some heads on one text, by the words that all their models share; the first one's model reads it. Of a drawing by its patches.
 
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
+    if found.drawn:
+        return {head: _on_drawing(head, text) for head in wanted}
     first = head_picker.opened(wanted[0].model).spec
     target = (
         None
@@ -111,6 +118,14 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     return pictures
 
 
+def _on_drawing(head: Head, text: str) -> Picture:
+    run = head_picker.run(head.model, patches.whole(head_picker.opened(head.model), text), None)
+    attention = run.attention(head.place.kind)
+    names = patches.named(attention.keys)
+    weights = attention.weights[head.place.layer, head.place.head]
+    return Picture(weights, names, names, text=text, run=run)
+
+
 def _number(head: Head, found: Pool) -> int:
     """Which of its model's heads of this kind it is, layer after layer."""
     return found.of(head.model, head.place.kind).index(found.index(head))
@@ -131,6 +146,9 @@ def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
         layer=head.place.layer,
         head=head.place.head,
     )
+    if picture.run is not None:
+        patches.on_patches(picture.run, picture.weights, key=key, height=height).show()
+        return
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
     if not picture.whole:
         st.caption(f"The pictures show the first {MOST} words.")
@@ -147,9 +165,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                 )
                 if head in pictures:
                     picture = pictures[head]
-                    drawn = thumbnail(
-                        picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128
-                    )
+                    drawn = _thumbnail(picture)
                     page_parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
@@ -169,6 +185,15 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                         on_click=pool.choose,
                         args=(head, text),
                     )
+
+
+def _thumbnail(picture: Picture) -> go.Figure:
+    """The whole pattern; on a picture what the class token looks at."""
+    grid = picture.run and patches.grid(picture.run)
+    if not grid:
+        return thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
+    assert picture.run is not None
+    return on_drawing(patches.pixels(picture.run), picture.weights[0, 1:].reshape(grid), height=128)
 
 
 def opened(head: Head, label: str) -> None:

@@ -171,13 +171,14 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
+            what = "class" if run.model.tells_classes else "word"
             st.markdown(
-                "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the word's probability changed: "
-                "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(head_picker.opened(params.model)))} texts that this model can read takes away only "
-                "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
+                f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
+                f"below 0 (orange) the head speaks for the {what}, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
+                f"Zero is a value that a head may never take in ordinary input, so that what follows is confused by it; its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read takes away only "
+                "what the head says about this one. Where the two pictures differ, trust the mean more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On "
-                "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."
+                "the dashed line it is right. Heads can stand in for each other: that an answer survives without a head does not say that the head does nothing."
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(params, swept), "importance.heads")

@@ -11,8 +11,10 @@ import streamlit as st
 
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.importance import mean_loss
+from core.model import Model
 from core.run import Run
 from viz.instruments.kit import origin
+from viz.instruments.picture import patches
 from viz.labels import head_name
 from viz.shell.pages import Page
 from viz.widgets import page_parts
@@ -34,6 +36,12 @@ print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats pe
 def show(page: Page, params: Any, run: Run) -> None:
     kind, how = heads.choices(run)
     model, samples = run.model, own(run.model)
+    what = "drawings" if patches.reads(model) else "lines" if own_texts(params.model) else "sentences"
+    if not samples:
+        st.text(
+            f"None of our {what} has a class that {params.model} knows: there is nothing to measure it on."
+        )
+        return
     average = averages(params.model, kind) if how == "mean" else None
     places: list[tuple[int, int] | None] = [None, *ablation_sweep.places(model, kind)]
 
@@ -46,31 +54,38 @@ def show(page: Page, params: Any, run: Run) -> None:
     plain, *losses = each(
         [(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places],
         price,
-        f"{len(samples)} sentences, run",
+        f"{len(samples)} {what}, run",
     )
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
     st.caption(
-        f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}."
+        f"The {'drawing' if patches.reads(model) else 'text'} above is not used here: these are {len(samples)} {what}{' of its task' if own_texts(params.model) else ' of ours'}."
     )
-    origin.tell(model=params.model, text=f"{len(samples)} sentences of ours", kind=kind)
+    origin.tell(model=params.model, text=f"{len(samples)} {what} of ours", kind=kind)
     place = heads.grid(
         rises,
         heads.chosen(-rises, kind),
         kind,
         f"importance.many.{kind}",
-        "Effect of ablation on the loss, nats per token",
+        f"Effect of ablation on the loss, nats per {_each(model)}",
     )
-    page_parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)), "ablation")
+    page_parts.numbers(_sentence(params, kind, rises, plain, place, f"{len(samples)} {what}"), "ablation")
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
 
 
-def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int) -> str:
+def _each(model: Model) -> str:
+    """What a loss is the mean over."""
+    return "drawing" if patches.reads(model) else "token"
+
+
+def _sentence(
+    params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], on: str
+) -> str:
     measured = head_picker.survey(params.model)[kind]
     rank = int((rises > rises[place]).sum()) + 1
     idle = int((rises < 0.01 * plain).sum())
     return (
-        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {n} sentences goes from {plain:.3f} to {plain + rises[place]:.3f} nats per token: number {rank} of {rises.size} heads. "
+        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(head_picker.opened(params.model))}: number {rank} of {rises.size} heads. "
         f"{idle} of {rises.size} heads can go, each alone, for less than 1 % of the loss."
     )
 
@@ -82,14 +97,14 @@ def _folds(
         if fold.open:
             page_parts.equation(RISE)
             st.text(
-                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per token.".replace(
+                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per {_each(head_picker.opened(params.model))}.".replace(
                     "-", "−"
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
-                "For one word a head may be everything or nothing. Here each head is ablated over many sentences, and a cell is how much the cross-entropy loss "
+                f"For one {'picture' if patches.reads(head_picker.opened(params.model)) else 'word'} a head may be everything or nothing. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be missed alone, because others do nearly the same: that was the finding of Michel and others in 2019. "
                 "It does not follow that many can be missed together."
             )

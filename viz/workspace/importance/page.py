@@ -13,6 +13,7 @@ from core.analysis.attribution.target_token import Asked, telling
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
+from viz.instruments.picture import patches
 from viz.shell import state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
@@ -39,6 +40,13 @@ VIEWS = {
     "words": "Which words count",
     "patch": "Activation patching",
 }
+SEEING = {
+    "heads": "For one class",
+    "many": "Over many drawings",
+    "words": "Which patches count",
+    "patch": "Activation patching",
+}
+"""The same of a model that tells what is in a picture."""
 EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
 """Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
 SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
@@ -67,29 +75,30 @@ class Swept:
 
 
 def plain(p: Params) -> Run:
-    """The run that everything is compared with. Raises InputError for a model that says no words."""
-    if "logits" not in head_picker.opened(p.model).outputs:
+    """The run that everything is compared with. Raises InputError for a model that says neither words nor a class."""
+    model = head_picker.opened(p.model)
+    if not model.speaks:
         raise InputError(
-            f"{p.model} has no output that says words.",
-            "A part matters for what the model says.",
+            f"{p.model} cannot be asked what matters.",
+            f"A part matters for what a model says; {toolbar.says_nothing(model)}",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, ("logits",))
+    return target_picker.fixed(p.model, p.text, p.target, (model.asked,))
 
 
 def compute(p: Params) -> Swept:
     run, model = plain(p), head_picker.opened(p.model)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    asked = p.asked or Asked(row := telling(run), int(run.logits[row].argmax()))
+    asked = p.asked or Asked(row := telling(run), int(run.scores[row].argmax()))
     item, one = Item(p.text, run.target_text), cost(run)
     average = averages(p.model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)
 
     def without(layer: int, head: int) -> np.ndarray:
-        """The row of the logits: from it any word is read."""
+        """The row of the scores: from it any word, or any class, is read."""
         return (
             item.run(model, keep=(), edits=(ablation_sweep.off(model, kind, layer, head, average),))
-            .logits[asked.row]
+            .scores[asked.row]
             .copy()
         )
 
@@ -99,7 +108,7 @@ def compute(p: Params) -> Swept:
         one,
         "Ablating heads:",
     )
-    before, flat = asked.value(run.logits), replace(asked, row=0)
+    before, flat = asked.value(run.scores), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
     guesses = engine_client.submit(
         ("importance.guess", *here, asked),
@@ -117,13 +126,16 @@ def page() -> None:
         toolbar.layered,
         text=patch.OPENING if by == "patch" else toolbar.TEXT,
         given=True,
+        can=lambda model: model.speaks,
+        lacks=toolbar.says_nothing,
         runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
     )
     if asked is None:
         return
+    views = SEEING if patches.reads(head_picker.opened(asked.model)) else VIEWS
     by = controls.segmented(
-        "What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True
+        "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
     )
     params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
     run = plain(params)

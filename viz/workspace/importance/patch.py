@@ -1,10 +1,10 @@
-"""What matters, fourth view: two sentences, and where in the model the difference between them sits."""
+"""What matters, fourth view: two sentences, or two drawings, and where in the model the difference between them sits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,11 @@ from core.analysis.residual.ripple import neighbour
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import heatmap
+from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
-from viz.widgets import controls, engine_client, page_parts
+from viz.widgets import controls, doodle, engine_client, page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
@@ -39,6 +40,14 @@ PAIRS = {
 }
 PARTS = {"places": "Layer by position", "heads": "Layer by head"}
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
+OTHER = 132
+"""Pixels of the canvas for the other drawing."""
+LOOKING = (
+    "The second drawing runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
+    "If the answer turns into the first drawing's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
+    "Entering layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is told: the class token. A run patched "
+    "with itself stays the same, to the last bit (tested)."
+)
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
 CODE = """import core
 from core.analysis.attribution.patching import at_position, of_head, pair_of, patched
@@ -50,16 +59,34 @@ print(patched(pair, at_position(pair, {stack!r}, 0, 1)), patched(pair, of_head(p
 
 
 def show(page: Page, params: Any, run: Run) -> None:
+    picture = patches.reads(run.model)
     target_picker.forget("importance.patch.sentence", params.text, "importance.other")
-    offered = dict(PAIRS[run.kinds[-1]])
-    other = controls.text(
-        "The other sentence, with a word changed",
-        "importance.other",
-        offered.get(params.text) or neighbour(run.model, params.text),
+    offered = {} if picture else dict(PAIRS[run.kinds[-1]])
+    other = (
+        doodle.draw(
+            "importance.other",
+            _another(run),
+            title="The other drawing",
+            hint="",
+            height=OTHER,
+            preview=False,
+            upload=False,
+        )
+        if picture
+        else controls.text(
+            "The other sentence, with a word changed",
+            "importance.other",
+            offered.get(params.text) or neighbour(run.model, params.text),
+        )
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         what = controls.segmented(
-            "What is patched", tuple(PARTS), "importance.part", "places", PARTS.__getitem__, quiet=True
+            "What is patched",
+            tuple(PARTS),
+            "importance.part",
+            "places",
+            lambda part: PARTS[part].replace("position", "patch") if picture else PARTS[part],
+            quiet=True,
         )
         side = (
             controls.segmented(
@@ -91,7 +118,9 @@ def show(page: Page, params: Any, run: Run) -> None:
             pair,
             cost(run),
         )
-        _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
+        _picture(
+            shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}", picture and run
+        )
         page_parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
     else:
         kind = heads.kind_of(run)
@@ -118,6 +147,10 @@ def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, 
     )
 
 
+def _what(run: Run) -> str:
+    return "drawing" if patches.reads(run.model) else "sentence"
+
+
 def _offer(offered: dict[str, str], text: str) -> None:
     """Pairs that tell something, one tap each."""
     others = [clean for clean in offered if clean != text]
@@ -136,13 +169,37 @@ def _columns(pair: Pair, side: str | None) -> list[str]:
         run.source.tokens if side == "encoder" and run.source else run.tokens
         for run in (pair.clean, pair.corrupted)
     )
+    if patches.reads(pair.clean.model):
+        return patches.named(one)
     return [
         target_picker.word(a) if a == b else f"{target_picker.word(a)}/{target_picker.word(b)}"
         for a, b in zip(one, two, strict=True)
     ]
 
 
-def _picture(shares: np.ndarray, columns: list[str], across: str, key: str) -> None:
+def _another(run: Run) -> str:
+    """A doodle of ours that may be told to be something else."""
+    return doodle.samples()[
+        next(name for name in doodle.samples() if name != run.model.choice(int(run.scores[0].argmax())))
+    ]
+
+
+def _picture(
+    shares: np.ndarray, columns: list[str], across: str, key: str, drawn: Run | Literal[False] = False
+) -> None:
+    """Layers by positions or heads; of places on a picture, each layer on the doodle of the run `drawn`."""
+    if drawn:
+        patches.on_patches(
+            drawn,
+            shares,
+            rows=[f"L{layer}" for layer in range(len(shares))],
+            scale="difference",
+            form="all",
+            hint="Choose a layer, point at a patch for what it restores.",
+            key=key,
+            title="Logit difference restored by one patched position",
+        ).show()
+        return
     heatmap(
         shares,
         [f"L{layer}" for layer in range(len(shares))],
@@ -165,6 +222,8 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
+    if pair.clean.model.tells_classes:
+        return f"The first drawing is told to be “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
     return f"{target_picker.begin(target_picker.behind(pair.clean, pair.asked.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
 
 
@@ -198,14 +257,16 @@ def _folds(
             page_parts.equation(RESTORED)
             clean, corrupted = pair.values
             st.text(
-                f"d in the first sentence {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace(
+                f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace(
                     "-", "−"
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
             st.markdown(
-                "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
+                LOOKING
+                if patches.reads(run.model)
+                else "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
                 "If the answer turns into the first sentence's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
                 "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. Higher up it moves to where the next word is made. A "
                 "run patched with itself stays the same, to the last bit (tested)."

@@ -1,7 +1,8 @@
-"""What matters, third view: which words one output rests on, by readings of the weights and by taking the words away."""
+"""What matters, third view: which words, or patches, one output rests on, by readings of the weights and by taking them away."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,61 +10,91 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.token_importance import (
     KEEP,
     attention_gradient,
     hidden_from,
+    input_gradient,
     ranks_agree,
     shares,
 )
 from core.run import Run
+from core.trace import Edit
+from viz.charts.training import learning
 from viz.instruments import heatmap
+from viz.instruments.picture import patches
+from viz.labels import percent
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
 
-GRADIENT, TAKEN = "gradient-weighted", "word ablated"
-SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \max(0, f - f_{\setminus j})"
+GRADIENT, INPUT, TAKEN = "gradient-weighted", "gradient × input", "word ablated"
+HINT = "Choose one, point at a patch for its share."
+PAINTED, PATCH = "patch painted over", "patch ablated"
+SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
+SEEN = (
+    "Each picture shares out one whole among the patches and the class token. **attention**: what the last layer's heads give each patch when the class token looks, on average. "
+    "**rollout**: the same followed through all layers as if attention were all that mixes. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
+    "(attention × gradient): the weights of all layers, each times how steeply it drives the class. **gradient × input**: each patch's vector times how steeply it drives the class, without a sign. "
+    "**patch painted over**: the patch is made black, as the ground is, and the fall of ln p is its share; a patch that is black already has none. **patch ablated**: nothing may look at this place any more, in any layer.\n\n"
+    "The pictures differ, and that is the point: a weight is where a head looks, not what the output rests on. The last two are experiments, but they too have a view of their own: a picture with a black hole is "
+    "one that the model never saw in training, and two patches that say the same can each be missed."
+)
 CODE = """import core
 from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.token_importance import attention_gradient, hidden_from, shares
 
 model, item = core.open_model({model!r}), Item({text!r}{target})
 asked = Asked(row={row}, token={token}, against={against})
 print(shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
-print([asked.value(item.run(model, edits=[hidden_from(model, {kind!r}, key)]).logits) for key in range({n})])"""
+print([asked.value(item.run(model, edits=[hidden_from(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
     asked = target_picker.asked(run, "importance")
     kind = heads.kind_of(run)
     found, drops, keys = readings(params, run, asked, kind)
-    words = [target_picker.word(token) for token in keys]
-    rows = np.stack(list(found.values()))
-    heatmap(
-        rows,
-        list(found),
-        words,
-        key=f"importance.words.{kind}",
-        axis=("reading", "word"),
-        title=f"Shares of {target_picker.question(run, asked)}",
-        numbers=len(words) <= 24,
-        height=300,
-        margins=False,
-    )
-    page_parts.numbers(_sentence(found, words, drops), "ablation")
+    picture = patches.reads(run.model)
+    words = patches.named(keys) if picture else [target_picker.word(token) for token in keys]
+    rows, title = np.stack(list(found.values())), f"Shares of {target_picker.question(run, asked)}"
+    if picture:
+        patches.on_patches(
+            run,
+            rows,
+            rows=list(found),
+            say=patches.SHARES,
+            hint=HINT,
+            form="all",
+            title=title,
+            key=f"importance.patches.{kind}",
+        ).show()
+    else:
+        heatmap(
+            rows,
+            list(found),
+            words,
+            key=f"importance.words.{kind}",
+            axis=("reading", "word"),
+            title=title,
+            numbers=len(words) <= 24,
+            height=300,
+            margins=False,
+        )
+    page_parts.numbers(_sentence(found, words, drops, "patches" if picture else "words"), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 
 def readings(
     params: Any, run: Run, asked: Asked, kind: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
-    """Shares by reading, the change of the asked number without each word, and the words."""
+    """Shares by reading, the change of the asked number without each word or patch, and their names."""
     model, item, one = run.model, Item(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
@@ -80,35 +111,49 @@ def readings(
         lambda: attention_gradient(model, item, asked, kind),
         3 * one,
     )[:n]
+    if run.source is None:
+        found[INPUT] = engine_client.submit(
+            ("importance.words.input", *here, asked), lambda: input_gradient(model, item, asked), 3 * one
+        )[:n]
+    plain, picture = asked.value(run.scores), patches.reads(model)
 
-    def without(key: int) -> float:
-        return asked.value(item.run(model, keep=(), edits=(hidden_from(model, kind, key),)).logits)
+    def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
+        """How far the asked number falls without each key."""
 
-    after = each(
-        [(("importance.words", *here, asked, key), partial(without, key)) for key in range(n)],
-        one,
-        "Taking words away:",
-    )
-    drops = asked.value(run.logits) - np.array(after)
-    worth = np.maximum(drops, 0)
-    found[TAKEN] = worth / (worth.sum() or 1.0)
+        def without(key: int) -> float:
+            return asked.value(item.run(model, keep=(), edits=(edit(key),)).scores)
+
+        work = [((name, *here, asked, key), partial(without, key)) for key in range(n)]
+        return plain - np.array(each(work, one, f"Taking {'patches' if picture else 'words'} away:"))
+
+    drops = falls(lambda key: hidden_from(model, kind, key), "importance.words")
+    if picture:
+        painted = falls(lambda key: erasing.erased(model, kind, key), "importance.painted")
+        found[PAINTED] = _worth(np.where(np.arange(n) > 0, painted, 0.0))
+    found[PATCH if picture else TAKEN] = _worth(drops)
     return found, drops, side.tokens[:n]
 
 
-def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray) -> str:
+def _worth(drops: np.ndarray) -> np.ndarray:
+    worth = np.maximum(drops, 0)
+    return worth / (worth.sum() or 1.0)
+
+
+def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray, what: str) -> str:
+    *_, taken = found
     top = {name: words[int(values.argmax())] for name, values in found.items()}
-    agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != TAKEN}
+    agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != taken}
     best = max(agree, key=lambda name: agree[name])
-    listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
+    listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != taken)
     said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
     costs = (
-        f"“{top[TAKEN]}” costs most ({drops.max():.2f} nats)"
+        f"“{top[taken]}” costs most ({drops.max():.2f} nats)"
         if drops.max() > 0
-        else "none of the words costs anything"
+        else f"none of the {what} costs anything"
     )
     return (
         f"Most on: {listed}. Left out of attention everywhere, {costs}. "
-        f"{f'{target_picker.begin(best)} orders the words most like that' if agree[best] > 0.3 else 'None of them orders the words like that'} (rank correlation: {said})."
+        f"{f'{target_picker.begin(best)} orders the {what} most like that' if agree[best] > 0.3 else f'None of them orders the {what} like that'} (rank correlation: {said})."
     )
 
 
@@ -126,12 +171,17 @@ def _folds(
         if fold.open:
             page_parts.equation(SHARES)
             page_parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
+    with page_parts.fold("Erased in this order", "importance.words.erasing") as fold:
+        if fold.open:
+            _erasing(params, run, asked, kind, found)
     with page_parts.fold(page_parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(
-                "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
+                SEEN
+                if patches.reads(run.model)
+                else "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
                 "attention were all that mixes. **value-weighted**: each weight times the length of what it brings; a large weight on a value near zero moves nothing. "
-                "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **word ablated**: no word may look at this one any more, in any layer, and "
+                "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **gradient × input**: each word's vector times how steeply it drives it. **word ablated**: no word may look at this one any more, in any layer, and "
                 "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is an "
                 "experiment, but it too has a view of its own: the word stays in its place and goes on through the residual stream, only attention to it is cut; and two words that say the same can each be missed."
             )
@@ -149,6 +199,38 @@ def _folds(
         n=len(words),
     )
     page_parts.take_away(lambda: found | {"change without the word": -drops}, code, key="importance.words")
+
+
+def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np.ndarray]) -> None:
+    """How probable the asked word or class stays while what each reading puts first is erased; the lower, the more faithful."""
+    model, item = run.model, Item(params.text, run.target_text)
+    n = len(next(iter(found.values()))) - patches.reads(model)
+    counts = erasing.counts_of(n)
+    here = (params.model, params.text, run.target_text, kind, asked)
+    work = [
+        (
+            ("importance.erasing", *here, name),
+            partial(erasing.without_first, model, item, asked, kind, values, counts),
+        )
+        for name, values in found.items()
+    ]
+    lines = dict(zip(found, each(work, len(counts) * cost(run), "Erasing by reading"), strict=True))
+    what = "patches painted over" if patches.reads(model) else "words left out of attention"
+    page_parts.show(
+        learning(
+            {name: list(zip(counts, line.tolist(), strict=True)) for name, line in lines.items()},
+            x_title=f"{what}, those that the reading puts first",
+            unit="",
+        ),
+        "importance.words.curves",
+        f"Lines: the probability of {target_picker.question(run, asked)} while {what}, in the order of each reading.",
+    )
+    means = sorted((erasing.mean_left(counts, line), name) for name, line in lines.items())
+    page_parts.numbers(
+        f"Mean probability of {target_picker.question(run, asked)} on the way from nothing to everything erased, the lowest first: "
+        + ", ".join(f"{name} {percent(mean)}" for mean, name in means)
+        + ". The lower, the more faithful is the order: what it puts first is what the output rests on."
+    )
 
 
 def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:

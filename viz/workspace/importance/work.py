@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.model import Model
 from core.run import Run
 from core.serving import bounds
+from viz.instruments.picture import patches
 from viz.widgets import engine_client
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.toy_models import own_texts
@@ -30,7 +31,9 @@ SENTENCES = 24
 
 
 def own(model: Model) -> tuple[Sample, ...]:
-    """Texts that mean something to this model: our sentences, of a toy task its own."""
+    """Texts that mean something to this model: our sentences, of a toy task its own, of pictures our drawings with what they are."""
+    if patches.reads(model):
+        return ablation_sweep.samples(model, SENTENCES)
     lines = own_texts(model.name)[:SENTENCES]
     return tuple(Sample(row.text, row.target) for row in lines) or ablation_sweep.samples(model, SENTENCES)
 

@@ -30,9 +30,10 @@ KEEPS = (
     "A room keeps the view that the lecturer shows, the open question with one answer a seat, and the sentences that were sent and not yet read. "
     "A seat is a random number in a cookie of the browser; no name and no address is kept. "
     "Sentences are shown to the lecturer alone; answers are shown to nobody before the reveal, and then only as counts. "
-    "All of it is in the memory of this server and never on its disk. "
+    "All of it is in the memory of {where} and never on its disk. "
     "It is forgotten when the lecturer ends the room, or four hours after the last event."
 )
+HERE, SHARED = "this server", "this server, of its other copies and of the Redis that they share,"
 ONLY_HERE = (
     "This server listens to this machine only, so no phone can reach it. Start it for a room: "
     "`streamlit run app.py --server.address 0.0.0.0`"
@@ -56,7 +57,7 @@ def page() -> None:
     else:
         _open(*leads)
     st.header("What a room keeps", anchor=False)
-    st.markdown(KEEPS)
+    st.markdown(KEEPS.format(where=SHARED if store.ROOMS.shared else HERE))
 
 
 def _closed() -> None:
@@ -79,7 +80,11 @@ def _open(room: Room, secret: str) -> None:
     room.stands(f"{address}{bar.home()}room", picture)
     left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
     with left:
-        st.image(code.svg_inline(scale=8, border=2, dark="#000000", light="#ffffff"), width=260)
+        st.image(
+            code.svg_inline(scale=8, border=2, dark="#000000", light="#ffffff"),
+            width=260,
+            alt="QR code of the address of this room",
+        )
     with right:
         st.markdown(f"Join at **{literal(f'{address}{bar.home()}room')}** with the code")
         st.title(store.spoken(room.code), anchor=False, width="content")
@@ -92,7 +97,11 @@ def _open(room: Room, secret: str) -> None:
         with st.popover("Steer from a second device"):
             st.markdown("Scan this with your own phone, and show it to nobody: who has it steers the room.")
             remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
-            st.image(remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"), width=220)
+            st.image(
+                remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"),
+                width=220,
+                alt="QR code that steers this room",
+            )
     _sentences(room)
     own_question.show(room)
     st.button("End the room", on_click=lecture.end_room, key="room.end", icon=":material/close:")

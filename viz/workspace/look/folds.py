@@ -18,6 +18,7 @@ from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
     "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
+    "decoder": "Rows are the patches that look (queries), columns those looked at (keys); a decoder that fills in a picture sees every place, where a patch is hidden one learned vector in its stead.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "words": "Rows are the sentences, columns the words (keys). What asks is no word: one learned vector, the same for every text, asks in each sentence for its informative words. The hatched cells are the words of other sentences.",
@@ -64,23 +65,35 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
     )
 
 
+ADDED = {
+    "bias": ("added for the distance", "b_{j-i}", "b"),
+    "content_position": ("query · place", r"\frac{q_i \cdot k^r_{i-j}}{\sqrt{d}}", "query · place"),
+    "position_content": ("place · key", r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}", "place · key"),
+}
+"""What may be added to a score, by the leaf it is recorded as: its column, in LaTeX, in a column's name."""
+
+
 def _scored(row: Row) -> str:
-    """How a score is computed, in LaTeX: divided or not, with something added for the distance or not.
+    """How a score is computed, in LaTeX: divided or not, capped or not, with something added for the distance or not.
 
     >>> "sqrt" in _scored(row_of(open_model("gpt-mini").run("The cat"), "causal", 0, 0, 1))   # doctest: +SKIP
     True
     """
-    product = r"q_i \cdot k_j"
     divided = row.divisor != 1.0
-    score = rf"\frac{{{product}}}{{\sqrt{{d}}}}" if divided else product
-    added = "" if row.bias is None else " + b_{j-i}"
-    return rf", \qquad s_{{ij}} = {score}{added}" + (rf", \qquad d = {row.d_head}" if divided else "")
+    score = r"\frac{q_i \cdot k_j}{\sqrt{d}}" if divided else r"q_i \cdot k_j"
+    score = rf"{row.cap:g} \tanh\left(\frac{{1}}{{{row.cap:g}}} {score}\right)" if row.cap else score
+    added = "".join(f" + {ADDED[leaf][1]}" for leaf in row.added)
+    return rf", \qquad s_{{ij}} = {score}{added}" + (
+        rf", \qquad d = {round(row.divisor**2)}" if divided else ""
+    )
 
 
 def _score_name(row: Row) -> str:
     if row.dots is None:
         return "score"
-    return f"s = q · k{f' / √{row.d_head}' if row.divisor != 1.0 else ''}{'' if row.bias is None else ' + b'}"
+    product = f"q · k{f' / √{round(row.divisor**2)}' if row.divisor != 1.0 else ''}"
+    product = f"{row.cap:g} tanh({product} / {row.cap:g})" if row.cap else product
+    return f"s = {product}{''.join(f' + {ADDED[leaf][2]}' for leaf in row.added)}"
 
 
 def _row(row: Row) -> None:
@@ -94,7 +107,7 @@ def _row(row: Row) -> None:
     columns = {
         "key": [visible(key) for key in row.keys],
         "q · k": row.dots,
-        "added for the distance": row.bias,
+        **{ADDED[leaf][0]: values for leaf, values in row.added.items()},
         _score_name(row): row.scores,
         "allowed": row.allowed,
         "exp(s − max)": row.exps,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from core.run import Run
+from viz.instruments.picture import patches
 from viz.shell import links, pages, state, subject
 from viz.shell.pages import Chapter
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.shared import tasks
+from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
-READER = "hierarchy"
-"""The exhibit on reading sentence by sentence."""
+READER, SEER = "hierarchy", "picture_as_words"
+"""The exhibits on reading sentence by sentence, and on reading a picture."""
 JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
@@ -39,6 +40,14 @@ def course() -> None:
     if family.sentences:
         asked = {f"{READER}.text": now["text"]}
         links.to(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
+        return
+    if patches.reads(head_picker.opened(now["model"])):
+        links.to(
+            SEER,
+            "Open the course: a picture is 16 × 16 words",
+            icon=":material/school:",
+            **{f"{SEER}.own": now["text"]},
+        )
         return
     chapter = (
         Chapter.BERT

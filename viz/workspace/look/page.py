@@ -22,10 +22,9 @@ from viz.labels import head_name
 from viz.shell import errors, links, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, doodle
 from viz.workspace.look import full, go_on, onward, told
 from viz.workspace.look import note as look_note
-from viz.workspace.shared import blank, head_picker, one_vector, presets, reads, tasks
+from viz.workspace.shared import blank, head_picker, input_box, one_vector, reads, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
 
@@ -93,24 +92,10 @@ def _controls() -> Params | None:
         return None
     task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
     draws = patches.reads(opened)
-    with st.container(gap="xxsmall"):
-        if draws:
-            text = doodle.draw("text", task.text, title="", hint="Draw something, or choose", height=230)
-        else:
-            text = controls.text(
-                task.box,
-                "text",
-                task.text,
-                quiet=True,
-                placeholder="Type a sentence and press Enter",
-                drops=("target",),
-            )
-            reads.show(opened, task.box)
+    text = input_box.draw(opened, task, task.text, drops=() if draws else ("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
-        if not draws:
-            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
-            presets.menu(opened)
+        input_box.menu(opened, own=True)
         tasks.menu(models, model)
     subject.shows(model=model, text=text)
     if not text.strip():

@@ -12,6 +12,7 @@ import streamlit as st
 
 import core.serving.engine
 from core.analysis.attribution.target_token import blanks
+from core.analysis.heads import patch_habits
 from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import RARE, WORDS, Heads
 from core.analysis.heads.head_file import FILE, read_heads
@@ -22,7 +23,7 @@ from core.data.texts import Example, texts
 from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
-from core.serving import bounds
+from core.serving import bounds, surveys
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
 from viz.instruments.kit.picture import SUMMED
 from viz.instruments.picture import patches
@@ -34,11 +35,12 @@ from viz.workspace.shared.toy_models import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
 """Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
-RANK = ("cross", "alignment", "words", "sentences", "self", "causal")
+RANK = ("cross", "alignment", "words", "sentences", "self", "causal", "decoder")
 """Which attention is the more telling: across two texts before inside one."""
 KINDS = {
     "self": "Encoder self-attention",
     "causal": "Causal self-attention",
+    "decoder": "Decoder self-attention",
     "cross": "Cross-attention to the source",
     "alignment": "Alignment with the source",
     "words": "The words of each sentence",
@@ -47,6 +49,7 @@ KINDS = {
 SHORT = {
     "self": "enc",
     "causal": "dec",
+    "decoder": "dec",
     "cross": "cross",
     "alignment": "align",
     "words": "words",
@@ -119,16 +122,17 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     the part, and `each` more for every token of it.
     """
     reader = opened(model)
+    if patches.reads(reader):
+        return text  # every picture has as many patches
     n, most = len(reader.reader.encode(text).ids), bounds.most(reader, runs=runs, each=each)
     if n <= most:
         return text
     first = state.read("look.from", 0, state.whole(0, n - most))
     key = f"look.window:{model}.{most}"
     state.held(key, first)
-    whole = most == reader.config.n_ctx - bounds.marks(reader)
     limit = (
         f"{model} reads {most:,} at once"
-        if whole
+        if most == reader.config.n_ctx - bounds.marks(reader)
         else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
     )
     st.slider(
@@ -147,7 +151,7 @@ def battery(paired: bool) -> tuple[Example, ...]:
     return texts("heads_en-es" if paired else "heads_en")
 
 
-def _read_by(model: Model) -> tuple[Example, ...]:
+def read_by_all(model: Model) -> tuple[Example, ...]:
     """Our sentences, or where it reads pictures our doodles."""
     if patches.reads(model):
         return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
@@ -155,12 +159,14 @@ def _read_by(model: Model) -> tuple[Example, ...]:
 
 
 def survey(model: str) -> Mapping[str, Heads]:
-    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.serving.surveys`), else measured now, on fewer sentences."""
     reader = opened(model)
+    if known := surveys.default().known(reader):
+        return known
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return engine_client.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    examples = (examples_of(model) or _read_by(reader)) if reader.spec.kinds_of(reader.config) else ()
+    examples = (examples_of(model) or read_by_all(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),
         lambda: surveyed(reader, examples),
@@ -251,17 +257,13 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
             if habit != VAGUE:
                 found.setdefault(habit, HeadRef(kind, *place))
     order = [
-        "aligner",
-        "previous",
-        "first",
-        "induction",
-        "duplicate",
+        *("aligner", "previous", "first", "induction", "duplicate"),
         *RARE,
+        *patch_habits.COUNTED,
         "spread",
         "itself",
         "next",
-        "separator",
-        "punctuation",
+        *("separator", "punctuation"),
     ]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 

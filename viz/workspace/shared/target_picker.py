@@ -14,6 +14,8 @@ from viz.shell import notices, state
 from viz.widgets import controls, engine_client
 
 GUESSES = 8
+CLASSES = 50
+"""Of the classes of a model the most probable are offered."""
 BEFORE = 3
 """Tokens before the place that its name shows."""
 
@@ -24,7 +26,8 @@ def word(token: str) -> str:
 
 
 def named(run: Run, index: int) -> str:
-    return word(run.model.tokenizer.token(index))
+    """A word, or a class."""
+    return word(run.model.choice(index))
 
 
 def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
@@ -83,7 +86,9 @@ def place(run: Run, row: int) -> str:
 
 
 def behind(run: Run, row: int) -> str:
-    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model at it."""
+    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model at it; a class is that of the whole."""
+    if run.model.tells_classes:
+        return "of the whole input"
     return f"{'at' if run.model.spec.framed else 'after'} “{word(run.tokens[row])}”"
 
 
@@ -94,8 +99,10 @@ def row(run: Run, slug: str) -> int:
 
 
 def asked(run: Run, slug: str) -> Asked:
-    """Place, word and, where the visitor types one, the word that it is compared with; or both, typed."""
-    forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word")
+    """Place, word and, where the visitor types one, the word that it is compared with; or both, typed. Of classes, one or two."""
+    forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
+    if run.model.tells_classes:
+        return _class(run, slug)
     left, middle, right = st.columns([2, 1, 1])
     with left:
         at = row(run, slug)
@@ -106,10 +113,30 @@ def asked(run: Run, slug: str) -> Asked:
     return _compared(run, at, token, typed.split())
 
 
+def _class(run: Run, slug: str) -> Asked:
+    """A class, the one that the model tells before any choice, and another that it is compared with, or none."""
+    chances = softmax(run.scores[0].astype(np.float64))
+    order = [int(index) for index in np.argsort(-chances, kind="stable")][:CLASSES]
+    linked = state.read(f"{slug}.word", order[0], state.whole(0, len(chances) - 1))
+
+    def told(index: int) -> str:
+        return "no other class" if index < 0 else f"{named(run, index)}  {percent(chances[index])}"
+
+    left, right = st.columns(2)
+    with left:
+        token = controls.select(
+            "Which class", list(dict.fromkeys([*order, linked])), f"{slug}.word", order[0], told
+        )
+    with right:
+        others = [-1, *(index for index in order if index != token)]
+        against = controls.select("Compared with", others, f"{slug}.other", -1, told)
+    return Asked(0, token, None if against < 0 else against)
+
+
 def _token(run: Run, at: int, slug: str) -> int:
     """One of the model's own guesses, the word that the text has, or the one that the link names."""
     forget(f"{slug}.place", (told(run), at), f"{slug}.word")
-    chances = softmax(run.logits[at].astype(np.float64))
+    chances = softmax(run.scores[at].astype(np.float64))
     best = [int(index) for index in np.argsort(-chances, kind="stable")[:GUESSES]]
     linked = state.read(f"{slug}.word", best[0], state.whole(0, len(chances) - 1))
     options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
@@ -136,4 +163,5 @@ def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
 def question(run: Run, found: Asked) -> str:
     """What is asked, in words: "was", or "was" against "is"."""
     against = "" if found.against is None else f" against “{named(run, found.against)}”"
-    return f"“{named(run, found.token)}”{against} {behind(run, found.row)}"
+    where = "" if run.model.tells_classes else f" {behind(run, found.row)}"
+    return f"“{named(run, found.token)}”{against}{where}"

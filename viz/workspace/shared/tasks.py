@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 import core.serving.engine
+from core.data import doodles
 from core.data.texts import texts
 from core.errors import InputError
 from core.model import Model
@@ -84,11 +85,11 @@ def opening_with(model: str, family: Family) -> Task:
 def usable() -> dict[str, Family]:
     """The models that can be opened and in whose family words look at words, with their families.
 
-    One that is not listed (`core.serving.resolve`) is among them where the link names it.
+    One that is not listed (`core.serving.resolve`) is among them where the visitor brought it, or the link names it.
     """
     named = {
         listing.name: families()[listing.family]
-        for listing in core.serving.engine.default().models()
+        for listing in (*core.serving.engine.default().models(), *resolve.brought_by_me().values())
         if listing.ok
     }
     linked = state.peek("model")
@@ -120,7 +121,10 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
     family = usable().get(now)
     others = {name: family for name, family in models.items() if name != now}
     kin = [name for name in others if family and asked_of(name, others[name]) is asked_of(now, family)]
-    controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+    if not (state.peek("text") or "").startswith(
+        doodles.PREFIX
+    ):  # a drawing is kept, and not shown as letters
+        controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if kin:
             st.button(

@@ -14,8 +14,7 @@ from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
 from viz.shell import links, pages, state, subject
-from viz.widgets import controls
-from viz.workspace.shared import blank, head_picker, presets, tasks
+from viz.workspace.shared import blank, head_picker, input_box, tasks
 from viz.workspace.shared import reads as _reads
 
 TOOLS = {
@@ -83,13 +82,14 @@ def choose(
     model: str = MODEL,
     text: str = TEXT,
     given: bool = False,
-    lacks: Callable[[Model], str] = tasks.no_heads,
+    lacks: Callable[[Model], str] | None = None,
+    can: Callable[[Model], bool] = lambda _: True,
     runs: Callable[[Model], float] = once,
     each: Callable[[Model], float] = lambda _: 0.0,
 ) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
-    `fits(family)` says which models the page can use, `lacks(model)` what the others have not: then, too, there is nothing to show.
+    `fits(family)` and, of the one that is asked for, `can(model)` say which models the page can use, `lacks(model)` what the others have not: then, too, there is nothing to show.
     `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
     makes: so much of a text is taken as is answered in a moment. The page calls `shows` on what comes back as soon as it knows the rest.
 
@@ -99,7 +99,7 @@ def choose(
     models = {
         name: family
         for name, family in tasks.usable().items()
-        if fits(family) and (name != asked or _has(name, family, fits))
+        if fits(family) and (name != asked or _has(name, family, fits, can))
     }
     if not models:
         raise InputError(
@@ -108,21 +108,17 @@ def choose(
             "See More, Models for what is missing.",
         )
     spot = st.container()
-    now = tasks.in_view(models, model, lacks)
+    now = tasks.in_view(models, model, lacks or tasks.no_heads)
     if now is None:
         row(slug, spot)
         return None
     task = tasks.opening_with(now, models[now])
     first = text if now == model else task.text
     reader = head_picker.opened(now)
-    with st.container(gap="xxsmall"):
-        found = controls.text(
-            task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter"
-        )
-        _reads.show(reader, task.box)
+    found = input_box.draw(reader, task, first)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, now)
-        presets.menu(reader)
+        input_box.menu(reader)
         tasks.menu(models, now)
     along = {
         name: state.peek(name) for name in subject.NAMES
@@ -155,15 +151,22 @@ def _left_out(family: Family, given: bool) -> None:
             )
 
 
-def _has(name: str, family: Family, fits: Callable[[Family], bool]) -> bool:
-    """Whether the network itself has the layers of heads that its family may have: one without attention is no use here."""
-    if not layered(family):
-        return True
+def _has(name: str, family: Family, fits: Callable[[Family], bool], can: Callable[[Model], bool]) -> bool:
+    """Whether the network itself has the layers of heads that its family may have, one without attention is no use here, and what else the page asks of it."""
     try:
         model = head_picker.opened(name)
     except InputError:
         return True  # why it does not open is said where it is opened
-    return fits(replace(family, kinds=family.kinds_of(model.config)))
+    return can(model) and (not layered(family) or fits(replace(family, kinds=family.kinds_of(model.config))))
+
+
+def says_nothing(model: Model) -> str:
+    """What pages about what a model says tell of one without heads in layers, or that says neither words nor a class."""
+    if not any(kind.layered for kind in model.spec.kinds_of(model.config)) or model.speaks:
+        return tasks.no_heads(model)
+    if "patches" in model.outputs:
+        return "it fills in hidden patches: it says no word and tells no class that a part of it could matter for."
+    return "it has no output that says words or tells a class."
 
 
 def layered(family: Family) -> bool:

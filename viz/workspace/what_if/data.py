@@ -11,6 +11,7 @@ from torch import Tensor
 
 from core.analysis.attribution.ablate_heads import some_heads
 from core.analysis.attribution.ablation_sweep import Item, estimate
+from core.analysis.attribution.erasing import BLANK
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.attribution.target_token import blanks
 from core.analysis.residual.delta import Outcome, expected, given
@@ -24,6 +25,7 @@ from core.model import WRITES, Model
 from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 from core.trace import Edit
+from viz.instruments.picture import patches
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.shared import head_picker
@@ -31,8 +33,8 @@ from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.toy_models import own_texts
 
 KEEP = ("*.pattern", ENTERS, LEAVES)
-OVER, LINES = "our sentences", "lines of its task"
-"""What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
+OVER, LINES, DRAWINGS = "our sentences", "lines of its task", "our drawings"
+"""What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task, or doodles."""
 FEW = 8
 """So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
 HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
@@ -61,7 +63,7 @@ class Change:
 def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
     reader = head_picker.opened(model)
-    keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
+    keep = (*KEEP, *((reader.asked,) if reader.speaks else ()))
     target = (
         (target or engine_client.run(model, text, keep=()).target_text) if reader.spec.has_source else None
     )
@@ -79,7 +81,7 @@ def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputEr
 
 def second(before: Run, edits: Sequence[Edit]) -> Run:
     """The same text with the changes made."""
-    keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))
+    keep = (*KEEP, *((before.model.asked,) if before.model.speaks else ()))
     return (
         engine_client.run(
             before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)
@@ -135,6 +137,8 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
     """What a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
     model = before.model
     if name == "word":
+        if patches.reads(model):
+            return _blank(model, what)
         return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
     kind, layer = _found(model, where)
     if not 0 <= index < model.config.n_heads:
@@ -155,6 +159,17 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
         f"A mean is taken over {over(model)}.",
         "Choose the change on the page.",
     )
+
+
+def _blank(model: Model, what: str) -> Tensor:
+    """What stands for a patch that is painted over. Raises InputError for anything else in its place."""
+    if what != BLANK:
+        raise InputError(
+            f"“{what}” cannot stand in the place of a patch.",
+            "A patch can be painted over with the ground.",
+            "Choose the change on the page, or draw another doodle.",
+        )
+    return model.network.blank()
 
 
 def _found(model: Model, where: str) -> tuple[Kind, int]:
@@ -183,12 +198,12 @@ def word_id(model: Model, word: str) -> int:
 
 def over(model: Model) -> str:
     """What means are taken over, in the words of a link."""
-    return LINES if own_texts(model.name) else OVER
+    return DRAWINGS if patches.reads(model) else LINES if own_texts(model.name) else OVER
 
 
 def means(model: Model, kind: str) -> np.ndarray:
     """The mean output of every head over these texts: (layer, head, d_head)."""
-    rows = own_texts(model.name) or head_picker.battery(model.spec.has_source)
+    rows = own_texts(model.name) or head_picker.read_by_all(model)
     targets = [row.target for row in rows] if model.spec.has_source else None
     cost = 60.0 * len(rows) * model.config.n_layers
     return engine_client.submit(
@@ -215,24 +230,26 @@ def telling(before: Run, kind: str) -> HeadRef:
 def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
     """Layer and head, by one gradient and one batch. What was said: the first word, or the whole translation."""
     model, text, target = before.model, text_of(before), before.target_text
-    rows, ids = ([row], [int(before.logits[row].argmax())]) if row is not None else given(before)
+    rows, ids = ([row], [int(before.scores[row].argmax())]) if row is not None else given(before)
 
-    def said(logits: Tensor) -> Tensor:
-        return logits.log_softmax(-1)[range(len(rows)), ids].sum()
+    def said(scores: Tensor) -> Tensor:
+        return scores.log_softmax(-1)[range(len(rows)), ids].sum()
 
-    guess = estimate(model, Item(text, target), lambda logits: said(logits[rows]), kind)
+    guess = estimate(model, Item(text, target), lambda scores: said(torch.atleast_2d(scores)[rows]), kind)
     early = guess[:-1] if len(guess) > 1 else guess
     heads = [
         divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()
     ]
     left = some_heads(
-        model, text, kind, lambda run: said(torch.from_numpy(run.logits[rows])).numpy(), heads, target=target
+        model, text, kind, lambda run: said(torch.from_numpy(run.scores[rows])).numpy(), heads, target=target
     )
     return heads[int(left.argmin())]
 
 
 def said_at(run: Run) -> int | None:
-    """The row that says the next word, or the hidden one; None where nothing is hidden, or a whole translation is written."""
+    """The row that says the next word, the hidden one, or the class; None where nothing is hidden, or a whole translation is written."""
+    if run.model.tells_classes:
+        return 0
     if run.model.spec.framed:
         found = blanks(run) if "logits" in run.model.outputs else []
         return found[0] if found else None
@@ -240,11 +257,15 @@ def said_at(run: Run) -> int | None:
 
 
 def outcome(change: Change) -> Outcome | None:
-    """What the model says before and after; None for a text without a blank."""
+    """What the model says before and after; None for a text without a blank. Of a few classes all."""
     row = said_at(change.before)
     if change.before.source is not None:
         return written_words(change.before, change.after)
-    return None if row is None else expected(change.before, change.after, row)
+    return (
+        None
+        if row is None
+        else expected(change.before, change.after, row, FEW if change.before.model.tells_classes else 5)
+    )
 
 
 def touches(edit: Edit, change: Change) -> bool:

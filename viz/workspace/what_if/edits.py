@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from core.edits import MeanHead, ScaleHead, ZeroHead
+from core.analysis.attribution.erasing import BLANK
+from core.edits import MeanHead, PatchHead, ReplaceToken, ScaleHead, ZeroHead
 from core.edits.serialize import in_words, to_text
-from core.run import Run
+from core.run import Run, Side
 from core.trace import Edit
+from viz.instruments.picture import patches
 from viz.labels import literal, visible
 from viz.shell import state
-from viz.widgets import page_parts
+from viz.widgets import doodle, page_parts
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE
 from viz.workspace.what_if import data
@@ -47,7 +50,8 @@ def chips(change: Change) -> None:
                 on_click=partial(store, rest, change.place),
             )
         if not change.edits:
-            st.text("Nothing is changed. Choose a head below and ablate it.")
+            also = ", or a patch and paint it over" if patches.reads(change.before.model) else ""
+            st.text(f"Nothing is changed. Choose a head below and ablate it{also}.")
 
 
 def told(change: Change) -> str:
@@ -56,14 +60,19 @@ def told(change: Change) -> str:
 
 
 def said(edit: Edit, run: Run) -> str:
-    """The edit in words, with the words of this text."""
+    """The edit in words, with the words of this text; another drawing by its name."""
+    if isinstance(edit, PatchHead) and patches.reads(run.model):
+        known = {text: f"our {name}" for name, text in doodle.samples().items()}
+        edit = replace(edit, recipe=tuple(known.get(str(text), "another drawing") for text in edit.recipe))
     sides = {"target": run.side, "source": run.source or run.side}
     for kind in run.model.spec.kinds_of(run.model.config):
         if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
             rows = sides[kind.queries].written() if kind.name == "cross" else sides[kind.queries]
-            return in_words(edit, rows.tokens, sides[kind.keys].tokens)
+            return in_words(edit, names(run, rows), names(run, sides[kind.keys]))
     side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
-    return in_words(edit, side.tokens)
+    if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads(run.model):
+        return f"{names(run, side)[edit.position].capitalize()} painted over"
+    return in_words(edit, names(run, side))
 
 
 def mode(change: Change) -> str:
@@ -127,4 +136,9 @@ def tag(change: Change, layer: int, head: int) -> str:
 def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
     """The tokens of one side, white space visible."""
     side = run.source if axis == "source" and run.source is not None else run.side
-    return [visible(token) for token in (side.written() if written else side).tokens]
+    return names(run, side.written() if written else side)
+
+
+def names(run: Run, side: Side) -> list[str]:
+    """The tokens of a side as they are shown: white space visible, patches by their places."""
+    return patches.named(side.tokens) if patches.reads(run.model) else [visible(t) for t in side.tokens]

@@ -18,9 +18,9 @@ from viz.workspace.what_if.views import Moved
 
 EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(zero-ablate)}, \quad z_i \to \bar z_i \;\;\text{(mean-ablate)}"
 LOOKING = (
-    "A model is run twice on the same words; the second time one value on the way is changed, and everything after it is computed from the changed value. "
+    "A model is run twice on the same input; the second time one value on the way is changed, and everything after it is computed from the changed value. "
     "Nothing is trained again, and the model itself is not touched. *Zero-ablate* sets a head's output to zero. That can mislead: later layers have learnt to read "
-    "a stream into which this head always writes something. *Mean-ablate* sets it to its mean over our sentences instead (of a model of letters, over lines of its own task), so only what it says about this text is gone. "
+    "a stream into which this head always writes something. *Mean-ablate* sets it to its mean over our sentences instead (of a model of letters, over lines of its own task; of one of pictures, over our drawings), so only what it says about this text is gone. "
     "If both ablations agree, the head matters here; if only zero hurts, it is its constant part that is missed. "
     "An ablated head still looks where it looked: only its output is replaced. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
     "and in a model that reads from left to right so has everything to the left."
@@ -31,7 +31,7 @@ from core.edits.serialize import from_text
 model = core.open_model({model!r})
 edits = from_text({edits!r})
 before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=edits)
-print(before.logits[-1].argmax(), after.logits[-1].argmax())"""
+print(before.scores[{row}].argmax(), after.scores[{row}].argmax())"""
 
 
 def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
@@ -50,6 +50,7 @@ def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: 
         edits=to_text(change.edits),
         text=data.text_of(change.before),
         target=target,
+        row=data.said_at(change.before) or 0 if change.before.model.tells_classes else -1,
     )
     page_parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
 
@@ -67,9 +68,10 @@ def _sizes(change: Change) -> str:
     config, place = change.before.model.config, change.place
     weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
     part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
-    written = np.linalg.norm(run.trace[path][place.head, -1] @ part.T)
-    stream = np.linalg.norm(run.trace[entering][-1])
-    return f"In the last row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
+    row = 0 if change.before.model.tells_classes else -1
+    written = np.linalg.norm(run.trace[path][place.head, row] @ part.T)
+    stream = np.linalg.norm(run.trace[entering][row])
+    return f"In the {'first' if row == 0 else 'last'} row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
 
 
 def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:

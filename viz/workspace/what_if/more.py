@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.attribution.erasing import painted_over
 from core.edits import (
     DropToken,
     NoPositions,
@@ -20,12 +21,20 @@ from core.edits import (
 from core.errors import InputError
 from core.run import Side
 from core.trace import Edit
+from viz.instruments.picture import patches
 from viz.shell import notices
-from viz.widgets import engine_client
+from viz.widgets import doodle, engine_client
 from viz.workspace.what_if import data, edits
 from viz.workspace.what_if.data import Change
 
 KEY = "what_if.more"
+SEEING = {
+    "places": "Positions of patches",
+    "drop": "Hide a patch from attention",
+    "word": "Paint a patch over",
+    "patch": "Patch from another drawing",
+}
+"""What some of the changes are called where a picture is read."""
 WHAT = {
     "even": "Uniform attention",
     "temperature": "Softmax temperature",
@@ -45,7 +54,8 @@ def menu(change: Change) -> None:
     if not box.open:
         return
     with box:
-        what = st.selectbox("What", list(WHAT), format_func=WHAT.__getitem__, key=f"{KEY}.what")
+        called = WHAT | (SEEING if patches.reads(change.before.model) else {})
+        what = st.selectbox("What", list(called), format_func=called.__getitem__, key=f"{KEY}.what")
         CONTROLS[what](change)
 
 
@@ -137,14 +147,15 @@ def _places(change: Change) -> None:
         _button("Take them away", change, NoPositions(where))
         return
     one, other = (
-        _token(side, "This one", "one", 0),
-        _token(side, "and this one", "other", min(1, side.n_real - 1)),
+        _token(change, side, "This one", "one", 0),
+        _token(change, side, "and this one", "other", min(1, side.n_real - 1)),
     )
     _button("Swap them", change, SwapPositions(where, one, other))
 
 
-def _token(side: Side, label: str, name: str, start: int) -> int:
+def _token(change: Change, side: Side, label: str, name: str, start: int) -> int:
     key = f"{KEY}.{name}"
+    names = edits.names(change.before, side)
     if not st.session_state.get(key, 0) < side.n_real:
         del st.session_state[key]  # of a longer text
     return st.selectbox(
@@ -152,13 +163,13 @@ def _token(side: Side, label: str, name: str, start: int) -> int:
         range(side.n_real),
         index=start,
         key=key,
-        format_func=lambda place: f"{place}  {side.tokens[place].strip() or side.tokens[place]}",
+        format_func=lambda place: f"{place}  {names[place].strip() or names[place]}",
     )
 
 
 def _drop(change: Change) -> None:
     side, prefix = _side(change)
-    place = _token(side, "Nobody may look at", "drop", max(side.n_real - 2, 0))
+    place = _token(change, side, "Nobody may look at", "drop", max(side.n_real - 2, 0))
     across = (
         "encoder.*.allowed|*.cross_attn.allowed" if prefix == "encoder." else f"{prefix}*self_attn.allowed"
     )
@@ -167,7 +178,15 @@ def _drop(change: Change) -> None:
 
 def _word(change: Change) -> None:
     side, prefix = _side(change)
-    place = _token(side, "Put in the place of", "place", max(side.n_real - 2, 0))
+    picture = patches.reads(change.before.model)
+    label = "Paint over" if picture else "Put in the place of"
+    place = _token(change, side, label, "place", max(side.n_real - 2, 0))
+    if picture:
+        if place:
+            _button("Paint it over", change, painted_over(change.before.model, place))
+        else:
+            st.text("The class token is no part of the picture: choose a patch.")
+        return
     typed = st.text_input("this word", key=f"{KEY}.word", placeholder="one common word").strip()
     token = f" {typed}" if side.tokens[place].startswith(" ") else typed
     if typed and _fits(lambda: data.word_id(change.before.model, token)):
@@ -175,12 +194,23 @@ def _word(change: Change) -> None:
 
 
 def _patch(change: Change) -> None:
+    if patches.reads(change.before.model):
+        _patch_drawing(change)
+        return
     n = (change.before.source or change.before.side).n_real
     st.caption(f"{change.place} then has the output that it had for another sentence of {n} tokens.")
     typed = st.text_input("The other sentence", data.text_of(change.before), key=f"{KEY}.patch")
     patch = PatchHead(change.path("heads"), change.place.head, None, (typed,))  # pyright: ignore[reportArgumentType]
     if typed.strip() and _fits(lambda: _as_long(change, typed)):
         _button("Take it from there", change, patch)
+
+
+def _patch_drawing(change: Change) -> None:
+    st.caption(f"{change.place} then has the output that it had for another drawing.")
+    name = st.selectbox("The other drawing", list(doodle.samples()), key=f"{KEY}.drawing")
+    text = doodle.samples()[name]
+    patch = PatchHead(change.path("heads"), change.place.head, None, (text,))  # pyright: ignore[reportArgumentType]
+    _button("Take it from there", change, patch)
 
 
 def _as_long(change: Change, typed: str) -> None:

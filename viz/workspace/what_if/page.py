@@ -64,7 +64,14 @@ def compute(p: Params) -> Change:
 def page() -> None:
     page_parts.title(PAGE)
     asked = toolbar.choose(
-        "what_if", toolbar.layered, model=Params.model, text=Params.text, given=True, runs=toolbar.heads
+        "what_if",
+        toolbar.layered,
+        model=Params.model,
+        text=Params.text,
+        given=True,
+        can=lambda model: model.asked != "patches",
+        lacks=toolbar.says_nothing,
+        runs=toolbar.heads,
     )
     if asked is not None:
         _changed(asked)

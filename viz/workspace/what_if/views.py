@@ -9,22 +9,22 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.residual.delta import Outcome, looks_moved, stream_moved
-from core.edits import Forbid, ForceCell
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
-from viz.labels import head_name, literal, visible
+from viz.instruments.picture import patches
+from viz.labels import head_name, visible
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import KINDS, HeadRef
-from viz.workspace.what_if import edits
+from viz.workspace.what_if import cells, edits, on_picture
 from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, said_at
 
 GROUP, SEEN = "what_if", "what_if.seen"
 INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
-SHORT = {"self": "reads", "causal": "so far", "cross": "across"}
+SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fills in"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def heads_grid(change: Change) -> None:
         f"what_if.grid.{change.place.kind}",
     )
     layers, n_heads = attention.weights.shape[:2]
+    named = patches.named if patches.reads(change.before.model) else list
     kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
         attention.weights,
@@ -77,8 +78,8 @@ def heads_grid(change: Change) -> None:
         allowed=attention.allowed[0, 0],
         group=GROUP,
         place=key,
-        queries=attention.queries,
-        keys=attention.keys,
+        queries=named(attention.queries),
+        keys=named(attention.keys),
     )
     show_grid(
         packet,
@@ -120,13 +121,15 @@ def inside(change: Change) -> HeadRef:
     """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
     found = moved(change)
     seen = _seen(change, found)
-    chosen = bool(state.read(SEEN, ""))
+    chosen, picture = bool(state.read(SEEN, "")), patches.reads(change.before.model)
+    if picture:
+        on_picture.show(change, seen)
     drawn = controls.offered(
         "Inside the model",
-        list(INSIDE),
+        list(INSIDE)[: 1 if picture else None],
         "what_if.inside",
         "heads" if chosen else controls.AWAY,
-        INSIDE.__getitem__,
+        lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
     )
     if drawn == "heads":
         left, right = st.columns([2, 3], gap="large")
@@ -137,7 +140,7 @@ def inside(change: Change) -> HeadRef:
         if clicked_on is not None and clicked_on != seen:
             state.write(**{SEEN: f"{clicked_on.kind}.{clicked_on.layer}.{clicked_on.head}"})
             seen, chosen = clicked_on, True
-    if drawn == "before" or (drawn == "heads" and chosen):
+    if not picture and (drawn == "before" or (drawn == "heads" and chosen)):
         _patterns(change, seen)
     return seen
 
@@ -166,14 +169,24 @@ def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
 
 def _stream(change: Change, found: Moved) -> None:
     stream = found.stream
-    levels = ["words", *(f"after layer {layer}" for layer in range(len(stream) - 1))]
+    picture, title = patches.reads(change.before.model), "Relative change of the residual stream, ‖Δx‖/‖x‖"
+    levels = [
+        "patches" if picture else "words",
+        *(f"after layer {layer}" for layer in range(len(stream) - 1)),
+    ]
+    if picture:
+        shown = {"rows": levels, "form": "all", "limit": 1.0, "say": patches.MOVED, "title": title}
+        patches.on_patches(
+            change.before, np.minimum(stream, 1.0), key="what_if.stream.patches", **shown
+        ).show()
+        return
     heatmap(
         np.minimum(stream, 1.0),
         levels,
         edits.labels(change.before, "source" if found.side == "encoder" else "target"),
         key="what_if.stream",
         axis=("level", "position"),
-        title="Relative change of the residual stream, ‖Δx‖/‖x‖",
+        title=title,
         height=300,
         numbers=stream.shape[1] <= 12,
     )
@@ -234,43 +247,4 @@ def _patterns(change: Change, seen: HeadRef) -> None:
             title="after minus before",
             **options,
         )
-    _cell(change, seen, cell, queries, keys, mask)
-
-
-def _cell(
-    change: Change,
-    seen: HeadRef,
-    cell: tuple[int, int] | None,
-    queries: list[str],
-    keys: list[str],
-    mask: np.ndarray,
-) -> None:
-    where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
-        if cell is None:
-            st.text("Choose a cell of the first picture.")
-            return
-        query, key = cell
-        st.markdown(
-            f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.",
-            width="content",
-        )
-        shut = not bool(mask[cell])
-        st.button(
-            "Mask it",
-            key="what_if.forbid",
-            icon=":material/block:",
-            disabled=shut,
-            on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
-            help="This cell is masked anyway"
-            if shut
-            else "This head may not look there; its row is shared out over the others",
-        )
-        st.button(
-            "Force it",
-            key="what_if.force",
-            icon=":material/push_pin:",
-            disabled=shut,
-            on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
-            help="This cell is masked anyway" if shut else "This row of this head gives everything to it",
-        )
+    cells.offer(change, seen, cell, queries, keys, mask)

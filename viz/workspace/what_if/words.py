@@ -35,7 +35,13 @@ def _said(change: Change, found: Outcome | None) -> str:
     if change.before.source is not None:
         return _translated(change, found)
     was, now = found.first
-    what = "masked word" if change.before.model.spec.framed else "next word"
+    what = (
+        "class"
+        if change.before.model.tells_classes
+        else "masked word"
+        if change.before.model.spec.framed
+        else "next word"
+    )
     a, b = float(found.before[was]), float(found.after[was])
     text = f"{_cause(change)} the {what} “{_word(found, was)}” {changes(a, b)}"
     if now != was:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import core.serving.engine
 from core.data.scenes.drawn import scene as drawn_scene
-from core.data.scenes.language import GRID, Scene, Thing, caption, meant, read, written
+from core.data.scenes.language import GRID, RELATIONS, Scene, Thing, caption, meant, read, written
 from core.data.scenes.pixels import picture
 from core.scoring.captions import PATTERN
 from core.scoring.captions import told as captions_of
@@ -86,6 +86,13 @@ class Told:
         found = meant(self.scene, self.words)
         return {place: group for place, group in enumerate(found) if group is not None}
 
+    @property
+    def telling(self) -> int:
+        """The word whose look tells most: of the one that says how the groups stand, which no training was told of, else the last noun."""
+        ways = {way.split()[0] for way in RELATIONS[:4]}
+        relating = [place for place, word in enumerate(self.words) if word in ways]
+        return relating[0] if relating else max(self.nouns, default=min(1, len(self.words) - 1))
+
     def on(self, word: int, things: list[Thing]) -> float:
         """The share of a word's weight that lies on these things."""
         return float(self.weights[word, [thing.place() for thing in things]].sum())
@@ -150,5 +157,5 @@ def placed(text: str, name: str, cell: int) -> str:
     there = next((thing for thing in scene if thing.place() == cell), None)
     left = [thing for thing in scene if thing is not there]
     if there is None or there.name != name:
-        left.append(Thing(*name.split(), cell % GRID, cell // GRID))
+        left.append(Thing.at(name, cell))
     return written(left)

@@ -26,7 +26,7 @@ EMPTY = "empty cells"
 
 def guess(params: Params, data: Told) -> Folds:
     """On which things does the weight of one word lie?"""
-    row = _telling(data)
+    row = data.telling
     shares = {_named(group): data.on(row, group) for group in groups(data.scene)}
     shares[EMPTY] = max(0.0, 1 - sum(shares.values()))
     most = max(shares, key=shares.__getitem__)
@@ -37,7 +37,13 @@ def guess(params: Params, data: Told) -> Folds:
         "attention weight lie?",
         shares,
         most,
-        f"{most}: {percent(shares[most])}. Nobody told it where things are: it learnt from pairs of a picture and a sentence alone.",
+        f"{most}: {percent(shares[most])}. "
+        + (
+            "While it learnt it was told where the thing stands that it names; this picture it never saw."
+            if row in data.nouns
+            else "While it learnt it was told where the things stand that it names, but of this word it was told nothing: "
+            "that looking there helps it found out by itself."
+        ),
     )
     if told:
         _look(data, f"{SLUG}.guess", row)
@@ -53,13 +59,13 @@ def guess(params: Params, data: Told) -> Folds:
 
 def words(params: Params, data: Told) -> Folds:
     """All words, and a board on which things are placed."""
-    _look(data, f"{SLUG}.words", _telling(data))
-    page_parts.numbers(_judged(data) + " " + _nouns(data))
+    _look(data, f"{SLUG}.words", data.telling)
+    page_parts.numbers(_judged(data) + " " + _looks(data))
     if not lesson.presenting():
         key = f"{SLUG}.board"
         _board(data, key, on_pick=partial(_place, key, params))
         page_parts.numbers(f"Touch a cell to put a {params.thing} there, or to take it away.")
-    return _folds(params, data, _telling(data))
+    return _folds(params, data, data.telling)
 
 
 def gates(params: Params, data: Told) -> Folds:
@@ -126,7 +132,7 @@ def hard(params: Params, data: Told) -> Folds:
         "drawing changes little.",
         near=1,
     )
-    _look(one, f"{SLUG}.hard.{params.cells}", min(_telling(data), len(one.words) - 1))
+    _look(one, f"{SLUG}.hard.{params.cells}", min(data.telling, len(one.words) - 1))
     page_parts.numbers(
         f"Draw {params.cells}: “{one.said}”"
         + (", as with soft attention. " if one.said == data.said else f"; soft: “{data.said}” ")
@@ -179,11 +185,6 @@ def _place(key: str, params: Params) -> None:
         state.write(**{f"{SLUG}.own": maths.placed(params.text, params.thing, int(cell["place"]))})
 
 
-def _telling(data: Told) -> int:
-    """The row that is asked about: of the last noun, else the second word."""
-    return max(data.nouns, default=min(1, len(data.words) - 1))
-
-
 def _named(group: list[Any]) -> str:
     return f"the {group[0].name}{'s' * (len(group) > 1)}"
 
@@ -199,13 +200,16 @@ def _judged(data: Told) -> str:
     )
 
 
-def _nouns(data: Told) -> str:
-    """How much of each noun's weight lies on what it names."""
+def _looks(data: Told) -> str:
+    """How much of the weight of the telling word, and of each noun, lies on things."""
+    looks = {
+        data.telling: max(groups(data.scene), key=lambda group: data.on(data.telling, group))
+    } | data.nouns
     parts = [
         f"“{visible(data.words[row])}” has {percent(data.on(row, group))} of its weight on {_named(group)}"
-        for row, group in data.nouns.items()
+        for row, group in looks.items()
     ]
-    return "; ".join(parts) + "." if parts else "No word names a thing of this scene."
+    return "; ".join(parts) + "."
 
 
 def _folds(params: Params, data: Told, row: int, *, known: bool = True, latex: tuple[str, ...] = ()) -> Folds:

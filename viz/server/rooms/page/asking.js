@@ -14,6 +14,7 @@ export function ask(home, asked, send) {
   home.replaceChildren();
   if (!asked.id) return;
   make("h2", "", home, asked.words);
+  if (asked.again && !asked.revealed) make("p", "", home, "Discuss it with your neighbours, then answer again.");
   if (asked.revealed) return spread(home, asked);
   if (!send) return void make("p", "muted", home, "Answer on your phone. The answers are shown when all are in.");
   const told = make("p", "muted");
@@ -63,22 +64,35 @@ function number(home, asked, keep) {
 
 const short = (value) => String(Number(value.toPrecision(3)));
 
+/** How the discussion changed the answers of those who voted twice. */
+const changes = ({ both, to_right, to_wrong }) => `Of ${both} who voted twice, ${to_right} changed from wrong to right and ${to_wrong} from right to wrong.`;
+
 function spread(home, asked) {
-  const all = asked.answered, bars = make("div", "bars", home), truth = [asked.truth ?? []].flat();
-  const line = (name, count, right) => {
+  const votes = [...(asked.before ? [asked.before] : []), asked], truth = [asked.truth ?? []].flat();
+  if (asked.before) make("p", "muted", home, "Above the first vote, below the second, after the discussion.");
+  const bars = make("div", "bars", home);
+  const line = (name, counts, right) => {
     make("span", `name${right ? " right" : ""}`, bars, right ? `${name} \u2713` : name);
-    make("i", "", make("span", "bar", bars)).style.width = `${all ? (100 * count) / all : 0}%`;
-    make("span", "", bars, `${count}${all ? ` (${Math.round((100 * count) / all)} %)` : ""}`);
+    const shares = make("span", "votes", bars), said = make("span", "", bars);
+    votes.forEach(({ answered }, vote) => {
+      const share = answered ? (100 * counts[vote]) / answered : 0;
+      make("i", vote < votes.length - 1 ? "first" : "", make("span", "bar", shares)).style.width = `${share}%`;
+      make("span", "count", said, `${counts[vote]}${answered ? ` (${Math.round(share)} %)` : ""}`);
+    });
   };
-  if (asked.kind === "number") asked.counts.forEach((count, i) => {
+  const counted = (place) => votes.map(({ counts }) => counts[place]);
+  if (asked.kind === "number") asked.counts.forEach((_, i) => {
     const last = i === asked.counts.length - 1, value = truth[0];
     const right = truth.length > 0 && value >= asked.edges[i] && (value < asked.edges[i + 1] || last);
-    line(`${short(asked.edges[i])} to ${short(asked.edges[i + 1])}`, count, right);
+    line(`${short(asked.edges[i])} to ${short(asked.edges[i + 1])}`, counted(i), right);
   });
-  else if (asked.kind === "cell") for (const [row, column, count] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, count, false);
-  else asked.options.forEach((option, place) => { if (asked.kind === "choice" || asked.counts[place] || truth.includes(place)) line(option, asked.counts[place], truth.includes(place)); });
-  const answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${short(asked.median)} ${asked.unit}` : "";
+  else if (asked.kind === "cell") {
+    const at = (vote, row, column) => vote.cells.find(([r, c]) => r === row && c === column)?.[2] ?? 0;
+    for (const [row, column] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, votes.map((vote) => at(vote, row, column)), false);
+  } else asked.options.forEach((option, place) => { if (asked.kind === "choice" || counted(place).some(Boolean) || truth.includes(place)) line(option, counted(place), truth.includes(place)); });
+  const all = asked.answered, answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${short(asked.median)} ${asked.unit}` : "";
   const right = asked.kind === "number" && truth.length ? ` It is ${short(truth[0])} ${asked.unit}.` : "";
   make("p", "muted", home, `${answers}${median}.${right}`);
+  if (asked.changed) make("p", "changed", home, changes(asked.changed));
   if (asked.why) make("p", "", home, asked.why);
 }

@@ -54,6 +54,37 @@ export async function draw(told, code) {
   root.dataset.drawn = told.key;
 }
 
+const dark = matchMedia("(prefers-color-scheme: dark)"), twins = JSON.parse(document.body.dataset.twins);
+
+/** A chart comes in light colours: each swapped for its dark twin. */
+function swapped(tree) {
+  if (typeof tree === "string") return twins[tree] ?? tree;
+  if (Array.isArray(tree)) return tree.map(swapped);
+  return tree && typeof tree === "object" ? Object.fromEntries(Object.entries(tree).map(([name, value]) => [name, swapped(value)])) : tree;
+}
+
+const pen = document.createElement("canvas").getContext("2d");
+
+/** The words of a title in lines that are not wider than the drawing, which Vega would cut. */
+function lines(words, width, { fontSize = 13, fontWeight = "bold" } = {}) {
+  pen.font = `${fontWeight} ${fontSize}px Inter, sans-serif`;
+  const found = [];
+  for (const word of words.split(" ")) {
+    const longer = found.length ? `${found.at(-1)} ${word}` : word;
+    if (found.length && pen.measureText(longer).width <= width) found[found.length - 1] = longer;
+    else found.push(word);
+  }
+  return found;
+}
+
+/** The chart with the titles of all its parts so. */
+function fitted(spec, width) {
+  const set = { ...spec.config?.title, ...(typeof spec.title === "object" ? spec.title : {}) };
+  const text = typeof spec.title === "string" ? spec.title : spec.title?.text;
+  const part = (name) => Array.isArray(spec[name]) && { [name]: spec[name].map((one) => fitted(one, name === "hconcat" ? width / spec[name].length : width)) };
+  return { ...spec, ...part("layer"), ...part("vconcat"), ...part("hconcat"), ...(typeof text === "string" && { title: { ...set, text: lines(text, width, set) } }) };
+}
+
 async function chart(root, { chart: spec, alt, key }) {
   const name = document.body.dataset.vega;
   if (!name) return;
@@ -63,7 +94,8 @@ async function chart(root, { chart: spec, alt, key }) {
   root.setAttribute("aria-label", alt);
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
-  await embed(root, { ...spec, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
+  const drawn = fitted(dark.matches ? swapped(spec) : spec, width);
+  await embed(root, { ...drawn, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
     { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
   root.dataset.drawn = key;
 }
@@ -73,4 +105,4 @@ export function touch({ what, group, at }) {
   document.dispatchEvent(new CustomEvent(`attention-atlas-${what}`, { detail: { group, from: null, at } }));
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const { told, code } of latest.values()) draw(told, code); });
+dark.addEventListener("change", () => { for (const { told, code } of latest.values()) draw(told, code); });

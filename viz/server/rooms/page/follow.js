@@ -24,7 +24,7 @@ const HEARD = {
   view(told) {
     view = told;
     at("lecture").hidden = false;
-    const shown = told.invites ? { title: leads ? "" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
+    const shown = told.invites ? { title: leads ? "Join the lecture" : "You have joined", claim: leads ? "" : "What the lecturer shows appears here." } : told;
     for (const name of ["title", "claim", "sentence"]) { at(name).textContent = shown[name] ?? ""; at(name).hidden = !shown[name]; }
     at("way").href = new URL(told.link ?? "", document.baseURI).href;
     at("unseen").hidden = told.pictures.length > 0 || !told.unseen;
@@ -40,10 +40,11 @@ const HEARD = {
     button.dataset.act = paused ? "go" : "pause";
     button.textContent = paused ? "Go on" : "Pause";
   },
-  people({ joined, answered, asked, sentences }) {
+  people({ joined, answered, asked, first, sentences }) {
     at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`;
-    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
+    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered${first ? " again" : ""}` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
   },
+  waits({ waits }) { state(waits ? "The room waits for its server. It goes on by itself." : usual()); },
   place({ address, qr }) { at("address").textContent = address; at("qr").src = qr; },
   said({ sentences }) {
     at("sentences").replaceChildren(...sentences.map((words, place) => {
@@ -56,9 +57,11 @@ const HEARD = {
   },
 };
 
+const usual = () => held ? "Looking around alone" : leads ? "" : "Following";
+
 /** Who looks around alone keeps what he sees; what the lecturer does meanwhile waits. */
 function hear(topic, told) {
-  if (held && topic !== "pause") held.set(topic === "picture" ? `picture.${told.key}` : topic, [topic, told]);
+  if (held && topic !== "pause" && topic !== "waits") held.set(topic === "picture" ? `picture.${told.key}` : topic, [topic, told]);
   else HEARD[topic](told);
 }
 
@@ -67,13 +70,13 @@ function alone(yes) {
   held = yes ? new Map() : null;
   at("look").hidden = yes;
   at("return").hidden = !yes;
-  state(yes ? "Looking around alone" : "Following");
+  state(usual());
   if (!yes && waiting) for (const [topic, told] of waiting.values()) HEARD[topic](told);
 }
 
 function follow() {
   const stream = new EventSource(`room/${encodeURIComponent(code)}/events${leads ? "?as=lead" : ""}`);
-  stream.onopen = () => state(held ? "Looking around alone" : leads ? "" : "Following");
+  stream.onopen = () => state(usual());
   for (const topic of Object.keys(HEARD)) stream.addEventListener(topic, ({ data }) => hear(topic, JSON.parse(data)));
   stream.addEventListener("end", () => { stream.close(); over("The lecture has ended. Everything that was sent is forgotten."); });
   stream.onerror = () => {
@@ -104,6 +107,7 @@ function enter() {
 }
 
 async function begin() {
+  document.body.className = mode;
   const wrong = await enter();
   if (wrong) return over(wrong);
   code = plain(code);

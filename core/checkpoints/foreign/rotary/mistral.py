@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.checkpoints.foreign import llama
+from core.checkpoints.foreign.rotary import llama
 from core.checkpoints.safety.config_schema import Fields
-from core.models.llama import LlamaConfig
+from core.models.rotary.llama import LlamaConfig
 
 
 def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:

@@ -8,10 +8,11 @@ from typing import Any
 
 from core.checkpoints.files import shown
 from core.checkpoints.foreign import Format
-from core.checkpoints.safety.config_schema import RANGES, Fields, built
+from core.checkpoints.foreign.rotary import SLIDING, WHOLE
+from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
 from core.errors import InputError
-from core.models.llama import LlamaConfig
+from core.models.rotary.llama import LlamaConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {
     "n_layers": ("num_hidden_layers",),
@@ -22,7 +23,6 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "n_ctx": ("max_position_embeddings",),
 }
 ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh"}
-WHOLE, SLIDING = "full_attention", "sliding_attention"
 STRETCHED = {
     "factor": "rope_factor",
     "low_freq_factor": "rope_low",
@@ -48,6 +48,11 @@ def shaped(given: Mapping[str, Any]) -> LlamaConfig:
 
 def common(fields: Fields, *, base: float = 10000.0) -> dict[str, Any]:
     """What the configs of all kinds of this family have in common."""
+    return {**shape(fields), **rope(fields, base)}
+
+
+def shape(fields: Fields) -> dict[str, Any]:
+    """The same without the rotary positions."""
     fields.only("mlp_bias", False, "Biases of the feed-forward network are not implemented.")
     given = fields.sizes(SIZES)
     heads, largest = given["n_heads"], RANGES["n_heads"]
@@ -58,7 +63,6 @@ def common(fields: Fields, *, base: float = 10000.0) -> dict[str, Any]:
         "activation": fields.one_of("hidden_act", ACTIVATIONS, "silu"),
         "eps": fields.small("rms_norm_eps", 1e-6),
         "tied": bool(fields.flag("tie_word_embeddings", False)),
-        **rope(fields, base),
     }
 
 
@@ -116,18 +120,25 @@ def said(cfg: LlamaConfig) -> dict[str, Any]:
         **{theirs: getattr(cfg, ours) for theirs, ours in STRETCHED.items()},
     }
     return {
+        **said_shape(cfg),
+        "rope_theta": cfg.rope_base,
+        "rope_scaling": stretched if cfg.rope_original else None,
+    }
+
+
+def said_shape(cfg: Any) -> dict[str, Any]:
+    """The same without the rotary positions."""
+    return {
         **{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()},
         "num_key_value_heads": cfg.n_kv_heads,
         "head_dim": cfg.d_head,
-        "hidden_act": next(name for name, ours in ACTIVATIONS.items() if ours == cfg.activation),
+        "hidden_act": named(ACTIVATIONS, cfg.activation),
         "rms_norm_eps": cfg.eps,
-        "rope_theta": cfg.rope_base,
-        "rope_scaling": stretched if cfg.rope_original else None,
         "tie_word_embeddings": cfg.tied,
     }
 
 
-def takes(cfg: LlamaConfig) -> tuple[Take, ...]:
+def takes(cfg: Any) -> tuple[Take, ...]:
     """Every tensor of a model of this family, the body's without the prefix `model.`. Matrices are (out, in), as here."""
     table = (cfg.n_vocab, cfg.d_model)
     return (
@@ -140,7 +151,7 @@ def takes(cfg: LlamaConfig) -> tuple[Take, ...]:
     )
 
 
-def block(cfg: LlamaConfig, i: int) -> tuple[Take, ...]:
+def block(cfg: Any, i: int) -> tuple[Take, ...]:
     """The tensors of layer i."""
     theirs, ours, d, ff = f"layers.{i}", f"layers.{i}", cfg.d_model, cfg.d_ff
     wide = {"q": cfg.n_heads * cfg.d_head, "k": cfg.n_kv_heads * cfg.d_head, "v": cfg.n_kv_heads * cfg.d_head}
@@ -154,7 +165,7 @@ def block(cfg: LlamaConfig, i: int) -> tuple[Take, ...]:
     norms = {"input_layernorm": ("norm1", d), "post_attention_layernorm": ("norm2", d)}
     if cfg.qk_norm:
         norms |= {f"self_attn.{part}_norm": (f"self_attn.{part}_norm", cfg.d_head) for part in "qk"}
-    biases = wide.items() if cfg.qkv_bias else ()
+    biases = wide.items() if getattr(cfg, "qkv_bias", False) else ()
     return (
         *(Take(f"{theirs}.{a}.weight", shape, (f"{ours}.{b}.weight",)) for a, (b, shape) in maps.items()),
         *(Take(f"{theirs}.{a}.weight", (n,), (f"{ours}.{b}.weight",)) for a, (b, n) in norms.items()),

@@ -8,7 +8,7 @@ from typing import Any
 from core.checkpoints.foreign import REFUSED, Format
 from core.checkpoints.safety.config_schema import RANGES, Fields, built
 from core.checkpoints.safety.load_plan import Take
-from core.models.t5 import T5Config
+from core.models.relative.t5 import T5Config
 
 SIZES: Mapping[str, tuple[str, ...]] = {
     "n_layers": ("num_layers", "num_hidden_layers"),

@@ -12,7 +12,7 @@ from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.foreign.roberta import WORDS
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
-from core.models.mpnet import MPNetConfig
+from core.models.relative.mpnet import MPNetConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {
     name: theirs for name, theirs in bert.SIZES.items() if name != "n_segments"

@@ -10,11 +10,11 @@ from core.checkpoints.files import shown
 from core.checkpoints.foreign import Format
 from core.checkpoints.foreign.bert import linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
-from core.checkpoints.foreign.llama import SIZES
+from core.checkpoints.foreign.rotary.llama import SIZES
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
 from core.errors import InputError
-from core.models.neox import NeoXConfig
+from core.models.rotary.neox import NeoXConfig
 
 HEAD = "embed_out.weight"
 

@@ -1,0 +1,202 @@
+"""Gemma 2 and 3: causal blocks with a norm before and one behind each sub-layer, of which some look through a window.
+
+Gemma Team 2024 (2) caps scores and logits; Gemma Team 2025 (3) norms each head's queries and keys instead, and turns them
+by another base in the layers with a window.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from core import masks
+from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.config_checks import check_layers, check_shape
+from core.layers.dropout import dropout
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import GatedFeedForward
+from core.layers.grouped_attention import CappedAttention, Turn, capped
+from core.layers.linear import Linear
+from core.layers.norm import RMSNorm
+from core.layers.positions import frequencies, turned
+from core.models import Batch, Family, Kind
+from core.trace import OFF, Tap
+
+RESID = "batch pos d_model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmaConfig:
+    """The shape; the defaults are Gemma 2 with 2 billion weights.
+
+    A query of the layers in `local` sees `window` tokens, itself included. Scores are divided by the root of `scale`, and
+    kept below `score_cap`, logits below `logit_cap` (0: not). Queries and keys are turned by the base `rope_base`, its
+    angles divided by `rope_factor`, in the layers in `local` by `rope_local_base`.
+
+    >>> GemmaConfig(score_cap=-1.0)
+    Traceback (most recent call last):
+    ValueError: score_cap=-1.0 must be a number of at least 0
+    """
+
+    order: ClassVar[str] = "pre"
+    n_layers: int = 26
+    n_heads: int = 8
+    n_kv_heads: int = 4
+    d_model: int = 2304
+    d_head: int = 256
+    d_ff: int = 9216
+    n_vocab: int = 256000
+    n_ctx: int = 8192
+    window: int = 4096
+    local: tuple[int, ...] = tuple(range(0, 26, 2))
+    activation: str = "gelu_tanh"
+    eps: float = 1e-6
+    dropout: float = 0.0
+    scale: float = 256.0
+    score_cap: float = 50.0
+    logit_cap: float = 30.0
+    qk_norm: bool = False
+    tied: bool = True
+    rope_base: float = 10000.0
+    rope_local_base: float = 10000.0
+    rope_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+        object.__setattr__(self, "local", check_layers(self, "local"))
+        for name, least in (("n_kv_heads", 1), ("d_head", 2)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+        if self.n_heads % self.n_kv_heads:
+            raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
+        if self.d_head % 2:
+            raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
+        for name in ("scale", "rope_base", "rope_local_base", "rope_factor", "score_cap", "logit_cap"):
+            value, may_be_none = getattr(self, name), name.endswith("_cap")
+            known = type(value) in (int, float) and math.isfinite(value)
+            if not known or value < 0 or (value == 0 and not may_be_none):
+                least = "number of at least 0" if may_be_none else "positive number"
+                raise ValueError(f"{name}={value!r} must be a {least}")
+        for name in ("qk_norm", "tied"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+
+    @classmethod
+    def tiny(cls) -> GemmaConfig:
+        return cls(
+            n_layers=2,
+            n_heads=6,
+            n_kv_heads=3,
+            d_model=30,
+            d_head=8,
+            d_ff=13,
+            n_vocab=29,
+            n_ctx=17,
+            window=3,
+            local=(0,),
+            scale=11.0,
+            score_cap=4.0,
+            logit_cap=7.0,
+        )
+
+
+class GemmaBlock(nn.Module):
+    """x + norm(sublayer(norm(x))), twice."""
+
+    def __init__(self, cfg: GemmaConfig) -> None:
+        super().__init__()
+        self.norm1, self.after1, self.norm2, self.after2 = (
+            RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(4)
+        )
+        self.self_attn = CappedAttention(
+            cfg.d_model,
+            cfg.n_heads,
+            cfg.n_kv_heads,
+            cfg.d_head,
+            scale=cfg.scale,
+            cap=cfg.score_cap,
+            qk_norm=cfg.qk_norm,
+            eps=cfg.eps,
+        )
+        self.ffn = GatedFeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+        self.drop = dropout(cfg.dropout)
+
+    def forward(
+        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
+    ) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        y = self.self_attn(y, allowed, turn, tap / "self_attn", store)
+        y = tap("after1.out", self.after1(y), RESID)
+        x = tap("resid_mid", x + self.drop(y), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        y = tap("after2.out", self.after2(self.ffn(y, tap / "ffn")), RESID)
+        return tap("resid_out", x + self.drop(y), RESID)
+
+
+class Gemma(nn.Module):
+    """Token embeddings times the root of the width, causal blocks with and without a window, output scores that may be capped.
+
+    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
+    scores the token after position i. With a cache the batch holds only the new positions.
+
+    >>> net = Gemma(GemmaConfig.tiny())
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
+    torch.Size([1, 3, 29])
+    """
+
+    norms_behind = True
+    """What a sub-layer gives is normed before it is added."""
+
+    def __init__(self, cfg: GemmaConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed: Any = nn.ModuleDict({"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True)})
+        self.drop = dropout(cfg.dropout)
+        self.layers = nn.ModuleList(GemmaBlock(cfg) for _ in range(cfg.n_layers))
+        self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
+        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.logit_cap = cfg.logit_cap
+
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
+
+    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+        past, cfg = cache.n_read if cache else 0, self.cfg
+        n, device = batch.ids.shape[1], batch.ids.device
+        everywhere = masks.causal(n, past=past).to(device)
+        through = everywhere.triu(past - cfg.window + 1)
+        if not cache:
+            real = masks.not_padding(batch.real)
+            everywhere, through = everywhere & real, through & real
+        places = torch.arange(past, past + n, dtype=torch.float64, device=device)[:, None]
+        wide, near = (
+            places * frequencies(cfg.d_head, base)[::2].to(device) / factor
+            for base, factor in ((cfg.rope_base, cfg.rope_factor), (cfg.rope_local_base, 1.0))
+        )
+        token = tap("embed.token", self.embed["token"](batch.ids), RESID)
+        x = tap("embed.out", self.drop(token), RESID)
+        for i, block in enumerate(self.layers):
+            store = cache.self_attn[i] if cache else NO_STORE
+            allowed, angle = (through, near) if i in cfg.local else (everywhere, wide)
+            x = block(x, allowed, lambda each, by=angle: turned(each, by), tap / f"layer.{i}", store)
+        return tap("final_norm.out", self.final_norm(x), RESID)
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
+        return tap("logits", capped(found, self.logit_cap), "batch pos vocab")
+
+
+FAMILY = Family(
+    name="gemma",
+    config=GemmaConfig,
+    network=Gemma,
+    kinds=(Kind(name="causal", stack="layer"),),
+    stacks={"decoder": "layer"},
+)

@@ -1,0 +1,289 @@
+"""The rooms of several copies of the app, through Redis: `ATLAS_ROOMS=redis://host:6379/0`.
+
+Each copy holds every room, as if it were the only one. What changes a room is not done at once: it goes into a log, which has one
+order for all (`log.py`), and every copy does it when it reads it there, so that all come to the same room: an answer counts once,
+whichever copies a seat has sent it to, and a follower who comes back at another copy goes on at his `Last-Event-ID`. The
+limits hold for all copies together. What the lecturer's secret is no copy tells: its hash goes into the log.
+
+Where Redis does not answer each copy shows what it last knew, takes nothing new, and says so; what the lecturer
+did meanwhile is done when it answers again. One that has lost its memory is told the rooms by the copies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from core.errors import InputError
+from viz.server.rooms.ask import Question
+from viz.server.rooms.log import PATIENCE, Entry, Log, place
+from viz.server.rooms.room import LASTS, Room, Shown
+from viz.server.rooms.shared_room import ACTS, Gone, SharedRoom
+from viz.server.rooms.store import InMemory
+
+LOGGER = logging.getLogger(__name__)
+BEAT, SOON, LOST = 5.0, 0.15, 15.0
+"""Seconds from one "these are connected here" to the next, after a change, and until a copy that says nothing has gone."""
+MOST_READ = 8_000_000
+"""Bytes of the log after which it is cut."""
+
+
+class RedisRooms(InMemory):
+    """The rooms of all copies that share this Redis.
+
+    now: the clock; None for that of Redis, by the entries of the log.
+
+    Raises:
+        ValueError: the address is none.
+    """
+
+    def __init__(self, url: str, *, now: Callable[[], float] | None = None) -> None:
+        self._clock, self._entry, self.leaves, self.at = now, 0.0, False, b"0-0"
+        super().__init__(self._time)
+        self.shared = True
+        self._rooms: dict[str, SharedRoom] = {}
+        self.me, self._tickets = secrets.token_hex(4), itertools.count()
+        self._waiting: dict[str, Future[Any]] = {}
+        self._turn, self._soon, self._stopped = threading.RLock(), threading.Event(), threading.Event()
+        self._known: set[str] = set()
+        self._changed: set[str] = set()
+        self._alive: dict[str, float] = {}
+        self._log = Log(url, self._begin, self._hear, self._set_gone, lasts=LASTS)
+        self._heart = threading.Thread(target=self._beats, name="rooms here", daemon=True)
+        self._log.start()
+        self._log.tried.wait(PATIENCE)
+        self._heart.start()
+
+    # ------------------------------------------------------------- as every store
+
+    @property
+    def waits(self) -> bool:
+        """Whether Redis does not answer."""
+        return self._log.is_gone
+
+    def sweep(self) -> None:
+        """Forget the rooms that are over, here and in Redis."""
+        over = [code for code, room in list(self._rooms.items()) if room.over()]
+        super().sweep()
+        if not self.applies:
+            for code in over:
+                self.forget(code)
+
+    def close(self) -> None:
+        """This copy ends: those who follow go on at another one, and the rooms last."""
+        self.leaves = True
+        self._stopped.set()
+        self._soon.set()
+        for room in list(self._rooms.values()):
+            room.here.clear()
+            room.wake()
+        self.say_here()
+        self._heart.join(2 * PATIENCE)
+        self._log.stop()
+
+    def _new(self, code: str, secret: str) -> Room | None:
+        room = SharedRoom(self, code, secret, now=self._time)
+        return self._rooms.get(code) if self.do("open", code, (room.state(),)) else None
+
+    def _wrong(self, who: str) -> None:
+        try:
+            self.do("wrong", "", (self.guesses.hashed(who).hex(),))
+        except Gone:
+            super()._wrong(who)
+
+    # ------------------------------------------------------------- what is done
+
+    @property
+    def applies(self) -> bool:
+        """Whether this thread does now what stands in the log."""
+        return threading.current_thread() is self._log.thread
+
+    def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
+        """Have all copies do it; what it came to here. Raises Refusal: Redis does not answer, or what the act itself refuses."""
+        ticket, done = f"{self.me}.{next(self._tickets)}", Future[Any]()
+        self._waiting[ticket] = done
+        try:
+            self._log.add({"ticket": ticket, "act": act, "code": code, **_written(act, args, more or {})})
+            return done.result(PATIENCE)
+        except (ConnectionError, TimeoutError):
+            raise Gone from None
+        finally:
+            del self._waiting[ticket]
+
+    def forget(self, code: str) -> None:
+        """Nothing of a room stays in Redis but that it has ended."""
+        name = code.encode()
+        self._log.forget(code, lambda fields: fields.get(b"code") == name and fields.get(b"act") != b"end")
+
+    def beat(self) -> None:
+        """Who is connected here has changed."""
+        self._soon.set()
+
+    def _time(self) -> float:
+        if self._clock:
+            return self._clock()
+        return self._entry if self._entry and self.applies else time.time()
+
+    def _hear(self, entry: Entry) -> None:
+        at, fields = entry
+        ticket = self._waiting.get(fields.get(b"ticket", b"").decode())
+        with self._turn:
+            self.at, self._entry = at, place(at)[0] / 1000
+            try:
+                result, wrong = self._apply(fields), None
+            except InputError as error:
+                result, wrong = None, error
+            except (LookupError, TypeError, ValueError):
+                LOGGER.exception("A room could not do what a copy, of another version perhaps, has written.")
+                result, wrong = None, Gone()
+            finally:
+                self._entry = 0.0
+        if ticket is None:
+            return
+        if wrong:
+            ticket.set_exception(wrong)
+        else:
+            ticket.set_result(result)
+
+    def _apply(self, fields: Mapping[bytes, bytes]) -> Any:
+        act, code = fields[b"act"].decode(), fields[b"code"].decode()
+        args, more = _read(act, fields)
+        if act == "here":
+            return self._here(code, *args)
+        if act == "wrong":
+            return self.guesses.count(bytes.fromhex(args[0]))
+        self._changed.add(code)
+        if act in ("open", "known"):
+            return self._opens(code, args[0], again=act == "known")
+        room = self._rooms.get(code)
+        if room is None or place(room.at) >= place(self.at):
+            return None
+        room.at = self.at
+        return ACTS[act](room, *args, **more)
+
+    def _opens(self, code: str, state: Mapping[str, Any], *, again: bool) -> bool:
+        """A new room; or, `again`, one that Redis has forgotten and the first copy to say so remembers."""
+        if again and code in self._known:
+            return False
+        room = self._rooms.get(code) if again else None
+        if room is None:
+            room = SharedRoom(self, code, "", now=self._time)
+            if self._admit(room) is None:
+                return False
+        room.become(state, now=again)
+        room.at = self.at
+        self._known.add(code)
+        return True
+
+    def _here(self, server: str, seats: Mapping[str, Sequence[str]]) -> None:
+        now = self._alive[server] = place(self.at)[0] / 1000
+        lost = [other for other, heard in self._alive.items() if now - heard > LOST]
+        for other in lost:
+            del self._alive[other]
+        for code, room in self._rooms.items():
+            for one, there in ((server, seats.get(code, ())), *((other, ()) for other in lost)):
+                room.present(one, there)
+
+    # ------------------------------------------------------------- Redis comes and goes
+
+    def _begin(self, state: Mapping[bytes, bytes], entries: Sequence[Entry], anew: bool) -> None:
+        with self._turn:
+            self.guesses.salt = self._log.life.encode()
+            if anew:
+                self._known.clear()
+            for name, text in state.items():
+                if name != b"base":
+                    self._knows(name.decode(), json.loads(text))
+        for entry in entries:
+            self._hear(entry)
+        for code, room in list(self._rooms.items()):
+            if code not in self._known and not room.over():
+                self._log.add({"act": "known", "code": code, **_written("known", (room.state(),), {})})
+        self._soon.set()
+
+    def _knows(self, code: str, held: Mapping[str, Any]) -> None:
+        at, first = held["at"].encode(), code not in self._known
+        room = self._rooms.get(code)
+        if room is None:
+            room = self._rooms[code] = SharedRoom(self, code, "", now=self._time)
+        if first or place(at) > place(room.at):
+            room.become(held["state"])
+            room.at = at
+        self._known.add(code)
+        for server in {server for held in held["state"]["seats"]["held"].values() for server in held[3]}:
+            self._alive.setdefault(server, time.time())
+
+    def _set_gone(self, yes: bool) -> None:
+        for room in list(self._rooms.values()):
+            room.wake()
+        self._soon.set()
+
+    def _beats(self) -> None:
+        while not self._stopped.is_set():
+            self._soon.wait(BEAT)
+            self._soon.clear()
+            if self._log.is_gone or self._stopped.is_set():
+                self._stopped.wait(SOON)
+                continue
+            self._catch_up_late()
+            self.say_here()
+            self._log.check()
+            if self._log.read > MOST_READ:
+                self._cut()
+            self._stopped.wait(SOON)
+
+    def _catch_up_late(self) -> None:
+        for room in list(self._rooms.values()):
+            for name in list(room.late):
+                args, more = room.late.pop(name)
+                getattr(room, name)(*args, **more)
+
+    def say_here(self) -> None:
+        """Tell the other copies who is connected at this one."""
+        here = {code: list(room.here) for code, room in list(self._rooms.items())}
+        if here:
+            try:
+                self._log.add({"act": "here", "code": self.me, **_written("here", (here,), {})})
+            except ConnectionError:
+                self._soon.set()
+
+    def _cut(self) -> None:
+        with self._turn:
+            base, changed, self._changed = self.at, self._changed, set()
+            kept = {code: room for code in changed if (room := self._rooms.get(code)) and not room.over()}
+            state = {
+                code: json.dumps({"at": room.at.decode(), "state": room.state()}).encode()
+                for code, room in kept.items()
+            }
+        self._log.cut(state, sorted(changed - kept.keys()), base)
+
+
+def _written(act: str, args: Sequence[Any], more: Mapping[str, Any]) -> dict[str, str | bytes]:
+    """The fields of an act: JSON, and the parts of pictures as they are."""
+    fields: dict[str, str | bytes] = {}
+    if act == "show":
+        view, pictures = args
+        fields = {f"part {name}": data for shown in pictures.values() for name, data in shown.parts.items()}
+        args = (view, {key: [shown.told, list(shown.parts)] for key, shown in pictures.items()})
+    elif act == "asks":
+        args = (args[0].state() if args[0] else None,)
+    return fields | {"args": json.dumps([args, more])}
+
+
+def _read(act: str, fields: Mapping[bytes, bytes]) -> tuple[list[Any], dict[str, Any]]:
+    args, more = json.loads(fields[b"args"])
+    if act == "show":
+        args[1] = {
+            key: Shown(told, {name: fields[f"part {name}".encode()] for name in names})
+            for key, (told, names) in args[1].items()
+        }
+    elif act == "asks" and args[0]:
+        args[0] = Question.of(args[0])
+    return args, more

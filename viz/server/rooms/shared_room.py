@@ -1,0 +1,188 @@
+"""A room as one copy of the app knows it: what changes it is done by all copies, in the order of their log."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from viz.server.rooms.ask import Question
+from viz.server.rooms.log import place
+from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.seats import Refusal
+
+FIRST = 1_767_225_600_000
+"""The beginning of 2026 in milliseconds: numbers of changes count from it."""
+GONE = (
+    503,
+    "The room cannot be reached now.",
+    "The copies of this server share it through Redis, which does not answer.",
+    "Wait a little: it goes on by itself.",
+)
+
+
+class Gone(Refusal):
+    """What is asked for while Redis does not answer.
+
+    >>> Gone().status
+    503
+    """
+
+    def __init__(self) -> None:
+        super().__init__(*GONE)
+
+
+class Keeper(Protocol):
+    """What a room needs of the store that all copies share."""
+
+    at: bytes
+    """The entry of the log that is done now, or was last."""
+    leaves: bool
+    """Whether this copy ends."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether Redis does not answer."""
+        ...
+
+    @property
+    def applies(self) -> bool:
+        """Whether this thread does now what stands in the log."""
+        ...
+
+    def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
+        """Have all copies do it; what it came to here."""
+        ...
+
+    def forget(self, code: str) -> None:
+        """Nothing of a room stays in Redis."""
+        ...
+
+    def beat(self) -> None:
+        """Who is connected here has changed."""
+        ...
+
+
+def _through(act: Callable[..., Any], *, keeps: bool = False) -> Callable[..., Any]:
+    """An act of a room, done by all copies; `keeps`: while Redis does not answer the last one waits for it."""
+    name = act.__name__
+
+    def done(self: SharedRoom, *args: Any, **more: Any) -> Any:
+        if self.rooms.applies:
+            return act(self, *args, **more)
+        self.late.pop(name, None)
+        try:
+            return self.rooms.do(name, self.code, args, more)
+        except Gone:
+            if not keeps:
+                raise
+            self.late[name] = (args, more)
+        return None
+
+    return done
+
+
+ACTS: dict[str, Callable[..., Any]] = {
+    act.__name__: act
+    for act in (
+        Room.show,
+        Room.touch,
+        Room.pause,
+        Room.command,
+        Room.stands,
+        Room.plans,
+        Room.end,
+        Room.sit,
+        Room.answer,
+        Room.say,
+        Room.read,
+        Room.asks,
+        Room.again,
+        Room.reveal,
+    )
+}
+"""What changes a room, as the log names it."""
+
+
+class SharedRoom(Room):
+    """A room as one copy knows it."""
+
+    def __init__(
+        self, rooms: Keeper, code: str, secret: str, *, now: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(code, secret, now=now)
+        self.rooms, self.at = rooms, b"0-0"
+        self.late: dict[str, tuple[Any, Any]] = {}
+        self.here: Counter[str] = Counter()
+
+    reveal = _through(Room.reveal, keeps=True)
+    pause = _through(Room.pause, keeps=True)
+    again = _through(Room.again, keeps=True)
+    stands = _through(Room.stands, keeps=True)
+    read = _through(Room.read, keeps=True)
+    touch = _through(Room.touch)
+    command = _through(Room.command)
+    _show, _asks, _end = (_through(act, keeps=True) for act in (Room.show, Room.asks, Room.end))
+    _plans = _through(Room.plans, keeps=True)
+    _sit, _answer, _say = (_through(act) for act in (Room.sit, Room.answer, Room.say))
+
+    @property
+    def waits(self) -> bool:
+        return self.rooms.waits
+
+    @property
+    def leaves(self) -> bool:
+        return self.rooms.leaves
+
+    def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
+        self._show(view, pictures)
+
+    def asks(self, question: Question | None) -> None:
+        if self.rooms.applies or (question and question.same) != (self.question and self.question.same):
+            if question:
+                question.id = question.id or secrets.token_hex(4)
+            self._asks(question)
+
+    def plans(self, told: Mapping[str, Any]) -> None:
+        if self.rooms.applies or told != self.plan:
+            self._plans(told)
+
+    def end(self) -> None:
+        self._end()
+        if not self.rooms.applies:
+            self.rooms.forget(self.code)
+
+    def sit(self, seat: str, new: str = "") -> str:
+        return seat if self.sits(seat) else self._sit(seat, new or secrets.token_urlsafe(12))
+
+    def answer(self, seat: str, question: str, given: Any) -> None:
+        if self.rooms.applies or self._seats.ready(seat):
+            self._answer(seat, question, given)
+
+    def say(self, seat: str, sentence: str) -> None:
+        if self.rooms.applies or self._seats.ready(seat):
+            self._say(seat, sentence)
+
+    def connect(self, seat: str, by: int) -> None:
+        """Noted here; the copies tell each other who is connected, and a copy that is gone takes its own along."""
+        self.here[seat] += by
+        if not self.here[seat]:
+            del self.here[seat]
+        self.rooms.beat()
+
+    def present(self, server: str, seats: Sequence[str]) -> None:
+        """Those who are connected at a copy."""
+        with self._lock:
+            self._seats.present(server, set(seats))
+            self._people()
+        self._topics.wake(leading=True)
+
+    def wake(self) -> None:
+        """All who listen look once more."""
+        self._topics.wake()
+
+    def _least(self) -> int:
+        first, second = place(self.rooms.at)  # the same number at all copies
+        return (first - FIRST) * 1000 + min(second, 99) * 10

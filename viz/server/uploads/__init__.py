@@ -1,0 +1,1 @@
+"""What visitors upload: a model of their own, for the length of a visit."""

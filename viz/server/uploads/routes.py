@@ -1,0 +1,255 @@
+"""A visitor's own model, three files sent to this server: judged before its weights are read, his alone, and gone with him.
+
+The page hands its browser a ticket that nobody guesses; with it go, in this order,
+
+    POST upload/TICKET/config.json         at most 1 MB
+    POST upload/TICKET/tokenizer.json      at most 32 MB
+    POST upload/TICKET/head?bytes=N        how long model.safetensors is, and its first bytes: its list of tensors
+    POST upload/TICKET/model.safetensors   exactly N bytes that begin so; answered with the name of the model
+
+After the head all is judged that can be without a weight: config, list, tokenizer (in the limited child), memory, disk. Names are
+those four and no others; no archive, no path, no fourth file. Whatever is refused is answered in words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import AsyncIterator
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import core.serving.engine
+from core.checkpoints.files import MB, json_object, shown
+from core.checkpoints.load import inspect
+from core.checkpoints.safety.safetensors_header import MAX_HEADER
+from core.checkpoints.tokenizer import FILE, MAX_FILE, read_tokenizer
+from core.checkpoints.weights import SINGLE
+from core.errors import InputError
+from core.serving.brought import SHELF
+from core.serving.registry import Listing
+from viz.server import limits
+from viz.server.rooms.seats import Refusal
+from viz.server.uploads.held import UPLOADS, Upload, refusal
+
+log = logging.getLogger("atlas")
+CONFIG, HEAD = "config.json", "head"
+MOST = {CONFIG: MB, FILE: MAX_FILE, HEAD: 8 + MAX_HEADER}
+"""Bytes of each part; of the weights the server's own limit."""
+QUIET, SLOWEST, FIRST = 15.0, 20_000, 20.0
+"""Seconds without a byte, and bytes a second after so many first ones, at which a sender is given up."""
+PIECE = MB
+SPARE = 2**30
+"""Bytes of the disk that stay free."""
+
+
+async def part(request: Request) -> Response:
+    """One part of a model."""
+    try:
+        return JSONResponse(await _taken(request), headers={"Cache-Control": "no-store"})
+    except InputError as error:
+        told = {"wrong": error.wrong, "rule": error.rule, "remedy": error.remedy}
+        return JSONResponse(told, getattr(error, "status", 400), {"Cache-Control": "no-store"})
+    except ClientDisconnect:
+        return Response(status_code=400)
+
+
+async def _taken(request: Request) -> dict[str, str]:
+    if not limits.most_upload():
+        raise refusal(
+            403,
+            "Nothing can be uploaded to this server.",
+            "It takes models only if it was started so.",
+            f"Start it with {limits.UPLOAD}=1.",
+        )
+    upload, name = UPLOADS.find(request.path_params["ticket"]), request.path_params["part"]
+    if upload.busy:
+        raise refusal(
+            409, "A part of this model is being sent already.", "One is sent after the other.", "Wait for it."
+        )
+    upload.busy = True
+    try:
+        if name in (CONFIG, FILE):
+            return await _small(upload, name, request)
+        if name == HEAD:
+            return await _head(upload, request)
+        if name == SINGLE:
+            return await _weights(upload, request)
+    except ClientDisconnect:
+        if name == SINGLE:
+            upload.came.discard(HEAD)
+        raise
+    finally:
+        upload.busy = False
+    raise refusal(
+        404,
+        f"'{shown(name, 60)}' is none of the files of a model.",
+        f"They are {CONFIG}, {FILE} and {SINGLE}.",
+        "Choose these three.",
+    )
+
+
+async def _small(upload: Upload, name: str, request: Request) -> dict[str, str]:
+    """config.json or tokenizer.json, whole."""
+    if name == CONFIG:
+        await asyncio.to_thread(UPLOADS.begin, upload)
+    elif CONFIG not in upload.came:
+        raise _order(CONFIG)
+    size = _announced(request, name, MOST[name])
+    upload.came -= {name, HEAD}
+    with (upload.folder / name).open("wb") as file:
+        async for piece in _body(request, name, size):
+            file.write(piece)
+    upload.came.add(name)
+    return {}
+
+
+async def _head(upload: Upload, request: Request) -> dict[str, str]:
+    """The beginning of the weights, and the judgement."""
+    for name in (CONFIG, FILE):
+        if name not in upload.came:
+            raise _order(name)
+    said = request.query_params.get("bytes", "")
+    size = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0
+    if not 10 <= size <= limits.most_upload():
+        raise refusal(
+            413,
+            f"{SINGLE} has {size:,} bytes." if size else f"It is not said how long {SINGLE} is.",
+            f"This server takes up to {limits.most_upload():,}.",
+            "Choose a smaller model.",
+        )
+    head = b"".join([piece async for piece in _body(request, HEAD, _announced(request, HEAD, MOST[HEAD]))])
+    upload.came.discard(HEAD)
+    await asyncio.to_thread(_judge, upload, head[:size], size)
+    upload.head, upload.size = head[:size], size
+    upload.came.add(HEAD)
+    return {}
+
+
+def _judge(upload: Upload, head: bytes, size: int) -> None:
+    """All that can be said before a weight is here: the file is as long as it will be, and empty behind its head.
+
+    Raises InputError in words.
+    """
+    if shutil.disk_usage(upload.folder).free < size + SPARE:
+        raise refusal(
+            507, f"The disk of this server has no room for {size:,} bytes.", "All three files must lie there."
+        )
+    with (upload.folder / SINGLE).open("wb") as file:
+        file.write(head)
+        file.truncate(size)
+    plan, _ = inspect(upload.folder)
+    read_tokenizer(upload.folder, plan)
+    core.serving.engine.default().fits(Listing(f"This {_called(upload)}", True, memory=plan.memory))
+
+
+async def _weights(upload: Upload, request: Request) -> dict[str, str]:
+    """The weights, piece by piece into their place; then the model is opened."""
+    if HEAD not in upload.came:
+        raise _order("its beginning")
+    size = _announced(request, SINGLE, limits.most_upload())
+    if size != upload.size:
+        raise refusal(
+            400,
+            f"{SINGLE} has {size:,} bytes now, and had {upload.size:,}.",
+            "It must be the file that was judged.",
+        )
+    upload.came.discard(HEAD)  # whatever comes of it, it begins with the judgement again
+    at = 0
+    with (upload.folder / SINGLE).open("r+b") as file:
+        async for piece in _body(request, SINGLE, size):
+            known = upload.head[at : at + len(piece)]
+            if not piece.startswith(known):
+                raise refusal(
+                    400, f"{SINGLE} begins otherwise than before.", "It must be the file that was judged."
+                )
+            await asyncio.to_thread(file.write, piece)
+            at += len(piece)
+    return {"name": await asyncio.to_thread(_open, upload)}
+
+
+def _open(upload: Upload) -> str:
+    """Onto the shelf, and into memory: what is wrong with the numbers shows here. Raises InputError."""
+    found = SHELF.put(_called(upload), upload.folder, upload.session)
+    upload.name = found.name
+    engine = core.serving.engine.default()
+    try:
+        engine.open(found.name)
+    except Exception as error:
+        SHELF.drop(found.name)
+        engine.drop(found.name)
+        upload.name = ""
+        if isinstance(error, InputError):
+            raise
+        log.exception("an upload could not be opened")
+        raise refusal(
+            400, f"It could not be opened ({type(error).__name__}).", "The server's log says more."
+        ) from None
+    return found.name
+
+
+def _called(upload: Upload) -> str:
+    """What its config calls it."""
+    called = json_object(upload.folder, CONFIG).get("model_type")
+    return shown(called, 40) if isinstance(called, str) else "model"
+
+
+def _announced(request: Request, name: str, most: int) -> int:
+    """How many bytes the body has, by what was said before it. Raises Refusal for too many, or for none said."""
+    said = request.headers.get("content-length", "")
+    if not (said.isascii() and said.isdecimal() and len(said) < 16):
+        raise refusal(411, f"It is not said how long {name} is.", "The length stands before the file.")
+    if int(said) > most:
+        raise refusal(
+            413,
+            f"{name} has {int(said):,} bytes.",
+            f"It may have at most {most:,}.",
+            "Choose a smaller file.",
+        )
+    return int(said)
+
+
+async def _body(request: Request, name: str, size: int) -> AsyncIterator[bytes]:
+    """The body in pieces, as many bytes as announced; never more is held than a piece. Raises Refusal for any other number, and for a sender who sleeps."""
+    came, begun, held = 0, time.monotonic(), bytearray()
+    stream = request.stream()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(stream), QUIET)
+        except StopAsyncIteration:
+            break
+        except TimeoutError:
+            raise _slow(name) from None
+        came += len(chunk)
+        taken = time.monotonic() - begun
+        if came > size:
+            raise refusal(
+                400,
+                f"{name} is longer than was said: more than {size:,} bytes.",
+                "It has as many as announced.",
+            )
+        if taken > FIRST and came < SLOWEST * (taken - FIRST):
+            raise _slow(name)
+        held += chunk
+        if len(held) >= PIECE:
+            yield bytes(held)
+            held.clear()
+    if came < size:
+        raise refusal(400, f"{name} ended after {came:,} of {size:,} bytes.", "It has as many as announced.")
+    if held:
+        yield bytes(held)
+
+
+def _slow(name: str) -> Refusal:
+    return refusal(408, f"{name} comes too slowly.", f"At least {SLOWEST:,} bytes a second must come.")
+
+
+def _order(missing: str) -> Refusal:
+    return refusal(409, f"{missing} has not come.", f"The files come in order: {CONFIG}, {FILE}, {SINGLE}.")
+
+
+ROUTES = [Route("/upload/{ticket}/{part}", part, methods=["POST"])]

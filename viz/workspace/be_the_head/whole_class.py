@@ -1,0 +1,73 @@
+"""Be the head for a whole class: each student of the lecture room touches a token; the mean of their rows goes into the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.heads.compare import jensen_shannon
+from viz.labels import distinct, percent, visible
+from viz.server.rooms.ask import MOST_OPTIONS, Form, Question
+from viz.server.rooms.room import Room
+from viz.shell.room_bar import lecture
+from viz.workspace.be_the_head import data, row
+from viz.workspace.be_the_head.data import WHOLE, Game
+
+KEY = "be_the_head.room"
+
+
+@dataclass(frozen=True)
+class Class:
+    """The mean row of those who answered, over the keys of the head, and the probability of the word with it in the model."""
+
+    row: np.ndarray
+    answered: int
+    said: float
+
+
+def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
+    """Ask the room of this session, if it leads one; what came of it, once a row was put into the model.
+
+    A student who touches one token gives it all of his row; the mean over the students is a row again.
+    """
+    if not 1 < len(found.keys) <= MOST_OPTIONS:
+        return None
+    word = visible(found.word.strip() or found.word)
+    question = Question(
+        KEY,
+        f"You are {found.place}. The model shall say “{word}” next: which token would you look at? Touch it.",
+        Form("word", tuple(distinct(visible(name.strip() or name) for name in found.names))),
+    )
+    place = data.best(found)
+    truth = [place]
+    why = f"{found.place} itself gives {percent(found.true_row[place])} to “{question.form.options[place]}”."
+
+    def reveal(room: Room) -> None:
+        room.reveal(truth, why)
+        row.store(shares, into=True)
+
+    if put:
+        question.truth, question.why = truth, why
+    lecture.asks(question, guessed=put, reveal=reveal)
+    asked = lecture.answered(question) if put else None
+    if asked is None:
+        return None
+    counts = np.array(question.form.spread(list(asked.answers.values()))["counts"], dtype=float)
+    mean = counts / counts.sum()
+    return Class(mean, int(counts.sum()), data.played(found, tuple(WHOLE * mean)))
+
+
+def sentence(found: Game, room: Class) -> str:
+    """How the class did, beside the head."""
+    word = visible(found.word.strip() or found.word)
+    bits = float(jensen_shannon(room.row, found.true_row / found.true_row.sum()))
+    level = percent(room.said) == percent(found.true)
+    who = (
+        f"did {'as well as' if level else 'better than' if room.said > found.true else 'worse than'} the head"
+    )
+    answers = "1 answer" if room.answered == 1 else f"{room.answered} answers"
+    return (
+        f"With the room's mean row ({answers}) “{word}” has {percent(room.said)}, with the head's own {percent(found.true)}, with a uniform one {percent(found.even)}: "
+        f"the room {who}. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1)."
+    )

@@ -1,0 +1,152 @@
+"""What stands side by side on Compare: panes, all of them on common words or patches, and pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from core.analysis.attention.align import Slot, Span
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.likeness import Likeness, likeness
+from core.run import Run
+from viz.instruments.kit import origin
+from viz.instruments.picture import patches
+from viz.labels import visible
+from viz.widgets.pins import View
+from viz.workspace.shared import head_picker
+
+LETTERS = "ABCD"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The words (or pieces) along one side of a pattern; of pieces also where they stand in the text (None: in two texts)."""
+
+    names: tuple[str, ...]
+    spans: tuple[Span, ...]
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One view with its pattern (query, key), and the heads it was chosen from by kind of attention."""
+
+    view: View
+    run: Run
+    heads: Mapping[str, Heads]
+    weights: np.ndarray
+    allowed: np.ndarray
+    queries: Axis
+    keys: Axis
+
+    def tell(self) -> None:
+        """The pictures that follow show this."""
+        view = self.view
+        place = (view.layer, view.head) if view.kind else (None, None)
+        origin.tell_run(self.run, view.kind, *place, changed=view.edits)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it lies on a picture."""
+        return patches.grid(self.run) is not None
+
+    @property
+    def alone(self) -> bool:
+        """Whether the model has one alignment and no heads."""
+        return not head_picker.several(self.heads)
+
+    @property
+    def name(self) -> str:
+        """What the pane shows, with the measured habit of a head."""
+        if self.alone:
+            return self.view.model
+        head = self.view.head
+        habit = f", {self.heads[self.view.kind].word(self.view.layer, head)}" if isinstance(head, int) else ""
+        return f"{self.view}{habit}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two panes on common words: their difference where both have the words, and how alike they are."""
+
+    a: int
+    b: int
+    difference: np.ndarray
+    compared: np.ndarray
+    likeness: Likeness
+
+    @property
+    def name(self) -> str:
+        return f"{LETTERS[self.a]} \u2212 {LETTERS[self.b]}"
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The rows that both have, those that differ most first."""
+        bits = self.likeness.rows
+        return sorted(np.flatnonzero(np.isfinite(bits)).tolist(), key=lambda row: -bits[row])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All panes on common rows and columns; a slot holds the places of its words in each pane."""
+
+    panes: tuple[Pane, ...]
+    rows: tuple[Slot, ...]
+    columns: tuple[Slot, ...]
+    weights: tuple[np.ndarray, ...]
+    allowed: tuple[np.ndarray, ...]
+
+    def pairs(self) -> tuple[Pair, ...]:
+        return tuple(self.pair(a, b) for a, b in combinations(range(len(self.panes)), 2))
+
+    def pair(self, a: int, b: int) -> Pair:
+        """Cells that either may look at, in rows that both have. Weight on a word that the other lacks counts as apart."""
+        both = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.rows], dtype=bool)
+        cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
+        shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
+        return Pair(
+            a,
+            b,
+            self.weights[a] - self.weights[b],
+            cells & shared,
+            likeness(self.weights[a], self.weights[b], cells),
+        )
+
+    @property
+    def places(self) -> str:
+        """What rows and columns are."""
+        return "patches" if self.panes[0].drawn else "words"
+
+    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
+        """Rows and columns whose word one of these panes lacks."""
+        rows, columns = (
+            [place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)]
+            for slots in (self.rows, self.columns)
+        )
+        return rows, columns
+
+    def word(self, side: str, place: int, pane: int) -> str:
+        """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
+        slots = self.rows if side == "queries" else self.columns
+        found = _named(getattr(self.panes[pane], side), slots[place][pane])
+        if found:
+            return found
+        other = next(k for k, places in enumerate(slots[place]) if places)
+        return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
+
+    def told(self, side: str, place: int, pane: int) -> str:
+        """The same for a sentence: white space visible, patches by their places."""
+        word = self.word(side, place, pane)
+        return word if self.panes[pane].drawn else visible(word)
+
+    def words(self, side: str, pane: int) -> list[str]:
+        slots = self.rows if side == "queries" else self.columns
+        return [self.word(side, place, pane) for place in range(len(slots))]
+
+
+def _named(axis: Axis, places: Sequence[int]) -> str:
+    return "".join(axis.names[place] for place in places)

@@ -1,0 +1,39 @@
+"""Where the visitor says what the model reads: a box for a sentence, of a model of pictures a canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.model import Model
+from viz.instruments.picture import patches
+from viz.widgets import controls, doodle
+from viz.workspace.shared import presets, reads
+from viz.workspace.shared.tasks import Task
+
+CANVAS = 168
+"""Pixels of the canvas: a finger has room on it, and the page's own picture, below it, is seen at once."""
+
+
+def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> str:
+    """What is read, kept as `text`; `first` stands there before any choice, and another one takes back the choices named in `drops`."""
+    with st.container(gap="xxsmall"):
+        if patches.reads(model):
+            return doodle.draw(
+                "text", first, title="", hint="", height=CANVAS, preview=False, upload=False, drops=drops
+            )
+        hint = "Type a sentence and press Enter"
+        text = controls.text(task.box, "text", first, quiet=True, placeholder=hint, drops=drops)
+        reads.show(model, task.box)
+    return text
+
+
+def menu(model: Model, *, own: bool = False) -> None:
+    """Ready-made sentences, and with `own` an empty box; a canvas has its doodles beside it, and here the place for a file."""
+    if patches.reads(model):
+        doodle.place("text")
+        return
+    if own:
+        st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
+    presets.menu(model)

@@ -1,0 +1,54 @@
+"""What can be done to one cell of a head's pattern."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from core.edits import Forbid, ForceCell
+from viz.labels import literal
+from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.what_if import edits
+from viz.workspace.what_if.data import Change
+
+
+def offer(
+    change: Change,
+    seen: HeadRef,
+    cell: tuple[int, int] | None,
+    queries: list[str],
+    keys: list[str],
+    mask: np.ndarray,
+) -> None:
+    """The chosen cell, and the buttons that mask or force it."""
+    where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
+        if cell is None:
+            st.text("Choose a cell of the first picture.")
+            return
+        query, key = cell
+        st.markdown(
+            f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.",
+            width="content",
+        )
+        shut = not bool(mask[cell])
+        st.button(
+            "Mask it",
+            key="what_if.forbid",
+            icon=":material/block:",
+            disabled=shut,
+            on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
+            help="This cell is masked anyway"
+            if shut
+            else "This head may not look there; its row is shared out over the others",
+        )
+        st.button(
+            "Force it",
+            key="what_if.force",
+            icon=":material/push_pin:",
+            disabled=shut,
+            on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
+            help="This cell is masked anyway" if shut else "This row of this head gives everything to it",
+        )

@@ -1,0 +1,117 @@
+"""One head on the picture before and after the change; below it what can be done to the chosen patch, and to the cell of its row."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.attribution.erasing import painted_over
+from core.analysis.attribution.token_importance import hidden_from
+from core.edits import ReplaceToken
+from core.trace import Edit
+from viz.instruments.kit import origin
+from viz.instruments.picture import patches
+from viz.labels import head_name, percent
+from viz.widgets import controls
+from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.what_if import cells, edits
+from viz.workspace.what_if.data import Change
+
+GROUP = "what_if"
+HIGH = 300
+"""Pixels of a picture: three stand beside each other."""
+
+
+def show(change: Change, seen: HeadRef) -> None:
+    """The head before and after, and the difference; a patch that is chosen in the first is the one that looks in all."""
+    place, kind = (seen.layer, seen.head), seen.kind
+    before, after = (run.attention(kind) for run in (change.before, change.after))
+    a, b = before.weights[place], after.weights[place]
+    mask = before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
+    limit = float(max(a[:, 1:].max(), b[:, 1:].max()))
+    shared: dict[str, Any] = {"allowed": mask, "group": GROUP, "height": HIGH}
+    left, middle, right = st.columns(3, gap="medium")
+    origin.tell_run(change.before, kind, *place)
+    with left:
+        title = f"{head_name(*place)} before"
+        key = f"what_if.patches.{kind}"
+        query = (
+            patches.on_patches(
+                change.before, a, key=key, title=title, hint="choose a patch", limit=limit, **shared
+            )
+            .show()
+            .query
+        )
+    query = query or 0
+    origin.tell_run(change.after, kind, *place, changed=edits.told(change))
+    shared |= {"selected": query, "painted": painted(change)}
+    with middle:
+        title = f"{head_name(*place)} after"
+        patches.on_patches(
+            change.after, b, key=f"what_if.patches.after.{kind}", title=title, limit=limit, **shared
+        ).show()
+    with right:
+        patches.on_patches(
+            change.after,
+            b - a,
+            key=f"what_if.patches.minus.{kind}",
+            title="after minus before",
+            scale="difference",
+            **shared,
+        ).show()
+    _patch(change, seen, query)
+    names = patches.named(before.keys)
+    order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
+    chosen = controls.select(
+        f"What {names[query]} looks at in {head_name(*place)}",
+        order,
+        f"what_if.key.{query}",
+        order[0],
+        lambda at: f"{names[at]}  {percent(float(a[query, at]))}",
+    )
+    cells.offer(change, seen, (query, chosen), names, names, mask)
+
+
+def painted(change: Change) -> list[int]:
+    """The patches that are painted over."""
+    return [edit.position for edit in change.edits if isinstance(edit, ReplaceToken)]
+
+
+def _patch(change: Change, seen: HeadRef, place: int) -> None:
+    """What can be done to the chosen patch."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.patch"):
+        if not place:
+            st.text("Choose a patch of the first picture to take it away.")
+            return
+        st.markdown(f"The chosen patch: **{patches.named(change.before.tokens)[place]}**.", width="content")
+        model = change.before.model
+        for words, icon, edit, told in (
+            (
+                "Paint it over",
+                ":material/format_paint:",
+                painted_over(model, place),
+                "Its pixels are made black, as the ground",
+            ),
+            (
+                "Hide it from attention",
+                ":material/visibility_off:",
+                hidden_from(model, seen.kind, place),
+                "It stays in its place, and nothing may look at it any more, in any layer",
+            ),
+        ):
+            _button(change, words, icon, edit, told)
+
+
+def _button(change: Change, words: str, icon: str, edit: Edit, told: str) -> None:
+    made = edit in change.edits
+    st.button(
+        words,
+        key=f"what_if.{words}",
+        icon=icon,
+        disabled=made,
+        on_click=partial(edits.add, change, edit),
+        help="This is done already: take it back above" if made else told,
+    )

@@ -1,0 +1,54 @@
+"""A model beside another: one click to Compare, and for two checkpoints of one shape how far each head is from its counterpart."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.model import Model
+from viz.labels import head_name, shorten
+from viz.widgets import controls, page_parts, pins
+from viz.widgets.pins import View
+from viz.workspace.your_model import charts, data
+
+
+def show(model: Model, text: str) -> None:
+    """Which other model; the way to Compare; head by head where the two have one shape."""
+    others = data.partners(model.name)
+    if not others or not model.spec.kinds_of(model.config):
+        return
+    st.header("Beside another model", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        other = controls.select("The other", others, "your_model.other", others[0])
+        pins.to_compare("Compare on common words", (View(model.name, text), View(other, text)))
+    if not data.same_shape(model.name, other):
+        st.text(
+            f"{model.name} and {other} have other numbers of layers or heads: Compare puts any two heads beside each other."
+        )
+        return
+    _head_by_head(model.name, other, text)
+
+
+def _head_by_head(one: str, other: str, text: str) -> None:
+    kind, bits = data.apart(one, other, text)
+    cells = [
+        (int(i), int(j), head_name(int(i), int(j)), float(bits[i, j])) for i, j in np.ndindex(*bits.shape)
+    ]
+    layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
+    told = (
+        f"On “{shorten(text, 60)}” {head_name(layer, head)} differs most, by {bits[layer, head]:.2f} bits; "
+        f"the mean over all {bits.size} heads is {np.nanmean(bits):.2f} (Jensen-Shannon divergence, 1 at most)."
+    )
+    page_parts.show(
+        charts.apart(cells),
+        "your_model.apart",
+        f"How far each head is from its counterpart. {told}",
+        on_pick=lambda: None,
+    )
+    page_parts.numbers(told)
+    picked = page_parts.picked("your_model.apart", charts.PICKED)
+    place = (int(picked["layer"]), int(picked["head"])) if picked else (layer, head)
+    pins.to_compare(
+        f"{head_name(*place)} of both in Compare",
+        (View(one, text, kind, *place), View(other, text, kind, *place)),
+    )

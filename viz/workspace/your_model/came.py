@@ -1,0 +1,14 @@
+"""A model has just been brought: it is the one in view."""
+
+from __future__ import annotations
+
+from viz.shell import state
+
+WHICH = "your_model.which"
+"""The model in view, in the link and in the session."""
+
+
+def came_in(name: str) -> None:
+    """Called before the run that shows it."""
+    if name:
+        state.write(**{WHICH: name})

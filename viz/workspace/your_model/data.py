@@ -1,0 +1,135 @@
+"""What the page knows of the models that did not ship: which there are, what was found in each, and how two of one shape differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import core.serving.engine
+from core.analysis.heads.habits import WORDS, Heads
+from core.checkpoints.find import local_folders, model_folders
+from core.checkpoints.inspect import shape, stored, tokens
+from core.checkpoints.load import inspect
+from core.errors import InputError
+from core.model import Model
+from core.serving import brought, resolve, surveys
+from core.serving.registry import Listing
+from core.serving.surveys import Standing
+from viz.memo import Memory
+from viz.widgets import engine_client
+from viz.widgets.pins import View
+from viz.workspace.compare import data as compare
+from viz.workspace.shared import head_picker, tasks, toy_models
+
+_read = Memory()
+"""What the files of a model say: they do not change while it is open."""
+
+
+def found() -> dict[str, Listing]:
+    """Every model that did not ship, those that are refused too: of the folders that the server may show, of the Hub, of this visitor."""
+    listed = {one.name: one for one in core.serving.engine.default().models() if one.foreign}
+    return resolve.brought_by_me() | listed
+
+
+def there(name: str) -> bool:
+    """Whether a model may still be opened: an upload goes when its visitor sends another one."""
+    return not brought.named(name) or name in resolve.brought_by_me()
+
+
+def folder_of(name: str) -> Path:
+    """Where a model lies. Raises InputError for one that is gone."""
+    if brought.named(name):
+        return brought.SHELF.find(name, engine_client.session()).folder
+    place = next((place for place in model_folders() if place.name == name), None)
+    if place is None:
+        raise brought.gone()
+    return place.folder
+
+
+def facts(model: Model, folder: Path) -> tuple[tuple[str, str], ...]:
+    """What was found: kind, sizes, numbers, tokenizer, what is not used; see `core.checkpoints.inspect`."""
+
+    def read() -> tuple[tuple[str, str], ...]:
+        plan, weights = inspect(folder)
+        lines = [
+            *shape(plan),
+            *stored(plan, weights),
+            *([tokens(model.tokenizer)] if _reads_words(model) else []),
+        ]
+        return tuple(fact for line in lines for fact in line)
+
+    return _read(model, "facts", read)
+
+
+def _reads_words(model: Model) -> bool:
+    return model.spec.reads is None
+
+
+def survey(model: Model, folder: Path) -> Standing:
+    """How the survey of its heads stands; the first visitor who asks begins it. Nothing is written into an installed package."""
+    if not engine_client.visited():
+        return Standing()
+    own = () if _reads_words(model) else head_picker.read_by_all(model)
+    keep = brought.named(model.name) or folder in local_folders()
+    return surveys.default().begin(model, folder, own, keep=keep)
+
+
+@dataclass(frozen=True)
+class HabitCell:
+    """One head in the picture of all: its place, what it does, and how strongly."""
+
+    layer: int
+    head: int
+    word: str
+    score: float
+
+
+def cells(heads: Heads) -> list[HabitCell]:
+    """Every head with the habit that names it, of one without the strongest."""
+    found = []
+    for layer, head in np.ndindex(*heads.shape):
+        kind = heads.kind(layer, head)
+        name = heads.strongest(layer, head) if kind == "mixed" else kind
+        found.append(HabitCell(int(layer), int(head), WORDS[kind], float(heads.scores[name][layer, head])))
+    return found
+
+
+def layouts(model: Model) -> Mapping[str, tuple[int, int]]:
+    """(layers, heads) of each kind of attention."""
+    kinds = model.spec.kinds_of(model.config)
+    return {kind.name: (kind.n_layers(model.config), model.config.n_heads) for kind in kinds if kind.layered}
+
+
+def partners(name: str) -> list[str]:
+    """What a model can be put beside, the nearest first: brought ones of its shape, those of its task, and all others that read sentences."""
+    usable, own = tasks.usable(), found()
+    task = tasks.asked_of(name, usable[name])
+    others = [
+        other
+        for other, family in usable.items()
+        if other != name and bool(family.reads) == bool(usable[name].reads) and not toy_models.kind_of(other)
+    ]
+    twins = [other for other in others if other in own and same_shape(name, other)]
+    same = [other for other in others if tasks.asked_of(other, usable[other]) is task]
+    return list(dict.fromkeys([*twins, *same, *(other for other in others if other in own), *others]))
+
+
+def same_shape(one: str, other: str) -> bool:
+    """Whether each head of one has its counterpart in the other. A model that does not open has none."""
+    try:
+        return bool(layouts(head_picker.opened(one))) and layouts(head_picker.opened(one)) == layouts(
+            head_picker.opened(other)
+        )
+    except InputError:
+        return False
+
+
+def apart(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
+    """The kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
+    kind = next(iter(layouts(head_picker.opened(one))))
+    panes = [compare.seen(View(name, text, kind), "word") for name in (one, other)]
+    key = ("your_model.apart", one, other, text, kind)
+    return kind, engine_client.submit(key, lambda: compare.apart(*panes), 1_000.0)

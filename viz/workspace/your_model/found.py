@@ -1,0 +1,130 @@
+"""One model that was brought: what was found in it, what its heads do, and the ways to the pages that show it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.heads.habits import WORDS, Heads
+from core.model import Model
+from core.serving.surveys import Standing
+from viz.instruments.kit import origin
+from viz.labels import head_name, literal
+from viz.shell import errors, links, state
+from viz.widgets import page_parts
+from viz.workspace.shared import tasks
+from viz.workspace.shared.head_picker import KINDS
+from viz.workspace.your_model import charts, data
+
+BEAT = 1.0
+"""Seconds between two looks at a survey that runs."""
+TOLD = 6
+"""Heads that are named, the clearest of each habit."""
+CLEAR = ("mixed", "spread")
+
+
+def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
+    """What was found, in one frame, and below it where to go on."""
+    origin.tell(model=model.name)
+    with st.container(border=True, key="your_model.card"):
+        st.header(literal(model.name), anchor=False)
+        with st.container(horizontal=True, gap="medium"):
+            for name, value in facts:
+                st.markdown(f":gray[:small[{literal(name)}]]  \n{literal(value)}", width="content")
+        _onward(model, text)
+
+
+def _onward(model: Model, text: str) -> None:
+    """The pages that can show this model, with it and the sentence in view."""
+    layered = any(kind.layered for kind in model.spec.kinds_of(model.config))
+    shown = {"model": model.name, "text": text}
+    with st.container(horizontal=True, gap="medium", key="your_model.onward"):
+        links.to("look", "Look", icon=":material/visibility:", **shown)
+        if layered:
+            links.to("what_if", "What if", icon=":material/tune:", **shown)
+            links.to("inside", "Inside", icon=":material/layers:", **shown)
+        if model.spec.writes:
+            links.to("decode", "Decode", icon=":material/edit:", **shown)
+        if layered:
+            links.to("importance", "What matters", icon=":material/leaderboard:", **shown)
+            links.to("find", "Find heads", icon=":material/search:", **shown)
+
+
+def survey(name: str, model: Model, text: str) -> None:
+    """The survey of all heads: its progress while it runs behind the page, then what they do."""
+    standing = data.survey(model, data.folder_of(name))
+    st.fragment(_survey, run_every=None if standing.over else BEAT)(name, model, text, standing.over)
+
+
+def _survey(name: str, model: Model, text: str, over: bool) -> None:
+    with errors.guard():
+        if not data.there(name):
+            st.rerun()
+        standing = data.survey(model, data.folder_of(name))
+        if standing.over and not over:
+            st.rerun()
+        _standing(model, standing, text)
+
+
+def _standing(model: Model, standing: Standing, text: str) -> None:
+    st.header("What its heads do", anchor=False)
+    if standing.problem:
+        st.text(f"The heads could not be measured: {standing.problem}")
+    elif not standing.over:
+        share = standing.done / max(standing.total, 1)
+        st.progress(share, f"Reading the sentences of the survey: {standing.done} of {standing.total or '…'}")
+    else:
+        _heads(model, standing, text)
+
+
+def _heads(model: Model, standing: Standing, text: str) -> None:
+    kinds = [kind for kind in standing.heads if standing.heads[kind].shape != (1, 1)] or list(standing.heads)
+    kind = kinds[0]
+    if len(kinds) > 1:
+        key = "your_model.kind"
+        kind = st.segmented_control(
+            "Which attention", kinds, default=kind, required=True, format_func=KINDS.__getitem__, key=key
+        )
+    heads = standing.heads[str(kind)]
+    cells = data.cells(heads)
+    drawn = charts.habits(
+        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], tuple(WORDS.values())
+    )
+    told = sentence(model, heads, standing)
+    page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
+    page_parts.numbers(told)
+    _ways(model, str(kind), heads, text)
+
+
+def sentence(model: Model, heads: Heads, standing: Standing) -> str:
+    """How many heads have a clear habit, on how many texts, and where the survey is kept."""
+    places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
+    clear = sum(heads.kind(*place) not in CLEAR for place in places)
+    kept = "kept beside the weights" if standing.kept else "kept until the model is let go"
+    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {heads.n} texts of ours; {kept}."
+
+
+def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:
+    """The clicked head, and the clearest head of each habit, as links to Look."""
+    picked = page_parts.picked(f"your_model.heads.{kind}", charts.PICKED)
+    best = {place: habit for habit, place in heads.best().items() if habit not in CLEAR}
+    named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
+    named |= {place: WORDS[habit] for place, habit in list(best.items())[:TOLD]}
+    with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
+        for (layer, head), habit in named.items():
+            label = f"{head_name(layer, head)} {habit or heads.word(layer, head)}"
+            links.to(
+                "look",
+                label,
+                icon=":material/grid_on:",
+                model=model.name,
+                text=text,
+                kind=kind,
+                layer=layer,
+                head=head,
+                view="full",
+            )
+
+
+def opening(model: Model) -> str:
+    """The sentence on screen if it is the visitor's, else the one that this model's task opens with."""
+    return state.own_text() or tasks.opening_with(model.name, model.spec).text

@@ -1,0 +1,70 @@
+"""Your model: one that did not ship with the atlas, what was found in it, and the way to every page that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import InputError
+from core.serving.registry import Listing
+from viz.shell import notices, state, subject
+from viz.shell.pages import Page
+from viz.widgets import controls, page_parts
+from viz.workspace.shared import head_picker
+from viz.workspace.your_model import beside, data, found, ways
+from viz.workspace.your_model.came import WHICH
+
+PAGE = Page(
+    title="Your model",
+    order=51,
+    menu="more",
+    claim="Bring a model of your own: what is in it, what its heads do, and every page of the atlas with it.",
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """The model in view; "" for the first that opens."""
+
+    which: str = ""
+
+
+def compute(_: Params = Params()) -> dict[str, Listing]:
+    """Every model that did not ship, those that are refused too."""
+    return data.found()
+
+
+def page() -> None:
+    page_parts.title(PAGE)
+    here = compute()
+    fine = [name for name, listing in here.items() if listing.ok]
+    if fine:
+        linked = state.peek("model")
+        first = linked if linked in fine else fine[0]
+        name = controls.pills("Your models", fine, WHICH, first, quiet=True) if len(fine) > 1 else fine[0]
+        _one(name)
+    else:
+        st.text("No model of yours is open yet.")
+    for name, listing in here.items():
+        if not listing.ok:
+            notices.box(f"{name} does not open.", listing.problem, "The others are not touched by it.")
+    ways.show(alone=not fine)
+
+
+def _one(name: str) -> None:
+    """What was found in a model, its survey, another beside it, its card."""
+    try:
+        model = head_picker.opened(name)
+    except InputError as error:
+        notices.box(error.wrong, error.rule, error.remedy)
+        return
+    text = found.opening(model)
+    subject.shows(model=name, text=text)
+    found.card(model, data.facts(model, data.folder_of(name)), text)
+    if model.spec.kinds_of(model.config):
+        found.survey(name, model, text)
+    beside.show(model, text)
+    with page_parts.fold("The card that came with it", f"your_model.{name}") as fold:
+        if fold.open:
+            st.code(model.card or "This folder has no card.", language=None, wrap_lines=True)

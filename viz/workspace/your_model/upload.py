@@ -1,0 +1,46 @@
+"""The box for three files of the visitor's own; what is in them goes to `viz.server.uploads`, not through this page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components import v2
+
+from core.checkpoints.weights import SINGLE
+from viz.server import limits
+from viz.server.uploads.held import UPLOADS
+from viz.server.uploads.routes import HEAD, MOST
+from viz.widgets import engine_client
+from viz.workspace.your_model.came import came_in
+
+_HERE = Path(__file__).parent
+_KEY = "your_model.upload"
+_box = v2.component(
+    "atlas_upload",
+    html='<div class="box" data-box><div class="row"><label class="act">Choose the three files'
+    '<input type="file" multiple data-files></label><span>or drop them here</span></div>'
+    '<ul><li data-file="config.json"></li><li data-file="tokenizer.json"></li><li data-file="model.safetensors"></li></ul>'
+    '<div class="row"><button type="button" class="act" data-open>Open it</button>'
+    '<button type="button" class="act" data-stop hidden>Stop</button></div>'
+    '<progress max="1" value="0" data-bar hidden aria-label="How much was sent"></progress>'
+    '<p role="status" data-said></p></div>',
+    css=(_HERE / "upload.css").read_text("utf-8"),
+    js=(_HERE / "upload.js").read_text("utf-8"),
+)
+
+
+def draw() -> None:
+    """Where one chooses and drops; the model that came is the one in view."""
+    most = {name: most for name, most in MOST.items() if name != HEAD} | {SINGLE: limits.most_upload()}
+    ticket = UPLOADS.ticket(engine_client.session())
+    _box(
+        key=_KEY,
+        data={"ticket": ticket, "most": most, "head": MOST[HEAD]},
+        on_came_change=_came,
+        height="content",
+    )
+
+
+def _came() -> None:
+    came_in(str(st.session_state[_KEY].get("came") or ""))

@@ -1,0 +1,69 @@
+"""Three ways to bring a model, with the very commands: a folder of this computer, the Hub by name, an upload."""
+
+from __future__ import annotations
+
+import os
+
+import streamlit as st
+
+from core.checkpoints import find
+from core.checkpoints.foreign import formats
+from viz.server import limits
+from viz.workspace.your_model import hub, upload
+
+FOLDER = "ATLAS_MODELS=/path/to/the/folder streamlit run app.py"
+HUB = "ATLAS_HUB=1 streamlit run app.py"
+UPLOAD = "ATLAS_UPLOAD=1 streamlit run app.py"
+NOTEBOOK = 'import core\n\nmodel = core.open_model("hf:owner/name")   # or the path of a folder'
+JUDGE = "python -m core.checkpoints.inspect /path/to/the/folder"
+
+
+def show(*, alone: bool) -> None:
+    """The three ways."""
+    st.header("How to bring a model" if alone else "Open another", anchor=False)
+    for column, draw in zip(st.columns(3, gap="large"), (_folder, _hub, _upload), strict=True):
+        with column:
+            draw()
+    st.caption(f"Kinds that open, by the model_type of their config.json: {', '.join(sorted(formats()))}.")
+
+
+def _folder() -> None:
+    st.subheader("A folder", anchor=False)
+    st.markdown(
+        "A Hugging Face folder (config.json, tokenizer.json, model.safetensors), or one with a GGUF file. Start the server with"
+    )
+    st.code(FOLDER, language="bash", wrap_lines=True)
+    st.markdown(
+        "and it stands in every list. What is in a folder, or why it is refused, is told without opening it by"
+    )
+    st.code(JUDGE, language="bash", wrap_lines=True)
+    named = [entry for entry in os.environ.get(find.VARIABLE, "").split(os.pathsep) if entry.strip()]
+    if named:
+        st.caption(
+            f"This server was started with {len(named)} folder{'s' * (len(named) > 1)}; {len(find.local_folders())} models lie there."
+        )
+
+
+def _hub() -> None:
+    st.subheader("The Hub, by name", anchor=False)
+    st.markdown("Safetensors only, and nothing that could run. In a notebook")
+    st.code(NOTEBOOK, language="python", wrap_lines=True)
+    if limits.hub():
+        hub.draw()
+        return
+    st.markdown("or on this page, if the server was started with")
+    st.code(HUB, language="bash", wrap_lines=True)
+
+
+def _upload() -> None:
+    st.subheader("An upload", anchor=False)
+    if most := limits.most_upload():
+        st.markdown(
+            f"Three files of a Hugging Face folder, weights up to {most / 2**20:,.0f} MB. They are for you alone, and go when you go."
+        )
+        upload.draw()
+        return
+    st.markdown(
+        "Three files from your computer, for you alone and for this visit, if the server was started with"
+    )
+    st.code(UPLOAD, language="bash", wrap_lines=True)
