@@ -6,14 +6,19 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.theme import LIGHT
 
 
 @kept
+<<<<<<< HEAD
 def answers_chart(
     names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()
 ) -> alt.LayerChart | alt.FacetChart:
+=======
+def answers_chart(names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()) -> vega.Layers:
+>>>>>>> rooms
     """One bar an answer, in the order in which they were offered, with its count; where the room voted twice, the `first` vote above it.
 
     >>> answers_chart(["yes", "no"], [3, 1]).layer[0].mark.type
@@ -25,7 +30,9 @@ def answers_chart(
         for vote, counted in votes.items()
         for place, (name, count) in enumerate(zip(names, counted, strict=True))
     ]
+    color = alt.Color("vote:N", title=None, scale=alt.Scale(range=[LIGHT.muted, LIGHT.primary]))
     base = alt.Chart(alt.Data(values=rows)).encode(
+        *([alt.YOffset("vote:N"), color] if first else []),
         y=alt.Y("answer:N", sort=alt.EncodingSortField("place"), title=None),
         x=alt.X("answers:Q", title="answers", axis=alt.Axis(tickMinStep=1)),
         tooltip=[
@@ -34,9 +41,6 @@ def answers_chart(
             *([alt.Tooltip("vote:N")] if first else []),
         ],
     )
-    if first:
-        color = alt.Color("vote:N", title=None, scale=alt.Scale(range=[LIGHT.muted, LIGHT.primary]))
-        base = base.encode(yOffset=alt.YOffset("vote:N"), color=color)
     bars = base.mark_bar() if first else base.mark_bar(color=LIGHT.primary)
     return alt.layer(bars, base.mark_text(align="left", dx=4).encode(text="answers:Q")).properties(
         height=(56 if first else 34) * len(names) + 20
