@@ -12,13 +12,7 @@ from viz.theme import LIGHT
 
 
 @kept
-<<<<<<< HEAD
-def answers_chart(
-    names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()
-) -> alt.LayerChart | alt.FacetChart:
-=======
 def answers_chart(names: Sequence[str], counts: Sequence[int], first: Sequence[int] = ()) -> vega.Layers:
->>>>>>> rooms
     """One bar an answer, in the order in which they were offered, with its count; where the room voted twice, the `first` vote above it.
 
     >>> answers_chart(["yes", "no"], [3, 1]).layer[0].mark.type

@@ -54,6 +54,7 @@ def page() -> None:
     """The lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, bare=True)
     st.markdown(HOW)
+    st.header("Ready to teach", anchor=False)
     for number, lesson in enumerate(compute()):
         _card(lesson, f"ready-{number}")
     st.header("Your lesson", anchor=False)

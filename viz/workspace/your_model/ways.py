@@ -32,11 +32,11 @@ def _folder() -> None:
     st.markdown(
         "A Hugging Face folder (config.json, tokenizer.json, model.safetensors), or one with a GGUF file. Start the server with"
     )
-    st.code(FOLDER, language="bash", wrap_lines=True)
+    st.code(FOLDER, language=None, wrap_lines=True)
     st.markdown(
         "and it stands in every list. What is in a folder, or why it is refused, is told without opening it by"
     )
-    st.code(JUDGE, language="bash", wrap_lines=True)
+    st.code(JUDGE, language=None, wrap_lines=True)
     named = [entry for entry in os.environ.get(find.VARIABLE, "").split(os.pathsep) if entry.strip()]
     if named:
         st.caption(
@@ -47,12 +47,12 @@ def _folder() -> None:
 def _hub() -> None:
     st.subheader("The Hub, by name", anchor=False)
     st.markdown("Safetensors only, and nothing that could run. In a notebook")
-    st.code(NOTEBOOK, language="python", wrap_lines=True)
+    st.code(NOTEBOOK, language=None, wrap_lines=True)
     if limits.hub():
         hub.draw()
         return
     st.markdown("or on this page, if the server was started with")
-    st.code(HUB, language="bash", wrap_lines=True)
+    st.code(HUB, language=None, wrap_lines=True)
 
 
 def _upload() -> None:
@@ -66,4 +66,4 @@ def _upload() -> None:
     st.markdown(
         "Three files from your computer, for you alone and for this visit, if the server was started with"
     )
-    st.code(UPLOAD, language="bash", wrap_lines=True)
+    st.code(UPLOAD, language=None, wrap_lines=True)
