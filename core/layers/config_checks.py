@@ -51,6 +51,21 @@ def check_shape(cfg: Any) -> None:
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
 
 
+def check_whole(cfg: Any, **least: int) -> None:
+    """Raise a ValueError for a field that is no whole number, or less than is said here."""
+    for name, lowest in least.items():
+        value = getattr(cfg, name)
+        if type(value) is not int or value < lowest:
+            raise ValueError(f"{name}={value!r} must be a whole number of at least {lowest}")
+
+
+def check_flags(cfg: Any, *names: str) -> None:
+    """Raise a ValueError for a field that is neither true nor false."""
+    for name in names:
+        if not isinstance(getattr(cfg, name), bool):
+            raise ValueError(f"{name}={getattr(cfg, name)!r} must be true or false")
+
+
 def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
     """The numbers of some of a config's layers, as a tuple. Raises a ValueError for others than its own, each once and in order."""
     given, n = getattr(cfg, name), cfg.n_layers

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
@@ -66,9 +66,7 @@ class ALBERTConfig:
         check_shape(self)
         if self.shared not in SHARED:
             raise ValueError(f"shared={self.shared!r} is not one of {', '.join(SHARED)}")
-        for name in ("masked_lm", "pooler", "sentence_order"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "masked_lm", "pooler", "sentence_order")
         if self.sentence_order and not self.pooler:
             raise ValueError("sentence_order=True needs pooler=True: it reads the pooled output")
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from core import masks
 from core.errors import InputError
 from core.layers.attention import Sight
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS
@@ -67,9 +67,7 @@ class BERTConfig:
         for name in ("n_classes", "n_tags", "first_place"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number, 0 for none")
-        for name in ("masked_lm", "pooler", "next_sentence", "answers"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "masked_lm", "pooler", "next_sentence", "answers")
         if self.next_sentence and not self.pooler:
             raise ValueError("next_sentence=True needs pooler=True: it reads the pooled output")
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from core import masks
 from core.layers.attention import Sight
 from core.layers.block_sparse import DRAWS, BlockMask, Layout, everything, layout
+from core.layers.config_checks import check_whole
 from core.models import Family, Kind, bert
 
 
@@ -50,9 +51,7 @@ class BigBirdConfig(bert.BERTConfig):
             raise ValueError(f"block={self.block!r} must be a whole number from 1 to n_ctx={self.n_ctx}")
         if self.window % 2 == 0:
             raise ValueError(f"window={self.window} must be odd: a block and as many on either side")
-        for name in ("n_global", "n_random", "seed", "full_up_to"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number of at least 0")
+        check_whole(self, n_global=0, n_random=0, seed=0, full_up_to=0)
         if self.draw not in DRAWS:
             raise ValueError(f"draw={self.draw!r} is not one of {', '.join(DRAWS)}")
 

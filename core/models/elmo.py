@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from core.layers.config_checks import check_sizes
+from core.layers.config_checks import check_flags, check_sizes
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
@@ -51,8 +51,7 @@ class ELMoConfig:
         check_sizes(self)
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} cannot be halved for two directions")
-        if not isinstance(self.residual, bool):
-            raise ValueError(f"residual={self.residual!r} must be true or false")
+        check_flags(self, "residual")
 
     @property
     def d_half(self) -> int:

@@ -17,7 +17,7 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -55,8 +55,7 @@ class GPTConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        if not isinstance(self.attention_only, bool):
-            raise ValueError(f"attention_only={self.attention_only!r} must be true or false")
+        check_flags(self, "attention_only")
         if type(self.n_classes) is not int or self.n_classes < 0:
             raise ValueError(f"n_classes={self.n_classes!r} must be a whole number, 0 for no such head")
         if self.attention_only and self.order != "pre":

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from core import masks
 from core.layers.attention import MultiHeadAttention, Sight
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -62,11 +62,8 @@ class TransformerConfig:
         check_shape(self)
         if self.positions not in POSITIONS:
             raise ValueError(f"positions={self.positions!r} is not one of {', '.join(POSITIONS)}")
-        if type(self.first_place) is not int or self.first_place < 0:
-            raise ValueError(f"first_place={self.first_place!r} must be a whole number of at least 0")
-        for name in ("scaled", "embed_norm", "output_bias"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_whole(self, first_place=0)
+        check_flags(self, "scaled", "embed_norm", "output_bias")
 
     @property
     def d_head(self) -> int:

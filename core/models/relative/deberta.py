@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -64,19 +64,14 @@ class DebertaConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        for name, least in (("furthest", 2), ("n_buckets", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+        check_whole(self, furthest=2, n_buckets=0)
         if self.n_buckets and (
             self.n_buckets < 4 or self.n_buckets % 2 or self.furthest - 1 <= self.n_buckets // 2
         ):
             raise ValueError(
                 f"n_buckets={self.n_buckets} must be 0, or even, at least 4 and below twice furthest={self.furthest} less 1"
             )
-        for name in FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, *FLAGS)
         if not (self.to_place or self.from_place):
             raise ValueError("to_place=False and from_place=False: without either this is a BERT")
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -54,17 +54,14 @@ class MPNetConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        if type(self.first_place) is not int or self.first_place < 0:
-            raise ValueError(f"first_place={self.first_place!r} must be a whole number of at least 0")
+        check_whole(self, first_place=0)
         if type(self.n_buckets) is not int or self.n_buckets < 4 or self.n_buckets % 4:
             raise ValueError(f"n_buckets={self.n_buckets!r} must be a multiple of 4")
         if type(self.furthest) is not int or self.furthest <= self.n_buckets // 4:
             raise ValueError(
                 f"furthest={self.furthest!r} must be larger than a quarter of n_buckets={self.n_buckets}"
             )
-        for name in ("masked_lm", "pooler"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "masked_lm", "pooler")
 
     @property
     def n_segments(self) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward, GatedFeedForward
@@ -57,17 +57,14 @@ class T5Config:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        if type(self.d_head) is not int or self.d_head < 1:
-            raise ValueError(f"d_head={self.d_head!r} must be a whole number of at least 1")
+        check_whole(self, d_head=1)
         if type(self.n_buckets) is not int or self.n_buckets < 4 or self.n_buckets % 2:
             raise ValueError(f"n_buckets={self.n_buckets!r} must be an even number of at least 4")
         if type(self.furthest) is not int or self.furthest <= self.n_buckets // 2:
             raise ValueError(
                 f"furthest={self.furthest!r} must be larger than half of n_buckets={self.n_buckets}"
             )
-        for name in ("gated", "tied", "scaled_output"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "gated", "tied", "scaled_output")
 
     @classmethod
     def tiny(cls) -> T5Config:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_layers, check_shape
+from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
@@ -68,10 +68,7 @@ class GemmaConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         object.__setattr__(self, "local", check_layers(self, "local"))
-        for name, least in (("n_kv_heads", 1), ("d_head", 2)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+        check_whole(self, n_kv_heads=1, d_head=2)
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
         if self.d_head % 2:
@@ -82,9 +79,7 @@ class GemmaConfig:
             if not known or value < 0 or (value == 0 and not may_be_none):
                 least = "number of at least 0" if may_be_none else "positive number"
                 raise ValueError(f"{name}={value!r} must be a {least}")
-        for name in ("qk_norm", "tied"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "qk_norm", "tied")
 
     @classmethod
     def tiny(cls) -> GemmaConfig:

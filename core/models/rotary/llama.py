@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
@@ -68,10 +68,7 @@ class LlamaConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        for name, least in (("n_kv_heads", 1), ("d_head", 2), ("sliding_window", 0), ("rope_original", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
+        check_whole(self, n_kv_heads=1, d_head=2, sliding_window=0, rope_original=0)
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
         if self.d_head % 2:
@@ -82,9 +79,7 @@ class LlamaConfig:
                 raise ValueError(f"{name}={value!r} must be a positive number")
         if self.rope_original and not self.rope_low < self.rope_high:
             raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
-        for name in ("qkv_bias", "qk_norm", "tied", "scaled"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "qkv_bias", "qk_norm", "tied", "scaled")
 
     @classmethod
     def tiny(cls) -> LlamaConfig:

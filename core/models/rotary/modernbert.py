@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.config_checks import check_layers, check_shape
+from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
@@ -59,8 +59,7 @@ class ModernBERTConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         object.__setattr__(self, "local", check_layers(self, "local"))
-        if type(self.reach) is not int or self.reach < 1:
-            raise ValueError(f"reach={self.reach!r} must be a whole number of at least 1")
+        check_whole(self, reach=1)
         if self.d_head % 2:
             raise ValueError(
                 f"n_heads={self.n_heads} makes d_head={self.d_head}, which must be even: rotary positions turn pairs"
@@ -69,8 +68,7 @@ class ModernBERTConfig:
             value = getattr(self, name)
             if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name}={value!r} must be a positive number")
-        if not isinstance(self.masked_lm, bool):
-            raise ValueError(f"masked_lm={self.masked_lm!r} must be true or false")
+        check_flags(self, "masked_lm")
 
     @property
     def n_segments(self) -> int:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_shape
+from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -66,9 +66,7 @@ class NeoXConfig:
         base = self.rope_base
         if type(base) not in (int, float) or not (math.isfinite(base) and base > 0):
             raise ValueError(f"rope_base={base!r} must be a positive number")
-        for name in ("parallel", "bias", "tied"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        check_flags(self, "parallel", "bias", "tied")
 
     @property
     def d_head(self) -> int:
