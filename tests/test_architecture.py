@@ -212,6 +212,16 @@ def test_a_folder_can_be_taken_in_at_a_glance() -> None:
     assert {name: len(found) for name, found in entries.items() if len(found) > FULLEST} == {}
 
 
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """A plain `pytest` takes all folders into one process, where a file is known by its name alone."""
+    names = [
+        path.name
+        for path in (ROOT / "tests").rglob("*.py")
+        if path.name not in ("conftest.py", "__init__.py")
+    ]
+    assert sorted(name for name in {*names} if names.count(name) > 1) == []
+
+
 def test_the_lower_floor_of_viz_draws_nothing() -> None:
     drawing = (
         "streamlit",
