@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from app_server import served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
+from every_page import Met, met
 from settling import PATIENCE, still
 from small_app import EVERY, Visit, Visitor, served
 from windows import reused
@@ -54,6 +55,12 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the whole app is served, to which one may upload."""
     with served_app(tmp_path_factory.mktemp("server"), ATLAS_UPLOAD="64M") as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def walked(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> list[Met]:
+    """All pages of the app, each opened once for all tests that judge every one."""
+    return met(started(), app_url, tmp_path_factory.mktemp("charts"))
 
 
 @pytest.fixture(scope="session")

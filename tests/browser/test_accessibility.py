@@ -2,81 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
+from every_page import DRAWN, SCHEMES, Met, disordered, serious, walk
 from sampling import sampled
 from settling import settle
 
 from viz import theme
-from viz.shell import pages
-
-AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
-SCHEMES = {  # Streamlit gives a toast, which says that a model is being opened, no name
-    "light": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations']})",
-    "dark": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
-}
-TABS = 3
-"""Pages that load while one is judged."""
-DRAWN = """() => {
-  const nodes = document.querySelectorAll("*").length, still = nodes === window.before && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
-  window.before = nodes;
-  return still && document.querySelector('[data-testid="stMain"] h1') && !document.querySelector('[data-testid="stSkeleton"]');
-}"""
-OUTLINE = """() => ({
-  headings: [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].filter((h) => h.checkVisibility()).map((h) => Number(h.localName[1])),
-  nameless: [...document.querySelectorAll("details")].filter((fold) => !fold.getAttribute("aria-label")).length,
-  marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
-  charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
-})"""
-
-
-def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
-    """Every page, drawn, `TABS` of them loading at a time."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    waiting: deque[tuple[str, Any]] = deque()
-    free: list[Any] = []
-    for entry in [*pages.discover(), *[None] * TABS]:
-        if entry is not None:
-            page = free.pop() if free else context.new_page()
-            page.goto(url + entry.address, wait_until="commit")
-            waiting.append((entry.slug, page))
-        if len(waiting) > TABS or (entry is None and waiting):
-            slug, page = waiting.popleft()
-            page.bring_to_front()
-            page.wait_for_function(DRAWN, polling=150)
-            yield slug, page
-            free.append(page)
-    context.close()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, scheme: str) -> None:
-    found: dict[str, list[str]] = {}
-    for slug, page in walk(chromium, app_url, scheme):
-        page.evaluate(AXE)
-        wrong = [
-            f"{rule['id']}: {node['html'][:160]}"
-            for rule in page.evaluate(SCHEMES[scheme])["violations"]
-            if rule["impact"] in ("serious", "critical")
-            for node in rule["nodes"]
-        ]
-        told = page.evaluate(OUTLINE)
-        levels = told["headings"]
-        if (
-            levels.count(1) != 1
-            or levels[0] != 1
-            or any(after > before + 1 for before, after in pairwise(levels))
-        ):
-            wrong.append(f"headings {levels}")
-        wrong += [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
-        if wrong:
-            found[slug] = wrong
-    assert found == {}
+def test_axe_finds_nothing_serious_on_any_page(walked: list[Met], scheme: str) -> None:
+    assert {page.slug: page.wrong[scheme] for page in walked if page.wrong[scheme]} == {}
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_serious_on_a_page_opened_at_night(chromium: Any, app_url: str) -> None:
+    found = {slug: serious(page, "dark") + disordered(page) for slug, page in walk(chromium, app_url, "dark")}
+    assert {slug: wrong for slug, wrong in found.items() if wrong} == {}
 
 
 FOCUSED = """() => {

@@ -6,36 +6,23 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from every_page import READY, SAVE, Met
 from PIL import Image
-from test_accessibility import walk
 
 BUTTONS = {"Show data", "Download as PNG", "Copy Vega-Lite spec", "Fullscreen", "Download plot as a PNG"}
 """All that may be pressed beside a chart; a new version of Streamlit or Plotly may have another way to save without a name."""
-MOST = 8
-"""Charts of a page that are saved: a browser slows down the files of one page."""
-CHARTS = """() => [...document.querySelectorAll('[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"]')].map((chart) => {
-  const frame = chart.closest('[data-testid="stElementContainer"]'), labels = [...frame.querySelectorAll("button, [data-title], a[href]")].map((e) => e.dataset.title ?? e.getAttribute("aria-label") ?? e.textContent);
-  return { name: chart.getAttribute("aria-label"), whose: JSON.parse(chart.dataset.whose ?? "[]"), wide: chart.clientWidth, labels };
-})"""
-SAVE = """(at) => {
-  const chart = document.querySelectorAll('[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"]')[at];
-  chart.closest('[data-testid="stElementContainer"]').querySelector('button[aria-label^="Download as PNG"], [data-title^="Download plot"]').dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true }));
-}"""
-READY = """() => [...document.querySelectorAll('[data-testid="stElementContainer"]:has([data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"])')]
-  .every((frame) => frame.querySelector('button[aria-label^="Download as PNG"], [data-title^="Download plot"]'))"""
 
 
 def slug(words: str) -> str:
     return re.sub(r"[^\w]+", "-", words.lower()).strip("-")
 
 
-def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: str, tmp_path: Path) -> None:
+def test_no_chart_is_saved_without_saying_what_it_shows(walked: list[Met]) -> None:
     saved, wrong = 0, []
-    for page_name, page in walk(chromium, app_url, "light"):
-        page.wait_for_function(READY)
-        for at, chart in enumerate(page.evaluate(CHARTS)[:MOST]):
+    for page in walked:
+        for one in page.charts:
+            chart = one.chart
             others = {
                 label
                 for label in chart["labels"]
@@ -43,22 +30,12 @@ def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: 
                 and not any(label.startswith(known) for known in BUTTONS)
             }
             if others or not chart["whose"] or "\n" in chart["name"]:
-                wrong.append((page_name, chart))
+                wrong.append((page.slug, chart))
                 continue
-            with page.expect_download() as waiting:
-                page.evaluate(SAVE, at)
-            path = tmp_path / "chart.png"
-            waiting.value.save_as(path)
-            with Image.open(path) as image:
-                above = np.asarray(image.convert("L"))[: round(40 * image.width / (chart["wide"] + 32))]
             heading = slug(f"{chart['whose'][0]} {chart['name']}")[:80].rstrip("-")
-            if (
-                not slug(Path(waiting.value.suggested_filename).stem)
-                .replace("_", "-")
-                .startswith(heading.replace("_", "-")[:60])
-                or above.max() - int(above.min()) < 100
-            ):
-                wrong.append((page_name, waiting.value.suggested_filename, heading))
+            named = slug(Path(one.file).stem).replace("_", "-").startswith(heading.replace("_", "-")[:60])
+            if not named or one.contrast < 100:
+                wrong.append((page.slug, one.file, heading))
             saved += 1
     assert wrong == [] and saved > 40
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from every_page import serious
 from playwright.sync_api import expect
 from settling import settle
-from test_accessibility import AXE
 
 from viz import theme
 
@@ -21,15 +21,6 @@ CUT = """() => [...document.querySelectorAll(".vega svg text")].filter((text) =>
   return own.width && (own.right > all.right + 1.5 || own.left < all.left - 1.5);
 }).map((text) => text.textContent)"""
 """What is written beyond the edge of a chart."""
-
-
-def serious(page: Any) -> list[str]:
-    """What axe-core calls serious."""
-    page.evaluate(AXE)
-    found = page.evaluate(
-        "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations']})"
-    )["violations"]
-    return [f"{rule['id']}: {rule['nodes']}" for rule in found if rule["impact"] in ("serious", "critical")]
 
 
 @pytest.fixture
@@ -125,7 +116,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     assert fill in theme.twins().values() and fill not in theme.twins()
     assert phone.evaluate(CUT) == []
     for one in (phone, desktop, lecturer):
-        assert serious(one) == []
+        assert serious(one, "light") == []
 
     # eyes up, and a look of one's own
     bar.get_by_role("button", name="Pause").click()
