@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests get the mark of their folder; browser tests need the system's Chromium."""
+    """Tests get the mark of their folder; browser tests need the system's Chromium; of a test marked `quick` most cases are slow."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         folder = item.path.parent.name
         if folder in ("reference", "bench", "browser"):
@@ -44,6 +46,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(
                 pytest.mark.skip(reason="no chromium on this machine: install the system's package")
             )
+        if item.get_closest_marker("quick"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for own in cases.values():
+        n = own[0].get_closest_marker("quick").args[0]
+        kept = {at * len(own) // n for at in range(n)}
+        for at, item in enumerate(own):
+            if at not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ def local():
     }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "README.md"])
 def test_a_circle_of_links_is_refused_alone(shelved, file):
     circle(shelved / file)
@@ -63,6 +64,7 @@ def test_a_circle_in_the_place_of_a_folder_or_a_config_is_no_model(shelved):
     assert set(local()) == {"good", "~nobody-of-this-name/models".rpartition("/")[2]}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "error", [PermissionError("/home/me"), OSError("/home/me: stale handle"), RuntimeError("/home/me: loop")]
 )

@@ -46,6 +46,7 @@ def test_the_good_one_is_planned(kind):
     assert {take.shape for take in plan.takes} == {entry.shape for entry in entries.values()}
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize(
     "odd", [10**12, -1, 0, "3", True, [2], 2.5, {"a": 1}, "x" * 10**6], ids=lambda v: str(v)[:9]
 )
@@ -70,6 +71,7 @@ def test_tensors_that_do_not_fit_are_named(kind):
     assert "is stored as I64" in problem(values, {**entries, first: replace(entries[first], dtype="I64")})
 
 
+@pytest.mark.quick(8)
 def test_more_layers_than_are_stored_cost_nothing(kind):
     values, entries = folder(kind)
     many = {

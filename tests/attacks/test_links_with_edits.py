@@ -87,6 +87,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("case", CASES)
 def test_a_misfit_is_refused_in_words(before, case):
     kinds = before.model.spec.kinds_of(before.model.config)
@@ -104,6 +105,7 @@ def test_changes_that_are_together_too_much_are_refused_after_the_run(before):
     assert "NaN or infinite" in str(errors[-1])
 
 
+@pytest.mark.quick(1)
 def test_thousands_of_edits_end_in_words(before):
     draw, paths = random.Random(3), [*shapes(before), "*", "*.allowed", "*.heads", "no.such"]
     seen = set()

@@ -28,6 +28,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
 def test_a_name_that_is_no_model_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

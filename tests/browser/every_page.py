@@ -34,13 +34,13 @@ OUTLINE = """() => ({
   charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
 })"""
 FADED = "() => !document.getAnimations().some((one) => one instanceof CSSTransition)"
-"""What was stale while a page was drawn again fades in."""
+"""Colours change in a while."""
 
 MOST = 8
 """Charts of a page that are saved: a browser slows down the files of one page."""
 CHARTS = """() => [...document.querySelectorAll('[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"]')].map((chart) => {
   const frame = chart.closest('[data-testid="stElementContainer"]'), labels = [...frame.querySelectorAll("button, [data-title], a[href]")].map((e) => e.dataset.title ?? e.getAttribute("aria-label") ?? e.textContent);
-  return { name: chart.getAttribute("aria-label"), whose: JSON.parse(chart.dataset.whose ?? "[]"), wide: chart.clientWidth, labels };
+  return { kind: chart.dataset.testid, name: chart.getAttribute("aria-label"), whose: JSON.parse(chart.dataset.whose ?? "[]"), wide: chart.clientWidth, labels };
 })"""
 SAVE = """(at) => {
   const chart = document.querySelectorAll('[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"]')[at];
@@ -51,12 +51,12 @@ READY = """() => [...document.querySelectorAll('[data-testid="stElementContainer
 
 
 @dataclass
-class Saved:
-    """A chart of a page: what it says of itself (`CHARTS`), and the file that its tool bar hands out."""
+class Chart:
+    """A chart of a page: what it says of itself (`CHARTS`), and the file that its tool bar hands out, if it was asked for one."""
 
-    chart: dict[str, Any]
-    file: str
-    contrast: int
+    told: dict[str, Any]
+    file: str | None = None
+    contrast: int = 0
     """Of the line above the picture, which says what it shows: between its lightest and its darkest pixel."""
 
 
@@ -67,7 +67,7 @@ class Met:
     slug: str
     wrong: dict[str, list[str]]
     """What is wrong with it, light and dark."""
-    charts: list[Saved]
+    charts: list[Chart]
 
 
 def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
@@ -112,28 +112,28 @@ def disordered(page: Any) -> list[str]:
     return wrong if in_order else [f"headings {levels}", *wrong]
 
 
-def saved_charts(page: Any, folder: Path) -> list[Saved]:
-    """The first `MOST` charts, each saved by its tool bar; one without a name is not."""
+def saved_charts(page: Any, folder: Path, every: bool) -> list[Chart]:
+    """The first `MOST` charts; `every` one, or the first of each kind, is saved by its tool bar if it has a name."""
     page.wait_for_function(READY)
-    charts = []
-    for at, chart in enumerate(page.evaluate(CHARTS)[:MOST]):
-        if not chart["whose"]:
-            charts.append(Saved(chart, "", 0))
+    charts, kinds = [], set()
+    for at, told in enumerate(page.evaluate(CHARTS)[:MOST]):
+        charts.append(Chart(told))
+        if not told["whose"] or (told["kind"] in kinds and not every):
             continue
+        kinds.add(told["kind"])
         with page.expect_download() as waiting:
             page.evaluate(SAVE, at)
         path = folder / "chart.png"
         waiting.value.save_as(path)
         with Image.open(path) as image:
-            above = np.asarray(image.convert("L"))[: round(40 * image.width / (chart["wide"] + 32))]
-        charts.append(Saved(chart, waiting.value.suggested_filename, int(above.max()) - int(above.min())))
+            above = np.asarray(image.convert("L"))[: round(40 * image.width / (told["wide"] + 32))]
+        charts[-1] = Chart(told, waiting.value.suggested_filename, int(above.max()) - int(above.min()))
     return charts
 
 
 def darkened(page: Any) -> None:
-    """The page at night: in other colours at once, and drawn again by Python, which chooses those of the figures."""
+    """The page at night, in other colours at once."""
     page.emulate_media(color_scheme="dark")
-    page.keyboard.press("r")
     settle(page)
     page.wait_for_function(FADED)
 
@@ -143,7 +143,7 @@ def met(browser: Any, url: str, folder: Path) -> list[Met]:
     seen = []
     for slug, page in walk(browser, url, "light"):
         wrong = {"light": serious(page, "light") + disordered(page)}
-        charts = saved_charts(page, folder)
+        charts = saved_charts(page, folder, every=False)
         darkened(page)
         wrong["dark"] = serious(page, "dark") + disordered(page)
         page.emulate_media(color_scheme="light")

@@ -219,6 +219,7 @@ def test_an_edited_tensor_is_said(visit: Any) -> None:
     assert "ZeroHead" in page.locator(".source .edited .row").get_attribute("aria-label")
 
 
+@pytest.mark.slow
 def test_a_tensor_and_a_line_of_code_find_each_other(visit: Any) -> None:
     page = visit("both")
     says(page, "tensor None")

@@ -44,6 +44,7 @@ def seen(page: Any) -> dict[str, list[str]]:
     raise AssertionError("the page does not come to rest")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", sampled([*STATES]))
 def test_a_link_restores_the_state_in_a_fresh_session(visitor, app_url, slug):
     query, role, name = STATES[slug]

@@ -62,11 +62,13 @@ def test_bars_say_what_they_are_and_another_token_is_asked_for_by_click_and_by_k
     seen.says("asked Asked(step=3, id=9)")
 
 
+@pytest.mark.slow
 def test_bars_that_only_show_have_no_buttons(visit: Any) -> None:
     bars = visit("looked").part("candidates")
     assert (bars.locator(".row").count(), bars.locator("button.row").count()) == (3, 0)
 
 
+@pytest.mark.slow
 def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> None:
     bars = visit("ways").part("candidates")
     line, table = bars.locator(".way .line"), bars.locator(".way .stages")
@@ -90,6 +92,7 @@ def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("show", sampled(["told", "ways"]))
 def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
     seen = visit(show)

@@ -89,6 +89,7 @@ def opened(chromium: Any, app_url: str) -> Iterator[Any]:
         context.close()
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands = opened(viewport={"width": 1280, "height": 900})
 

@@ -31,6 +31,7 @@ def cell(page, place: int) -> tuple[float, float]:
     return box["x"] + left + (place + 0.5) * unit, box["y"] + top + (place + 0.5) * unit
 
 
+@pytest.mark.slow
 def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&layer=3&head=6", "Nearest is")
     nearest = said(visitor, "Nearest is").removeprefix("Nearest is ").split(" of ")[0]

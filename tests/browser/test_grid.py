@@ -106,6 +106,7 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
 
 
+@pytest.mark.slow
 def test_a_link_brings_order_and_colour_back(visit: Visitor) -> None:
     seen = visit("some&grid=kind.m0")
     assert (seen.attribute("order"), seen.attribute("colour"), tiles(seen)[0]) == ("kind", "m0", "L1.H1")
@@ -135,6 +136,7 @@ def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("layers", ["L0.H0", "L0.H1"])
 
 
+@pytest.mark.slow
 def test_the_pointer_shows_a_larger_head_and_a_finger_does_not(visit: Visitor) -> None:
     seen = visit("many")
     before = len(seen.sent)
@@ -186,6 +188,7 @@ def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: V
     assert visit("tiny").attribute("heads") == "1"
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_what_is_shown(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("some&grid=m0.kind")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))

@@ -64,6 +64,7 @@ def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url
     assert chosen(visitor, "growth.step") == "2000"
 
 
+@pytest.mark.slow
 def test_a_training_is_started_seen_and_stopped(visitor, app_url):
     shown(visitor, app_url + "/growth?growth.of=here")
     ends(visitor, "Recorded run")

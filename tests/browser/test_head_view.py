@@ -198,6 +198,7 @@ def test_a_click_pins_a_tap_too_and_again_lets_go(visit: Any) -> None:
     assert min(np.diff(rows)) >= 24  # a finger needs room
 
 
+@pytest.mark.slow
 def test_chips_switch_heads_and_have_a_second_sign_beside_their_colour(visit: Any) -> None:
     seen = visit("lines&h=12&n=10")
     samples = seen.page.locator(".chip canvas").evaluate_all(
@@ -282,6 +283,7 @@ def test_pairs_of_sentences(visit: Any) -> None:
     assert "between other sentences, hidden" in seen.page.locator(".note").inner_text()
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_pinned_token(visit: Any) -> None:
     seen = visit("lines")
     seen.click("key", 4)
@@ -290,6 +292,7 @@ def test_a_link_restores_the_pinned_token(visit: Any) -> None:
     assert visit("lines&word=nonsense").get("pinned") == ""
 
 
+@pytest.mark.slow
 def test_views_of_a_group_hear_each_other(visit: Any) -> None:
     seen = visit("linked", height=1600)
     before = len(seen.sent)
@@ -327,6 +330,7 @@ def test_python_hears_what_was_pinned_only_if_it_asked(visit: Any) -> None:
     assert len(silent.sent) == before
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_what_is_shown(visit: Any, alone: Any, tmp_path: Path) -> None:
     seen = visit("known")
     seen.chip(0).click()  # head 7 alone

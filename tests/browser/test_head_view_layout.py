@@ -36,6 +36,7 @@ def test_the_layout_is_what_fits(visit: Any, query: str, width: int, layout: str
         assert seen.get("regular") == "48,48" and min(np.diff(rows)) >= 17, "all are labelled"
 
 
+@pytest.mark.slow
 def test_the_visitor_turns_the_picture(visit: Any) -> None:
     seen = visit("lines")
     assert seen.page.locator(".chip").count() == 0  # no filter without what it filters

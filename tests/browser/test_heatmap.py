@@ -256,6 +256,7 @@ def test_hover_in_one_marks_the_other_of_its_group(visit: Any) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     scores, weights, allowed, sizes = head(6, causal=True)
     seen = visit("lenses&causal")

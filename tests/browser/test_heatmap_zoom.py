@@ -97,6 +97,7 @@ def test_two_fingers_zoom_and_one_scrolls_the_page(visit: Any) -> None:
     assert seen.pane.evaluate("(p) => getComputedStyle(p).touchAction") == "pan-x pan-y"
 
 
+@pytest.mark.slow
 def test_a_tap_replaces_hover(visit: Any) -> None:
     seen = visit("lenses", width=390, height=800, has_touch=True)
     seen.page.touchscreen.tap(*seen.at(2, 1))
@@ -208,7 +209,7 @@ def test_a_small_brush_is_dragged_too(visit: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", sampled(["lenses&n=300", "odd", "lenses&n=12", "lenses&n=64", "tall&n=200"], quick=2)
+    "query", sampled(["lenses&n=300", "odd", "lenses&n=12", "lenses&n=64", "tall&n=200"])
 )
 def test_a_phone_needs_no_sideways_scroll(visit: Any, query: str) -> None:
     seen = visit(query, width=390, height=700, has_touch=True)

@@ -42,6 +42,7 @@ def test_the_view_is_in_the_link_and_the_bars_add_up(visitor, app_url):
     visitor.get_by_text("Left of “tired” nothing changed, exactly").wait_for()
 
 
+@pytest.mark.slow
 def test_a_head_in_the_grid_is_chosen_for_all_pages(visitor, app_url):
     visitor.goto(f"{app_url}/importance")
     visitor.wait_for_selector(".matrix canvas")

@@ -93,7 +93,7 @@ def colours(seen: Seen, which: str = "canvas") -> int:
     )
 
 
-@pytest.mark.parametrize("show", sampled(["words", "mask", "one", "heat", "grid"], quick=2))
+@pytest.mark.parametrize("show", sampled(["words", "mask", "one", "heat", "grid"]))
 def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, show: str) -> None:
     seen, pixels = visit(show), "(c) => c.toDataURL()"
     canvas = seen.page.locator(".atlas canvas").first
@@ -164,6 +164,7 @@ def test_a_link_restores_the_touched_word(visit: Any) -> None:
     assert visit("words&word=nonsense").attribute("selected") == "4"
 
 
+@pytest.mark.slow
 def test_one_row_reads_backwards_only(visit: Any) -> None:
     seen = visit("one")
     seen.word("target", 0).click()
@@ -174,9 +175,7 @@ def test_one_row_reads_backwards_only(visit: Any) -> None:
     assert not any(shaded[10:])
 
 
-@pytest.mark.parametrize(
-    "show", sampled(["odd", "heat&n=48", "one", "words", "heat", "grid", "mask"], quick=2)
-)
+@pytest.mark.parametrize("show", sampled(["odd", "heat&n=48", "one", "words", "heat", "grid", "mask"]))
 def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
     seen = visit(show, width=390, height=700, has_touch=True)
     assert seen.width() <= 390

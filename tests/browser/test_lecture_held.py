@@ -147,6 +147,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
         expect(one.locator("#wrong")).to_contain_text("The lecture has ended.")
 
 
+@pytest.mark.slow
 def test_a_second_device_steers_and_a_reload_goes_on(visitor: Any, follow: Any, app_url: str) -> None:
     goes_to(visitor, app_url, "lecture_room")
     visitor.get_by_role("button", name="Open a room").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 from settling import settle
 
@@ -31,6 +32,7 @@ def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
     settle(page)
 
 
+@pytest.mark.slow
 def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_path: Path) -> None:
     page = visitor
     opened(page, app_url, "masks?masks.step=2")

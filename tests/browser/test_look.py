@@ -102,6 +102,7 @@ def test_a_link_restores_the_view(visitor, app_url):
     assert visitor.locator("[data-head]").first.get_attribute("data-head") == "0,3"
 
 
+@pytest.mark.slow
 def test_nonsense_in_the_link_is_told_and_the_page_works(visitor, app_url):
     opened(visitor, app_url + "/?layer=99&head=abc&model=gpt-mini")
     assert visitor.get_by_text("layer=99").count() >= 1
@@ -199,6 +200,7 @@ def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
     context.close()
 
 
+@pytest.mark.slow
 def test_of_several_pictures_one_save_is_seen(visitor, app_url):
     opened(visitor, app_url + "/?view=full")
     saves = visitor.locator(".save-open")

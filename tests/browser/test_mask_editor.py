@@ -77,6 +77,7 @@ def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
     assert redo.is_disabled()
 
 
+@pytest.mark.slow
 def test_a_label_takes_the_whole_row_or_column_and_a_preset_all(visit: Visitor, tmp_path: Path) -> None:
     seen = visit("mask")
     seen.page.mouse.click(*place(seen, 2, -1))

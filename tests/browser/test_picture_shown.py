@@ -113,6 +113,7 @@ def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
     assert seen.attribute("side") == "key" and "row 5, column 1" in seen.text(".sentence")
 
 
+@pytest.mark.slow
 def test_another_head_of_the_grid_is_drawn_from_the_stack(visit: Visitor) -> None:
     seen = visit("heads", height=1400)
     assert seen.page.locator(".picture .title").inner_text() == "Look of L0.H0"
@@ -134,6 +135,7 @@ def test_a_finger_chooses_and_reads_the_weight(visit: Visitor) -> None:
     assert seen.text(".tip").endswith("%") and seen.width() <= 390
 
 
+@pytest.mark.slow
 def test_frames_fill_the_width_and_what_is_odd_is_told(visit: Visitor) -> None:
     seen = visit("frames", width=390)
     box = seen.page.locator(".canvas canvas").bounding_box()
@@ -147,6 +149,7 @@ def test_frames_fill_the_width_and_what_is_odd_is_told(visit: Visitor) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_saved_counts_cells_and_holds_the_pixels(visit: Visitor, tmp_path: Path) -> None:
     seen = visit("cells")
     with np.load(seen.saved("npz", tmp_path)) as arrays:

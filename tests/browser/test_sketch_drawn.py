@@ -105,6 +105,7 @@ def test_undo_redo_clear_and_a_sample_to_draw_on(visit: Visitor) -> None:
     assert seen.page.locator(".samples b").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
 def test_a_click_is_a_dot_and_nothing_is_lost_between_quick_strokes(visit: Visitor, scheme: str) -> None:
     seen = visit("", scheme=scheme)

@@ -132,6 +132,7 @@ def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, "answered"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", sampled(["self_attention-2", "permutation-1", "soft_and_hard-3"]))
 def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, app_url: str, at: str) -> None:
     """A field as narrow as its type is large cuts the last digits off."""
@@ -147,6 +148,7 @@ FREE = (
 )
 
 
+@pytest.mark.slow
 def test_a_page_without_steps_keeps_its_keys(page: Any, app_url: str) -> None:
     visit(page, f"{app_url}/course", "h2:visible")
     assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
@@ -154,6 +156,7 @@ def test_a_page_without_steps_keeps_its_keys(page: Any, app_url: str) -> None:
     assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", sampled(["light", "dark"]))
 def test_a_chosen_pill_can_be_read(chromium: Any, app_url: str, scheme: str) -> None:
     """Its letters against its tinted ground, by the measure of WCAG 2.1: 4.5 for text of this size."""
@@ -283,6 +286,7 @@ OVER = """() => { const main = document.querySelector('[data-testid="stMain"]');
 TIMES = "() => Number(getComputedStyle(document.documentElement).getPropertyValue('--atlas-room'))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", sampled(TALLEST))
 def test_a_step_is_as_large_as_its_window_and_all_of_it_is_on_the_screen(
     page: Any, app_url: str, at: str

@@ -112,6 +112,7 @@ def test_hovering_selects_a_click_holds_and_the_switch_turns_it_round_without_a_
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_leading_spaces_joined_pieces_and_what_may_not_be_looked_at(visit: Visitor) -> None:
     seen = visit("fbi")
     assert tok(seen, 1).locator(".space").count() == 1
@@ -158,6 +159,7 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_two_texts_shade_each_other(visit: Visitor) -> None:
     seen = visit("pair")
     keys = seen.page.locator(".text-of.key .tok")
@@ -203,6 +205,7 @@ def test_odd_tokens_are_literal_and_bytes_are_one_character(visit: Visitor) -> N
     assert "not a finite number" in seen.text(".legend")
 
 
+@pytest.mark.slow
 def test_right_to_left_is_read_from_the_right(visit: Visitor) -> None:
     seen = visit("arabic")
     assert seen.page.locator(".text-of.query").get_attribute("dir") == "rtl"
@@ -258,13 +261,12 @@ def test_512_tokens_stay_quick_and_inside(visit: Visitor) -> None:
     assert not seen.page.get_by_role("button", name="A line for each word").is_visible()
 
 
-@pytest.mark.parametrize(
-    "show", sampled(["fbi&mode=lines", "odd", "fbi", "pair", "pair&mode=lines", "long"], quick=2)
-)
+@pytest.mark.parametrize("show", sampled(["fbi&mode=lines", "odd", "fbi", "pair", "pair&mode=lines", "long"]))
 def test_a_phone_needs_no_sideways_scroll(visit: Visitor, show: str) -> None:
     assert visit(show, width=390, height=760, has_touch=True).width() <= 390
 
 
+@pytest.mark.slow
 def test_a_tap_selects(visit: Visitor) -> None:
     seen = visit("full", width=390, height=760, has_touch=True)
     assert seen.width() <= 390
@@ -311,6 +313,7 @@ def test_linked_views_hear_and_are_heard(visit: Visitor) -> None:
     assert seen.page.evaluate("window.heard.at(-1)") is None
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_what_is_shown(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("fbi")
     tok(seen, 4).click()

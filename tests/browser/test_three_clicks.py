@@ -28,6 +28,7 @@ def full_view(page) -> None:
     page.get_by_role("link", name="Switch this head off").wait_for()
 
 
+@pytest.mark.slow
 def test_two_heads_beside_each_other_and_their_difference_in_two_clicks(page) -> None:
     page.get_by_test_id("stTopNavSection").filter(has_text="Lab").click()
     page.get_by_role("menuitem", name=re.compile("^Compare")).click()

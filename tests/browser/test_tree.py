@@ -190,6 +190,7 @@ def test_the_keyboard_alone_walks_and_chooses(visit: Visitor) -> None:
     seen.says("chosen 2")
 
 
+@pytest.mark.slow
 def test_the_page_and_the_visitor_take_turns(visit: Visitor) -> None:
     seen = visit("page")
     seen.says("chosen 0")
@@ -275,6 +276,7 @@ def test_words_without_spaces_are_joined_and_the_mark_that_ends_a_text_stands_ap
     assert visit(show).attribute("path") == path
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_the_whole_tree(visit: Visitor, alone: Any, tmp_path: Path) -> None:
     seen = visit("few")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))

@@ -79,6 +79,7 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
     assert "forbid" in visitor.url
 
 
+@pytest.mark.slow
 def test_the_visitor_is_the_head(visitor, app_url):
     visitor.goto(app_url + "/be_the_head")
     visitor.get_by_role("button", name="Put it into the model").wait_for()

@@ -107,6 +107,7 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(task,
         assert set(task.check(network.eval())) == {"valid_nats", "top1", "order"}
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_where_it_was(task, tmp_path):
     """The shared layer is in the checkpoint once, and the moments of both optimisers with it."""
     recipe = albert_mini.RECIPE

@@ -113,6 +113,7 @@ def random_model(name: str, seed: int = 0, **changes: object) -> core.Model:
     return core.Model("tiny", family, config, network, names)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
     model = opened(name)
@@ -181,6 +182,7 @@ def test_every_score_function_has_its_lines() -> None:
     assert made == set(SCORED)
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("attention", ATTENTIONS[1:])
 @pytest.mark.parametrize("score", scores.SCORES)
 def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attention: str) -> None:

@@ -35,6 +35,7 @@ def test_nine_of_ten_bare_words_are_translated():
     assert len(ROWS) - len(wrong) >= WANTED, wrong
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("word", ["cat", "Hello", "Good morning"])
 def test_the_batch_writes_what_the_app_does(word):
     model = core.open_model("translator-en-es")

@@ -72,6 +72,7 @@ def assert_is_a_run_of(m, path, ids, changes=()):
         assert before == sorted(before, reverse=True)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("strategy", deep(STRATEGIES, STRATEGIES[2:]), ids=str)
 def test_every_text_of_a_beam_has_the_steps_of_a_run_of_it_alone(m, strategy):
     steps, prompt = list(decode(m, TEXT, strategy, max_new_tokens=8)), prompt_of(m, TEXT)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from deep import deep
 
 import core
 from core import masks
@@ -44,7 +45,7 @@ def random(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("seed", deep([0, 1, 7], quick=[0]))
 def test_of_4096_blocks_622_are_kept(seed):
     """n = 4,096 in blocks of 64, w = 3, g = 2, r = 3 (SYLLABUS 54): 15.2 %, in each head."""
     found = layout(64, 3, window=3, n_global=2, n_random=3, seed=seed)
@@ -192,6 +193,7 @@ def test_without_its_random_blocks_a_head_reads_window_and_global_alone():
     assert trace["layer.1.self_attn.allowed.random"].any()
 
 
+@pytest.mark.slow
 def test_memory_grows_with_n_and_not_with_its_square():
     """From 1,024 to 4,096 tokens: 16 times as much for all pairs, about 4 times for blocks of 64."""
     (full, blocks), (full4, blocks4) = (

@@ -49,6 +49,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
     return [(given, written) for given, written in items]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_a_translator_writes_what_its_card_says(name: str) -> None:
     rows = [

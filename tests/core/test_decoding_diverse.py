@@ -57,6 +57,7 @@ def ours(tree, n_words, strategy, end):
     return last, n_best(last.tree, prompt)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize(("groups", "width"), [(1, 3), (2, 4), (3, 3), (2, 6), (4, 4)])
 @pytest.mark.parametrize("penalty", deep([0.0, 1.0, 2.0], {1.0}))

@@ -65,6 +65,7 @@ def test_each_step_equals_one_teacher_forced_pass(m):
             )
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("strategy", [Greedy(), Sample(1.2, 30, 0.9, 3), Beam(width=3)])
 def test_states_that_are_kept_give_what_reading_everything_anew_gives(m, strategy):
     kept, anew = (
@@ -99,6 +100,7 @@ def test_greedy_is_the_greedy_of_many_at_once(attention):
         assert all(step.chosen_by == "argmax" and step.id == step.candidates[0].id for step in steps)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("attention", RECURRENT)
 def test_a_beam_is_the_beam_of_many_at_once(attention, width):

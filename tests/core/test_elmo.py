@@ -274,6 +274,7 @@ def test_training_begins_with_the_table_of_gpt_mini():
     torch.testing.assert_close(network.embed["token"].weight.detach(), table)
 
 
+@pytest.mark.slow
 def test_a_mixture_finds_the_layer_that_tells(monkeypatch):
     monkeypatch.setattr(mixing, "LR", 0.03)
     monkeypatch.setattr(mixing, "MIX_LR", 0.03)

@@ -43,6 +43,7 @@ def at_a_blank(text: str, n: int = 3) -> tuple[list[str], list[str]]:
     return found[0], found[1]
 
 
+@pytest.mark.slow
 def test_both_chains_say_at_a_blank_what_the_card_says():
     told = [re.fullmatch(r"> (.+): forward (.+); backward (.+)", line) for line in paragraphs(NAME, "> ")]
     assert len(told) == 15 and all(told)

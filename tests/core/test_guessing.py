@@ -156,6 +156,7 @@ TEXTS = (
 )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("text", TEXTS)
 def test_choices_are_words_of_different_ranks_the_models_own_among_them(mini, text):
     game = Round(mini, text)
@@ -178,6 +179,7 @@ def test_choices_are_words_of_different_ranks_the_models_own_among_them(mini, te
     assert len(set(bands)) == len(bands)  # rank 2 or 3, 4 to 9, 10 to 27, and so on
 
 
+@pytest.mark.slow
 def test_equal_texts_offer_equal_words_and_their_place_tells_nothing(mini):
     games = [
         Round(mini, text)

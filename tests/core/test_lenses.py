@@ -55,6 +55,7 @@ def test_what_was_not_recorded_is_none(model):
     assert lenses(run, "cross", 0, 0) == (None, None)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "kind"), [("translator-en-es", "cross"), ("translator-en-es", "causal"), ("gpt-mini", "causal")]
 )

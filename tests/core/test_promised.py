@@ -53,12 +53,14 @@ def judged(name: str, *kinds: str) -> dict[str, bool]:
     }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_model_that_opens_keeps_every_promise(name: str):
     found = judged(name, *KINDS[name])
     assert len(found) >= 2 and {text for text, kept in found.items() if not kept} == BROKEN.get(name, set())
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ATTENDING)
 def test_recurrent_translators_with_attention_keep_nearly_all(name: str):
     found = judged(name, "translate")

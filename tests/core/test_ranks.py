@@ -54,6 +54,7 @@ def alone(place: Path, *more: str) -> None:
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_steps_of_one_with_the_same_batches(tmp_path, monkeypatch):
     """This process and one more, told what torchrun tells its own; how torchrun itself starts them, the slow test shows."""
     alone(tmp_path / "one", "--steps", "8", "--accumulate", "2")

@@ -21,6 +21,7 @@ def context(model, x):
         return model.network.encoder.context(model.network.encoder(x[None], real), real)[0].double()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_slopes_are_those_of_finite_differences(cell):
     model, step = core.open_model(f"copy-{cell}"), 1e-2

@@ -126,6 +126,7 @@ def test_nothing_is_said_without_the_yardstick(monkeypatch):
     assert is_english.__wrapped__("Das weiße Auto steht vor dem Haus.")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "text", ["I AM VERY ANGRY WITH YOU", "SHE HAS A WHITE CAR.", "THE CAT SAT ON THE MAT.", "HELP ME PLEASE!"]
 )

@@ -16,6 +16,7 @@ from viz.course.self_attention.heads_compared.maths import removal, said
 TEXT = "She has a white car."
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es"])
 def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     model = core.open_model(name)

@@ -42,6 +42,7 @@ def test_the_engine_runs_a_moment_and_lists_none():
         assert engine.entry("no such model at step 3") is None
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("step", "near"), [(441, "440"), (1, "0 or 10"), (999_999, "2000")])
 def test_a_step_that_was_not_kept_is_refused_with_the_nearest_that_were(step, near):
     with Engine() as engine, pytest.raises(InputError, match="has no weights of step") as caught:

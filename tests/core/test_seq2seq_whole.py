@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from decoding_helpers import LINES, ids_of, tokenizer
+from deep import deep
 from test_seq2seq import build, example
 
 import core
@@ -209,13 +210,16 @@ def test_cells_start_orthogonal_with_the_forget_gate_open():
 
 @pytest.mark.parametrize(
     ("name", "cell"),
-    [
-        ("bahdanau-en-es", "lstm"),
-        ("rnn-en-es", "rnn"),
-        ("rnn-en-es", "lstm"),
-        ("luong-global-en-es", "gru"),
-        ("luong-local-en-es", "lstm"),
-    ],
+    deep(
+        [
+            ("bahdanau-en-es", "lstm"),
+            ("rnn-en-es", "rnn"),
+            ("rnn-en-es", "lstm"),
+            ("luong-global-en-es", "gru"),
+            ("luong-local-en-es", "lstm"),
+        ],
+        quick=[("bahdanau-en-es", "lstm")],
+    ),
 )
 def test_a_small_recipe_learns_and_goes_on_where_it_stopped(tmp_path, name, cell):
     """In the engine as it is: bfloat16 where it is offered, dropout, two optimisers, padding."""

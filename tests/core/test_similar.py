@@ -81,6 +81,7 @@ def test_of_a_run_the_rows_are_its_words_and_what_was_added_is_one_key():
     assert found.weights[..., 0].max() > 0.01
 
 
+@pytest.mark.slow
 def test_two_shipped_models_see_the_same_words_and_the_aligner_finds_the_other_one():
     english = [
         core.open_model("gpt-mini").run(TEXT),
@@ -102,6 +103,7 @@ def test_two_shipped_models_see_the_same_words_and_the_aligner_finds_the_other_o
     assert first // 8 in (0, 1, 2) and apart(rows, 24)[first] < np.median(apart(rows, 24))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", ["previous", "itself", "first", "punctuation", "spread"])
 def test_the_rows_behind_a_score_make_the_score(name):
     model = core.open_model("gpt-mini")
@@ -112,6 +114,7 @@ def test_the_rows_behind_a_score_make_the_score(name):
         )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "name", ["induction", "duplicate", "coreference", "agreement", "questions", "lists", "quotes"]
 )

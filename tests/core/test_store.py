@@ -81,6 +81,7 @@ WORDED = [
 """Families with a table of words; what reads patches alone has as many rows as places."""
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("family", WORDED)
 def test_a_model_comes_back_as_it_was_saved(tmp_path, tokenizer, family):
     network, given = parts(family)

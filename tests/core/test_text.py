@@ -280,6 +280,7 @@ def test_a_tokenizer_survives_saving(tmp_path):
     assert (again.start, again.end, again.pad) == (1, 2, 0)
 
 
+@pytest.mark.quick(2)
 @BOTH
 @pytest.mark.parametrize(
     "text",

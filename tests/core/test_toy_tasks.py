@@ -77,6 +77,7 @@ def test_a_string_is_of_its_split_by_its_own_hash(split):
         assert len(set(row[:second])) == second, "so only one place tells how it goes on"
 
 
+@pytest.mark.slow
 def test_every_length_has_strings_of_both_splits():
     for n in tasks.COPY_LENGTHS:
         assert tasks.strings(3, rng(), tasks.COPIED, n, "test")

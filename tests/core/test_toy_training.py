@@ -78,6 +78,7 @@ def test_a_training_learns_and_reports():
     assert Report.read({**vars(reports[-1])}) == reports[-1]
 
 
+@pytest.mark.slow
 def test_a_training_ends_with_its_time():
     began = time.perf_counter()
     *_, (last, _) = toy_training.training(TASKS["copy"], steps=10**6, longest=1.0)

@@ -165,6 +165,7 @@ def test_the_same_seed_tunes_the_same_and_it_learns(body):
     assert first[-1][0].loss < first[0][0].loss - 0.5 and first[-1][0].right > first[0][0].right + 0.2
 
 
+@pytest.mark.slow
 def test_a_tuning_ends_with_its_time(body):
     job = Tuning(name="quick", goal="opinions", learns=0, steps=10**6, **QUICK)
     *_, (last, _) = tuning.training(job, of=body, longest=0.5)

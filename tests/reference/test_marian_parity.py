@@ -128,6 +128,7 @@ def agree(opened, model):
     return batch
 
 
+@pytest.mark.quick(2)
 def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     folder, model, backend = written
     opened = open_model(folder)
@@ -138,6 +139,7 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     assert list(opened.run(TEXT, target=TARGET).ids) == [start, *own]
 
 
+@pytest.mark.quick(2)
 def test_it_writes_what_the_library_writes(written):
     folder, model, _ = written
     opened = open_model(folder)
@@ -150,6 +152,7 @@ def test_it_writes_what_the_library_writes(written):
     assert list(run.ids) == out[0].tolist()[: len(run.ids)] and n > 3
 
 
+@pytest.mark.quick(2)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     folder, model, _ = written
     opened = open_model(folder)

@@ -86,6 +86,7 @@ def test_it_writes_what_the_library_writes(written):
     assert list(run.ids) == out[0].tolist()[: len(run.ids)]
 
 
+@pytest.mark.quick(2)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     opened = open_model(written[0])
     export.export_model(opened, tmp_path / "out")

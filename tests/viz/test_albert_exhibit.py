@@ -145,6 +145,7 @@ def test_the_label_rule_and_the_multiset_of_words(draw):
     assert other.words != same.words
 
 
+@pytest.mark.slow
 def test_a_bag_scores_both_orders_of_any_pair_alike_and_learns_the_other_task():
     found = pairs.learned(pairs.ORDER)
     rows = pairs.neighbours(True)

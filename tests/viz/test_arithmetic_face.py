@@ -123,6 +123,7 @@ def sent(packet: Packet) -> Packet:
     return Packet(json.loads(json.dumps(packet.header)), packet.parts)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
@@ -144,6 +145,7 @@ def test_every_text_of_every_model_arrives_letter_by_letter(name: str, kinds: tu
             same(sent(arithmetic_packet(lines)), lines)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "edit",
     [

@@ -38,6 +38,7 @@ def titles(test: AppTest) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"

@@ -205,6 +205,7 @@ def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypa
     )
 
 
+@pytest.mark.slow
 def test_texts_of_visitors_never_crash():
     for text in ("", "no", "word " * 300, "<b>*not*</b> $x$"):
         for step in (1, 4):

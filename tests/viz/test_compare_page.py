@@ -151,6 +151,7 @@ def test_every_telling_pair_that_is_offered_can_be_shown(pair):
     assert "Jensen-Shannon divergence" in pair_of.sentence(found, told, pair_of.row_of(told))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["Tired or wide?", "One word changed", "One word changed, both ways"])
 def test_a_minimal_pair_opens_with_the_head_that_differs_most(name):
     """Against a plain loop over all heads."""
@@ -240,6 +241,7 @@ def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
     assert "lines of its task" in str(wrong[0])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -51,6 +51,7 @@ def test_the_text_itself_says_what_is_right():
     assert maths.truth("hello") is None and maths.truth("a1?") is None and maths.truth("?") is None
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("text", [PAIRS, maths.example("recall", 2), maths.example("classes", 2)])
 def test_the_bars_are_the_probabilities_of_three_runs(text):
     right = maths.truth(maths.signs_of(text)).answer
@@ -142,6 +143,7 @@ def test_the_field_stands_beside_the_attention_map_and_both_can_be_switched_off(
     assert "With neither" in said(page(3, attends="0", convolves="0"))
 
 
+@pytest.mark.slow
 def test_the_three_networks_are_measured_on_the_same_fresh_texts():
     found = maths.compared(5, each=40)
     items = maths.held_out(40, 5)
@@ -154,6 +156,7 @@ def test_the_three_networks_are_measured_on_the_same_fresh_texts():
     assert maths.compared(6, each=10).by_task != maths.compared(5, each=10).by_task
 
 
+@pytest.mark.slow
 def test_the_last_step_covers_two_networks_until_one_guessed():
     names = {bar["name"] for bar in chart(page(4, known=False))[0]}
     assert names == {"both"}
@@ -167,6 +170,7 @@ def test_the_last_step_covers_two_networks_until_one_guessed():
     assert f"Of {found.n} fresh texts right: {percent(found.mean('both'))} with both" in said(test)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize(
     "text", ["", "?", "k", "  ", "word " * 900, "Привет, мир?", "<b>x</b> [a](b)", "k3F k3? k3?"]

@@ -29,6 +29,7 @@ def of(data, node=None):
     )
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("n", "node"), deep(itertools.product([4, 120], [None, 2, 7]), lambda case: case[0] == 4 or case[1] == 7)
 )

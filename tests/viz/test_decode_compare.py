@@ -125,6 +125,7 @@ def test_another_text_forgets_the_comparison(engine):
 # a beam
 
 
+@pytest.mark.slow
 def test_two_texts_of_a_beam_are_compared_by_their_scores(engine):
     data = page.compute(page.replace(P, n=120, length=0.5))
     first, second, *_ = n_best(data.last.tree, prompt_of(data.model, P.text))

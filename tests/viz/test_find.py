@@ -94,6 +94,7 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
     assert f"The head in view: {wanted.place}" in said(test) and wanted.model in said(test)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("by", list(find.BY))
 @pytest.mark.parametrize(
     ("model", "kind"),

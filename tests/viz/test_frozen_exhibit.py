@@ -184,6 +184,7 @@ def test_attention_before_frozen_and_in_full(runs, body):
     )
 
 
+@pytest.mark.slow
 def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
     for task in ("pairs", "answers", "tags"):
         test = page(step="5", task=task)

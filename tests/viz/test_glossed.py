@@ -82,6 +82,7 @@ def test_a_sentence_is_told_what_it_speaks_of() -> None:
     ]
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("slug", "chosen"),
     [

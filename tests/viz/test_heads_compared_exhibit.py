@@ -210,6 +210,7 @@ def test_figures_as_data():
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute(Params()).words)
 
 
+@pytest.mark.slow
 def test_before_a_room_the_rows_that_matter_are_shown():
     data = exhibit.compute(Params())
     known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})

@@ -92,6 +92,7 @@ def test_the_products_add_up_and_the_heaviest_are_told():
     assert "Right." in said(test) and line in said(test)
 
 
+@pytest.mark.slow
 def test_six_kinds_and_what_one_of_ours_is_meant_as():
     for name, text in EXAMPLES.items():
         found = data(text)

@@ -64,6 +64,7 @@ def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
     return Item(text, run.target_text), Asked(row, int(run.logits[row].argmax()))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("model", "text", "kind"),
     [

@@ -73,6 +73,7 @@ def said(test: AppTest) -> str:
     return "\n".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_it_opens_with_the_lens_of_the_run(engine, model):
     text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT

@@ -83,6 +83,7 @@ def test_the_pyramid_halves_and_the_page_counts_the_weights():
     assert f"15 letters × 24 states = {15 * 24}" in said(page(4))
 
 
+@pytest.mark.slow
 def test_errors_by_noise_and_length_are_those_of_what_the_model_writes():
     found = maths.in_noise(0)
     assert found.rates[0] < 0.05 < found.rates[-1]

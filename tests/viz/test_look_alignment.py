@@ -73,6 +73,7 @@ def packets(test: AppTest, *fields: str) -> list[bytes]:
     return [packet for packet in sent if all(field in opened(packet)[0] for field in fields)]
 
 
+@pytest.mark.quick(2)
 def test_the_picture_is_the_alignment_of_the_run_or_says_that_there_is_none(model):
     test = look(view="full")
     said = "\n".join(str(element.value) for element in test.text)

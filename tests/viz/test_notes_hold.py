@@ -31,6 +31,7 @@ from viz.workspace.what_if import views, words
 # ---- Look
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("model", OPENING)
 def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
     run, seen = core.open_model(model).run(OPENING[model]), set()

@@ -61,6 +61,7 @@ def test_a_word_is_said_to_cost_most_only_where_one_costs(drops: list[float]):
     ) == (max(drops) <= 0)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("model", "clean", "other"),
     deep(
@@ -177,6 +178,7 @@ RIPPLES = [
 ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("model", "text", "other"), RIPPLES)
 def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
     one = plain(model, text, keep=("*resid_in", "*resid_out"))

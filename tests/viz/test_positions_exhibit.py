@@ -122,6 +122,7 @@ def test_a_learned_table_is_read_from_the_model():
         np.testing.assert_allclose((np.array(seen) - seen[0]) * longer, path - path[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_trained_model_without_its_positions():
     covered = page(step="6")
     found = read.measured("translator-en-es", Params().text, 0)
@@ -157,6 +158,7 @@ def test_any_sentence_can_be_typed(step):
         assert not test.exception and test.text_input
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("step", [1, 2, 4, 6])
 def test_the_lines_to_take_away_make_the_same_numbers(step):
     test = page("positions.take", "positions.looking", step=str(step))

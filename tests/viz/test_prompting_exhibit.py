@@ -127,6 +127,7 @@ def test_examples_in_front_are_measured():
     )
 
 
+@pytest.mark.slow
 def test_the_lines_to_take_away_make_the_same_numbers():
     names: dict[str, object] = {}
     for step in (1, 2, 3, 4):

@@ -190,6 +190,7 @@ TOYS = {"weighting", "word_vectors", "score_functions", "self_attention"}
 """Exhibits whose instruments show numbers of their own, of no model."""
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     "slug",
     [

@@ -21,6 +21,7 @@ def test_look_says_what_a_network_of_convolutions_alone_has_and_what_it_says():
     assert "encoder" not in said(test)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("slug", ["look", "compare", "decode", "what_if", "importance", "inside", "find"])
 @pytest.mark.parametrize("name", ["snail-recall", "snail-recall-attention", "snail-recall-convolutions"])
 def test_every_page_shows_it_or_says_why_not(slug, name):

@@ -176,7 +176,7 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     ("text", "wanted"),
     [
         ("Moon", "tokens in 1 block of 16"),
-        (f"{LONG} {LONG}", "are read."),
+        pytest.param(f"{LONG} {LONG}", "are read.", marks=pytest.mark.slow),
         pytest.param(STORY * 90, "62 blocks of 16", marks=pytest.mark.slow),
         ("<b>[MASK]</b> $x^2$ \\[1] & co", "tokens in"),
         ("Сонце сідає за гори, і птахи летять додому. " * 20, "tokens in"),

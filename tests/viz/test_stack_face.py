@@ -20,6 +20,7 @@ def heads(layers: int, n_heads: int, n: int, causal: bool) -> tuple[np.ndarray, 
     return exp / exp.sum(-1, keepdims=True), may
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize(
     ("layers", "n_heads", "n", "kind"), [(2, 3, 8, "f32"), (6, 8, 60, "steps"), (12, 12, 64, "steps")]

@@ -148,6 +148,7 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     assert last.button(key=SLUG + "go").disabled and f"{teacher_forcing_steps.MOST} steps" in said(last)
 
 
+@pytest.mark.slow
 def test_adam_and_another_rate_are_other_steps():
     steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada.", "Adam", 4.0))
     assert f"to {steps[2].loss:.3f}" in said(page(4, steps="2", rule="Adam", rate="4"))

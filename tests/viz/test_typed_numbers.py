@@ -167,6 +167,7 @@ def test_no_number_of_a_model_is_typed():
     assert not wrong, "compute it from the run, core.checkpoints.record.trained, the scores or the recipe"
 
 
+@pytest.mark.slow
 def test_each_exception_is_one():
     assert set(MAY_STAND) == set().union(*(excused(said) for *_, said in found()))
 

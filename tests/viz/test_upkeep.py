@@ -150,6 +150,7 @@ def test_the_interpreter_itself_leaves_the_oldest_generation_alone(monkeypatch) 
     in_a_house(test, monkeypatch)
 
 
+@pytest.mark.slow
 def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_frozen(monkeypatch) -> None:
     class Left:
         def __init__(self) -> None:

@@ -58,6 +58,7 @@ def test_it_is_the_first_page_of_its_chapter():
     assert pages.exhibits(pages.Chapter.TRANSFORMER)[0].slug == "walk_through"
 
 
+@pytest.mark.slow
 def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data):
     answers = set()
     for text in (params.SENTENCES[0], OTHER):
