@@ -168,13 +168,12 @@ class _Asked(Mapping[str, Any]):
 
 
 class _Events(dict[str, Any]):
-    """What a component says: its events of now, and what it keeps. To be read; what it shows is told by its data."""
+    """What a component says: its events of now, and what it keeps. What is written here goes nowhere: a component is told by its data."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what Python asks of an object is no event
+            raise AttributeError(name)
         return self.get(name)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        raise TypeError("What a component says is read only: give it another `data`.")
 
 
 def _presenter(events: str, *_: Any) -> Any:
