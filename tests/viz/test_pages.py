@@ -57,6 +57,7 @@ def words(test: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
+@pytest.mark.quick(30)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
     test = drawn(
