@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
@@ -14,9 +15,9 @@ from core.errors import InputError
 
 def hostile(tmp_path, monkeypatch, code):
     """The same limits around a child that does its worst after they are set."""
-    source = tmp_path / "child.py"
     import core.checkpoints.tokenizer as face
 
+    source = shutil.copytree(face.CHILD.parent, tmp_path / "safety") / face.CHILD.name
     source.write_text(
         face.CHILD.read_text().replace(
             "def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"
