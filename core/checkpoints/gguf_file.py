@@ -80,7 +80,7 @@ class Dequantised(Weights):
 
     def _held(self, file: Path, name: str) -> Tensor:
         gguf, stored = _library(), self.tensors[name]
-        kind = gguf.GGMLQuantizationType(stored.kind)
+        kind = _numbers(file, name, stored)
         block, size = gguf.GGML_QUANT_SIZES[kind]
         n_bytes = prod(stored.shape) // block * size
         place = self.begin + stored.begin
@@ -169,7 +169,13 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
     }
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        return read_tokenizer(Path(place), plan)
+        try:
+            return read_tokenizer(Path(place), plan)
+        except InputError as error:
+            wrong = error.wrong.replace(FILE, f"The tokenizer of {shown(file.name)}")
+            raise InputError(
+                wrong, error.rule, "Download the file again, or take another of the same model."
+            ) from None
 
 
 def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
@@ -185,10 +191,10 @@ def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
 
 def gguf_card(file: Path) -> str:
     """What the file says of its model, and in which precision its numbers are."""
-    gguf, header = _library(), read_gguf_header(file)
+    header = read_gguf_header(file)
     n: Counter[str] = Counter()
-    for stored in header.tensors.values():
-        n[gguf.GGMLQuantizationType(stored.kind).name] += prod(stored.shape)
+    for name, stored in header.tensors.items():
+        n[_numbers(file, name, stored).name] += prod(stored.shape)
     said = {
         name: shown(str(header.facts.get(f"general.{name}", "")), 200)
         for name in ("name", "organization", "license")
@@ -231,6 +237,15 @@ def _names(header: GGUFHeader) -> dict[str, Stored]:
             stored
         )
     return found
+
+
+def _numbers(file: Path, name: str, stored: Stored) -> Any:
+    """How the numbers of a tensor are packed, as the library calls it. Raises InputError for a kind that it does not know."""
+    kinds = _library().GGMLQuantizationType
+    if stored.kind not in [kind.value for kind in kinds]:
+        wrong = f"'{shown(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
+        raise InputError(wrong, "The gguf library knows none of that number.", "Use a file in Q4, Q8 or F16.")
+    return kinds(stored.kind)
 
 
 def _library() -> Any:

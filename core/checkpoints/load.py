@@ -49,6 +49,18 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
     Raises InputError naming the file, the field and what is wrong with it.
     """
+    try:
+        return _loaded(folder, name, shipped)
+    except OSError as error:
+        file = shown(Path(str(error.filename)).name) if error.filename else shown(name)
+        raise InputError(
+            f"{file} cannot be read: {error.strerror or type(error).__name__}.",
+            "Whoever runs the atlas must be allowed to read every file of a model, and none may go while it is opened.",
+            "Check its permissions, then open it again.",
+        ) from None
+
+
+def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))

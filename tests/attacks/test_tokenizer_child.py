@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+from crafted.case import MB
+from crafted.vocabulary import padding
 from crafting import good_folder
-from test_tokenizers import MB, padding
 
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
