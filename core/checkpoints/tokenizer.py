@@ -33,6 +33,7 @@ CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
 AGAIN = "Download or export the tokenizer again."
+OTHER = "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
 
 
 def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
@@ -141,7 +142,7 @@ def try_in_child(
 
 
 def _refused(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, AGAIN)
+    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, OTHER)
 
 
 def check_rows(n_ids: int, largest: int, n_rows: int) -> None:

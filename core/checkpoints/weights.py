@@ -73,7 +73,7 @@ class Weights:
         broken = int(value.numel() - value.isfinite().sum())
         if broken:
             raise InputError(
-                f"'{shown(name)}' holds {broken:,} numbers that are NaN or infinite.",
+                f"'{shown(name)}' is NaN or infinite at {broken:,} of its {value.numel():,} places.",
                 "A picture of such a model would show nothing true.",
                 "Use a checkpoint from before the training broke, or export it in float32.",
             )

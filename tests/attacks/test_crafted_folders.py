@@ -13,10 +13,10 @@ from crafted import (
     configs,
     first_configs,
     lists,
-    numbers,
     older_vocabularies,
     packed_files,
     places,
+    tensors,
     vocabularies,
 )
 from crafted.case import Case, folder
@@ -27,7 +27,7 @@ from core.checkpoints.foreign import formats
 from core.errors import InputError
 from core.model import Model
 
-TABLES = (first_configs, configs, lists, numbers, vocabularies, older_vocabularies, packed_files, places)
+TABLES = (first_configs, configs, lists, tensors, vocabularies, older_vocabularies, packed_files, places)
 CASES = [
     *(Case(f"{kind}: as it is", folder(kind)) for kind in (*formats(), "own")),
     *(case for table in TABLES for case in table.CASES),

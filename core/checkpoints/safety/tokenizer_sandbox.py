@@ -315,6 +315,8 @@ def tried(text: str) -> dict:
                 raise Refused("it makes far more tokens than a text has characters")
             backend.decode(encoding.ids)
     for framed in (backend.encode(TEXTS[0]), backend.encode(TEXTS[0], TEXTS[0])):
+        if len(framed.ids) > TOKENS * len(TEXTS[0]):
+            raise Refused("it puts far more marks around a text than the text has characters")
         ids |= set(framed.ids)  # what its post-processor adds has an id of its own, that of a word or not
     return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
 

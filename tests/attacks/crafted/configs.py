@@ -16,10 +16,14 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "llama": {
         "no heads": ({"num_attention_heads": 0}, "num_attention_heads is 0"),
         "heads below zero": ({"num_attention_heads": -6}, "num_attention_heads is -6"),
-        "more heads that answer than ask": ({"num_key_value_heads": 12}, "n_kv_heads=12", "n_heads=6"),
-        "heads that answer do not divide": ({"num_key_value_heads": 4}, "n_kv_heads=4"),
+        "more heads that answer than ask": (
+            {"num_key_value_heads": 12},
+            "num_key_value_heads=12",
+            "num_attention_heads=6",
+        ),
+        "heads that answer do not divide": ({"num_key_value_heads": 4}, "num_key_value_heads=4"),
         "no heads that answer": ({"num_key_value_heads": 0}, "num_key_value_heads is 0"),
-        "an odd width of a head": ({"head_dim": 7}, "d_head"),
+        "an odd width of a head": ({"head_dim": 7}, "head_dim=7"),
         "another width of a head": ({"head_dim": 10}, "self_attn.q_proj.weight", "(48, 30)", "(60, 30)"),
         "a huge width of a head": ({"head_dim": 10**9}, "head_dim is 1000000000"),
         "heads that are text": ({"num_attention_heads": "6"}, "num_attention_heads is '6'"),
@@ -33,7 +37,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "stretched by a list": ({"rope_scaling": [ROPE]}, "rope_scaling is ["),
         "stretched halfway": (
             {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
-            "'llama3' with ['factor']",
+            "'llama3', with factor",
         ),
         "a base that is text": ({"rope_theta": "10000"}, "rope_"),
         "a base that is a list": ({"rope_theta": [10000.0]}, "rope_"),
@@ -158,7 +162,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             {"max_position_embeddings": float("1e30")},
             "max_position_embeddings is 1e+30",
         ),
-        "heads that do not divide": ({"num_attention_heads": 4}, "n_heads=4", "d_model=33"),
+        "heads that do not divide": ({"num_attention_heads": 4}, "num_attention_heads=4", "hidden_size=33"),
         "relative positions": ({"position_embedding_type": "relative_key_query"}, "position_embedding_type"),
         "a decoder": ({"is_decoder": True}, "is_decoder is True"),
     },
@@ -181,7 +185,10 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "t5": {
         "two depths": ({"num_decoder_layers": 3}, "num_decoder_layers is 3"),
         "no buckets": ({"relative_attention_num_buckets": 0}, "relative_attention_num_buckets is 0"),
-        "more buckets than distances": ({"relative_attention_max_distance": 1}, "furthest"),
+        "more buckets than distances": (
+            {"relative_attention_max_distance": 1},
+            "relative_attention_max_distance=1",
+        ),
         "a gate that is unknown": (
             {"feed_forward_proj": "gated-swish2"},
             "feed_forward_proj is 'gated-swish2'",
@@ -215,7 +222,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "parts of a score, 900 lists deep": ({"pos_att_type": DEEP}, "pos_att_type is"),
         "no relative positions": ({"relative_attention": False}, "relative_attention is False"),
         "a convolution": ({"conv_kernel_size": 3}, "conv_kernel_size is 3"),
-        "more buckets than are stored": ({"position_buckets": 256}, "n_buckets=256"),
+        "more buckets than are stored": ({"position_buckets": 256}, "position_buckets=256"),
         "buckets below zero": ({"position_buckets": -7}, "position_buckets is -7"),
     },
     "modernbert": {

@@ -11,7 +11,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "gpt2": {
         "0 heads": ({"n_head": 0}, "n_head is 0"),
         "-1 heads": ({"n_head": -1}, "n_head is -1"),
-        "heads that do not divide": ({"n_head": 4}, "d_model=33", "n_heads=4"),
+        "heads that do not divide": ({"n_head": 4}, "n_embd=33", "n_head=4"),
         "0 layers": ({"n_layer": 0}, "n_layer is 0"),
         "-1 layers": ({"n_layer": -1}, "n_layer is -1"),
         "100,000 layers": ({"n_layer": 100_000}, "n_layer is 100000"),
@@ -71,7 +71,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "bert": {
         "0 heads": ({"num_attention_heads": 0}, "num_attention_heads is 0"),
-        "heads that do not divide": ({"num_attention_heads": 4}, "d_model=33", "n_heads=4"),
+        "heads that do not divide": ({"num_attention_heads": 4}, "hidden_size=33", "num_attention_heads=4"),
         "layers that are true": ({"num_hidden_layers": True}, "num_hidden_layers is True"),
         "100,000 layers": ({"num_hidden_layers": 100_000}, "num_hidden_layers is 100000"),
         "width 1e12": ({"hidden_size": 10**12}, "hidden_size is 1000000000000"),
@@ -102,8 +102,8 @@ OWN_LIES: dict[str, tuple[Any, ...]] = {
         "positions",
     ),
     "order": ({"order": "sideways"}, "order='sideways'"),
-    "activation": ({"activation": []}, "config.json"),
-    "dropout": ({"dropout": "lots"}, "config.json"),
+    "activation": ({"activation": []}, "activation is []"),
+    "dropout": ({"dropout": "lots"}, "dropout is 'lots'"),
     "dropout 1": ({"dropout": 1.0}, "dropout"),
     "ids beyond the table": ({"ids": {"start": 292}}, "start", "292"),
     "ids negative": ({"ids": {"end": -1}}, "end", "-1"),

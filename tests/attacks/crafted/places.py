@@ -137,15 +137,15 @@ LIES |= {
         ),
     ),
     "nothing": (lambda place: place.mkdir(), "config.json is missing"),
-    "a file for a folder": (lambda place: place.write_bytes(b"{}"), "There is no model"),
-    "nowhere": (lambda place: None, "There is no model"),
-    "a circle for a folder": (lambda place: place.symlink_to(place.name), "There is no model"),
+    "a file for a folder": (lambda place: place.write_bytes(b"{}"), "There is no folder"),
+    "nowhere": (lambda place: None, "There is no folder"),
+    "a circle for a folder": (lambda place: place.symlink_to(place.name), "There is no folder"),
     "only a config": (only(CONFIG, good("t5")[CONFIG]), "model.safetensors is missing"),
     "only a pipe of weights": (
         lambda place: (place.mkdir(), os.mkfifo(place / "it.gguf")),
         "it.gguf is not a file",
     ),
-    "two GGUF files": (two, "config.json is missing"),
+    "two GGUF files": (two, "holds 2 GGUF files"),
     "only a zip": (only("model.zip", b"PK\x03\x04"), "config.json is missing"),
 }
 

@@ -188,7 +188,7 @@ LIES: dict[str, Lies] = {
         "ids without tokens": (
             template(START, A, special={"<s>": {"id": "<s>", "ids": [3, 3], "tokens": []}}),
         ),
-        "10,000 marks": (template(*[START] * 10_000, A, special=MARK),),
+        "10,000 marks": (template(*[START] * 10_000, A, special=MARK), "far more marks"),
         "unknown": (
             part("post_processor", {"type": "Jinja", "template": "{{ config }}"}),
             "'Jinja' is not among",

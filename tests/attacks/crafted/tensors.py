@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
 from crafted.case import WEIGHTS, Case, Tensors, folder
 from crafted.lists import Canary
 
