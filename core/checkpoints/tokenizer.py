@@ -39,6 +39,7 @@ CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
 AGAIN = "Download or export the tokenizer again."
+OTHER = "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
 
 _SHARED: WeakValueDictionary[Any, Tokenizer] = WeakValueDictionary()
 """Of the models that are open: a vocabulary of eight thousand tokens takes 30 MB in memory, and five translators have the same."""
@@ -161,7 +162,7 @@ def try_in_child(
 
 
 def _refused(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, AGAIN)
+    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, OTHER)
 
 
 def check_rows(n_ids: int, largest: int, n_rows: int) -> None:
