@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from crafted.case import WEIGHTS, Case, Values, folder, good
 from crafting import packed, tensor
 from safetensors.torch import load, save
+
+from crafted.case import WEIGHTS, Case, Values, folder, good
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 548105171\n"
 ONE = {"a": tensor([2, 2], 0, 16)}

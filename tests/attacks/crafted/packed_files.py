@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from crafted.case import CONFIG, TOKENIZER, WEIGHTS, Case, good
 from safetensors.torch import load
 
 from core.checkpoints.gguf_file import PARTS, SIZES, WHOLE
+from crafted.case import CONFIG, TOKENIZER, WEIGHTS, Case, good
 
 U8, U32, F32, BOOL, TEXT, LIST, U64 = 0, 4, 6, 7, 8, 9, 10
 FORMS = {U8: "<B", U32: "<I", F32: "<f", BOOL: "<?", U64: "<Q"}

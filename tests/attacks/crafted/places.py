@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load, save
+
 from crafted.case import CONFIG, TOKENIZER, WEIGHTS, Case, folder, good
 from crafted.packed_files import packed
-from safetensors.torch import load, save
 
 
 def outside(name: str) -> Callable[[Path], object]:
