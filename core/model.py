@@ -48,8 +48,8 @@ class Model:
 
     @cached_property
     def reader(self) -> Reader | Tokenizer:
-        """What reads the text, or the source of one that writes: the tokenizer, if the input is a sentence."""
-        return self.tokenizer if self.spec.reads is None else self.spec.reads(self.config)
+        """What reads the text, or the source of one that writes: the tokenizer, or its part for the source, if the input is a sentence."""
+        return self.tokenizer.source if self.spec.reads is None else self.spec.reads(self.config)
 
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
@@ -190,8 +190,8 @@ class Model:
                     "The text holds no word.", "A document needs at least one.", "Type a sentence."
                 )
             return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
-        if reader is self.tokenizer and (encoded.ids or not self.spec.has_source):
-            encoded = self.tokenizer.placed(encoded, whole=self.spec.has_source and not start)
+        if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
+            encoded = reader.placed(encoded, whole=self.spec.has_source and not start)
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
     def _started(self, text: str, encoded: Encoded) -> Side:

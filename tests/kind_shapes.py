@@ -33,6 +33,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "gpt_neox": {"tied": False},
     "mpnet": {"n_buckets": 32, "furthest": 128},
     "electra": {"pooler": False, "next_sentence": False},
+    "deit": {"distilled": True, "two_heads": True},
     "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }

@@ -26,6 +26,8 @@ TEXTS = (
     "vocab.json",
     "merges.txt",
     "vocab.txt",
+    "source.spm",
+    "target.spm",
     "README.md",
 )
 LARGEST = 8 * 10**9

@@ -17,10 +17,10 @@ from core.checkpoints.files import inside, json_object, shown
 from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.load_plan import FLOAT32, Plan
-from core.checkpoints.tokenizer import FILE, WORDS, read_tokenizer, try_in_child
+from core.checkpoints.tokenizer import KINDS, VOCAB, given_files, read_tokenizer, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
-from core.text import Tokenizer
+from core.text import PieceTokenizer, Tokenizer
 
 SIZES: Mapping[str, str] = {
     "n_layers": "layers",
@@ -109,16 +109,30 @@ def tokens(tokenizer: Tokenizer) -> Facts:
     named = [f"{name} {shown(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
     before, behind = (" ".join(shown(tokenizer.token(at)) for at in side) for side in tokenizer.around)
     around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
-    return (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
+    facts = (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
+    return (*facts, ("SentencePiece", _pieces(tokenizer))) if isinstance(tokenizer, PieceTokenizer) else facts
+
+
+def _pieces(tokenizer: PieceTokenizer) -> str:
+    """How many pieces each side cuts its texts into, which of them have no number, and which languages can be asked for."""
+    vocab = tokenizer.vocab
+    sides = []
+    for side, cutter in tokenizer.cutters.items():
+        missing = sum(piece not in vocab for piece in cutter.pieces)
+        unknown = f" ({missing:,} of them not in {VOCAB}, read as unknown)" if missing else ""
+        sides.append(f"{side} {len(cutter.pieces):,} pieces{unknown}")
+    codes = [shown(code, 20) for code in tokenizer.codes]
+    more = f" and {len(codes) - 5:,} more" if len(codes) > 5 else ""
+    return "; ".join([*sides, *([f"languages {' '.join(codes[:5])}{more}"] if codes else [])])
 
 
 def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[Facts]:
     """What can be said of a tokenizer without its model."""
-    name = next((name for name in (FILE, WORDS) if folder.is_dir() and inside(folder, name)), None)
-    if name != FILE:
+    if not folder.is_dir() or not any(inside(folder, names[0]) for names in KINDS):
         return
     try:
-        facts = try_in_child([folder / name], name)
+        name, given = given_files(folder)
+        facts = try_in_child(given, name)
         yield (("tokenizer", f"{facts['n_ids']:,} entries up to id {facts['largest_id']:,}"),)
     except InputError as error:
         problems.append(error)

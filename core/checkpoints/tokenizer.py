@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,7 +19,7 @@ from core.checkpoints.files import MB, inside, json_object, need, shown
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
-from core.text import Tokenizer
+from core.text import Cutter, PieceTokenizer, Tokenizer
 
 FILE, VOCAB, MERGES, WORDS, RULES = (
     "tokenizer.json",
@@ -27,6 +28,9 @@ FILE, VOCAB, MERGES, WORDS, RULES = (
     "vocab.txt",
     "tokenizer_config.json",
 )
+SOURCE, TARGET = "source.spm", "target.spm"
+KINDS = ((FILE,), (SOURCE, TARGET, VOCAB), (VOCAB, MERGES), (WORDS,))
+"""The files that a tokenizer may be, what is read first standing first."""
 MAX_FILE, MAX_OUT = 32 * MB, 96 * MB
 MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 """What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
@@ -35,6 +39,7 @@ CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
 AGAIN = "Download or export the tokenizer again."
+OTHER = "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
 
 _SHARED: WeakValueDictionary[Any, Tokenizer] = WeakValueDictionary()
 """Of the models that are open: a vocabulary of eight thousand tokens takes 30 MB in memory, and five translators have the same."""
@@ -52,21 +57,28 @@ def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 
 
 def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
-    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt or BERT's vocab.txt, after the child has tried it.
+    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json, after the child has tried it.
 
     Where what is read is no text, the plan has its names and no file is asked for. Padding and truncation are taken off. Marks that the config does not name are found by the plan's names for them.
     Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
     """
     if plan.tokenizer is not None:
         return Tokenizer(plan.tokenizer, **plan.ids)
-    name, given = _given(folder)
+    name, given = given_files(folder)
     facts = try_in_child(given, name)
     check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
-    return marked(tokenizers.Tokenizer.from_str(facts["tokenizer"]), plan)
+    backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
+    if "cutters" not in facts:
+        return marked(backend, plan)
+    cutters = {side: Cutter.of(**held) for side, held in facts["cutters"].items()}
+    files = {file: need(folder, file).read_bytes() for file in (SOURCE, TARGET, VOCAB)}
+    return marked(backend, plan, partial(PieceTokenizer, **cutters, files=files))
 
 
-def marked(backend: tokenizers.Tokenizer, plan: Plan) -> Tokenizer:
-    """Our tokenizer of a backend, with the marks that the plan names. Raises InputError for none to frame with."""
+def marked(
+    backend: tokenizers.Tokenizer, plan: Plan, make: Callable[..., Tokenizer] = Tokenizer
+) -> Tokenizer:
+    """Our tokenizer of a backend, made by `make`, with the marks that the plan names. Raises InputError for none to frame with."""
     marks: dict[str, str] = {}
     for mark, names in plan.marks.items():
         there = [name for name in names.split(" or ") if backend.token_to_id(name) is not None]
@@ -75,7 +87,7 @@ def marked(backend: tokenizers.Tokenizer, plan: Plan) -> Tokenizer:
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens(sorted(set(marks.values()) - known))
     return _framing(
-        Tokenizer(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}),
+        make(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}),
         plan,
     )
 
@@ -89,9 +101,9 @@ def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
     return tokenizer
 
 
-def _given(folder: Path) -> tuple[str, list[Path | str]]:
-    """What the child is to read: the name of the kind, the files and how a vocab.txt normalizes."""
-    for names in ((FILE,), (VOCAB, MERGES), (WORDS,)):
+def given_files(folder: Path) -> tuple[str, list[Path | str]]:
+    """What the child is to read: the name of the kind, the files and how a vocab.txt normalizes. Raises InputError where there are none."""
+    for names in KINDS:
         paths = [path for path in (inside(folder, name) for name in names) if path]
         if len(paths) < len(names):
             continue
@@ -104,7 +116,7 @@ def _given(folder: Path) -> tuple[str, list[Path | str]]:
     wrong = f"{FILE} is missing in {shown(folder.name)}."
     raise InputError(
         wrong,
-        f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}.",
+        f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}, or {SOURCE}, {TARGET} and {VOCAB}.",
         "Download or export the model again.",
     )
 
@@ -145,12 +157,12 @@ def try_in_child(
             name, f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
         )
     if "problem" in facts:
-        raise _refused(name, facts["problem"])
+        raise _refused(facts.get("file", name), facts["problem"])
     return facts
 
 
 def _refused(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, AGAIN)
+    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, OTHER)
 
 
 def check_rows(n_ids: int, largest: int, n_rows: int) -> None:

@@ -1,7 +1,7 @@
 """A picture as a row of places: cut into patches, some of them hidden, and read from a doodle's text.
 
-Place 0 is the class token's, then come the patches row by row. An id below the number of places is a place that is
-seen; the same id plus that number is the same place hidden.
+Place 0 is the class token's, in DeiT place 1 the distillation token's, then come the patches row by row. An id below the
+number of places is a place that is seen; the same id plus that number is the same place hidden.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ GROUND = (0 - MEAN) / DEVIATION
 """What a black pixel is read as: the ground of a doodle."""
 HIDDEN = 0.75
 """Share of the patches that a masked autoencoder learns from hiding (He et al. 2022, 3)."""
+MARKS = ("class", "distillation")
+"""What may stand before the patches: what the class is told from, and what DeiT tells its teacher's class from (Touvron et al. 2021)."""
 _MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")
 
 
@@ -65,35 +67,38 @@ def folded(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
     return cut.permute(order).reshape(*before, channels, rows * patch, columns * patch)
 
 
-def numbers(pixels: NDArray[np.uint8], patch: int) -> NDArray[np.float32]:
-    """What is read of grey pictures (.. row column): (.. place number), zeros at the class token's place.
+def numbers(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np.float32]:
+    """What is read of grey pictures (.. row column): (.. place number), zeros at the `first` places, which are no patches.
 
     >>> numbers(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
     [0.0, 1.0]
     """
     scaled = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
     cut = unfolded(scaled[..., None, :, :], patch)
-    return torch.nn.functional.pad(cut, (0, 0, 1, 0)).numpy()
+    return torch.nn.functional.pad(cut, (0, 0, first, 0)).numpy()
 
 
-def names(side: int) -> tuple[str, ...]:
-    """What the ids are called, of a grid of `side` patches each way: row and column from 1 on.
+def names(side: int, first: int = 1) -> tuple[str, ...]:
+    """What the ids are called, of a grid of `side` patches each way behind `first` marks: row and column from 1 on.
 
     >>> names(1)
     ('class', '1,1', 'class hidden', '1,1 hidden')
     """
-    seen = ("class", *(f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)))
+    seen = (
+        *MARKS[:first],
+        *(f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)),
+    )
     return (*seen, *(f"{name} hidden" for name in seen))
 
 
-def named(side: int) -> tokenizers.Tokenizer:
+def named(side: int, first: int = 1) -> tokenizers.Tokenizer:
     """A tokenizer that knows these names and nothing else.
 
     >>> named(7).token_to_id("7,7")
     49
     """
     return tokenizers.Tokenizer(
-        models.WordLevel({name: place for place, name in enumerate(names(side))}, unk_token="class")
+        models.WordLevel({name: place for place, name in enumerate(names(side, first))}, unk_token="class")
     )
 
 
@@ -126,8 +131,8 @@ def hiding(text: str, places: Collection[int]) -> str:
     return f"{bare(text)} hidden:{bits:x}"
 
 
-def hidden_in(text: str, n: int) -> tuple[int, ...] | None:
-    """The hidden places that a text names, of n patches; None where it says nothing of that.
+def hidden_in(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
+    """The hidden places that a text names, of n patches from place `first` on; None where it says nothing of that.
 
     >>> hidden_in("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_in("doodle:Y2AYBaNgFMAAAA", 49)
     ((1, 3), None)
@@ -138,13 +143,13 @@ def hidden_in(text: str, n: int) -> tuple[int, ...] | None:
     if found is None:
         return None
     bits = int(found[1], 16)
-    if bits & 1 or bits >> (n + 1):
+    if bits & ((1 << first) - 1) or bits >> (n + first):
         raise InputError(
             "The mark of hidden patches names a place that is none.",
-            f"The places are those of {n:,} patches, from 1 on.",
+            f"The places are those of {n:,} patches, from {first} on.",
             "Hide patches of this picture, or take the mark away.",
         )
-    return tuple(place for place in range(1, n + 1) if bits >> place & 1)
+    return tuple(place for place in range(first, n + first) if bits >> place & 1)
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,8 @@ class PatchReader:
     """Reads a doodle's text as the class token and the patches of a picture of `image` pixels each way.
 
     A larger picture than a doodle shows each of its pixels as a square, in all `channels` alike. `share` of the patches
-    are hidden where the text does not say which.
+    are hidden where the text does not say which. The patches begin at place `first`: behind the class token, or behind the
+    distillation token too.
 
     >>> PatchReader(28, 4, 1).encode(PatchReader(28, 4, 1).example).tokens[:3]
     ('class', '1,1', '1,2')
@@ -162,6 +168,7 @@ class PatchReader:
     patch: int
     channels: int
     share: float = 0.0
+    first: int = 1
 
     @property
     def example(self) -> str:
@@ -177,13 +184,14 @@ class PatchReader:
             )
         side = self.image // self.patch
         n = side * side
-        hidden = hidden_in(text, n)
+        hidden = hidden_in(text, n, self.first)
         pixels = doodles.from_text(bare(text))
         times = self.image // doodles.SIDE
-        values = numbers(pixels.repeat(times, 0).repeat(times, 1), self.patch)
+        values = numbers(pixels.repeat(times, 0).repeat(times, 1), self.patch, self.first)
         values = np.tile(values, (1, self.channels))
-        gone = drawn(n, self.share) if hidden is None and self.share else hidden or ()
+        draw = (place - 1 + self.first for place in drawn(n, self.share))
+        gone = {*draw} if hidden is None and self.share else {*(hidden or ())}
         values[list(gone)] = 0
-        ids = tuple(place + (n + 1) * (place in {*gone}) for place in range(n + 1))
-        called = names(side)
+        ids = tuple(place + len(values) * (place in gone) for place in range(len(values)))
+        called = names(side, self.first)
         return Encoded(ids, tuple(called[i] for i in ids), (None,) * len(ids), values=values)

@@ -52,8 +52,11 @@ class RelativeBias(nn.Module):
     def forward(self, n_query: int, n_key: int) -> Tensor:
         places = torch.arange(n_key, device=self.weight.device)
         distance = places[None, :] - places[n_key - n_query :, None]
-        which = buckets(distance, both=self.both, n=len(self.weight), furthest=self.furthest)
-        return F.embedding(which, self.weight).permute(2, 0, 1)[None]
+        return F.embedding(self.bucket(distance), self.weight).permute(2, 0, 1)[None]
+
+    def bucket(self, distance: Tensor) -> Tensor:
+        """The row of the table that a distance (key minus query) reads; any shape -> the same."""
+        return buckets(distance, both=self.both, n=len(self.weight), furthest=self.furthest)
 
 
 class RelativeAttention(nn.Module):

@@ -1,7 +1,9 @@
-"""ViT: a picture cut into patches is read as a row of words by a Transformer encoder (Dosovitskiy et al. 2021).
+"""ViT: a picture cut into patches is read as a row of words by a Transformer encoder (Dosovitskiy et al. 2021); DeiT with it.
 
 Eq. (1) to (4): z_0 = [x_class; x_1 E; ..; x_N E] + E_pos; blocks x + sublayer(norm(x)); the class is told from the norm of
-the class token's last state. Nothing but the learned positions says which patches are neighbours.
+the class token's last state. Nothing but the learned positions says which patches are neighbours. DeiT (Touvron et al.
+2021) reads a second token behind the class token, from whose last state it learnt to tell what its teacher told; the scores
+of both are averaged.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.data.patches import GROUND, PatchReader
-from core.layers.config_checks import check_classes, check_shape
+from core.layers.config_checks import check_classes, check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.init import normal
 from core.layers.linear import Linear
@@ -31,7 +33,7 @@ class PictureConfig:
     """The shape of what reads pictures; the defaults are ViT-B/16.
 
     `image` is the side of the square picture, `patch` that of a patch, both in pixels. Places: 0 is the class token's,
-    then the patches row by row. Ids below `n_ctx` are places that are seen, those from there on the same places hidden.
+    then the patches row by row, from `first` on. Ids below `n_ctx` are places that are seen, those from there on the same places hidden.
 
     >>> PictureConfig().n_ctx
     197
@@ -66,9 +68,14 @@ class PictureConfig:
         return self.image // self.patch
 
     @property
+    def first(self) -> int:
+        """The place of the first patch."""
+        return 1
+
+    @property
     def n_ctx(self) -> int:
-        """Places: the class token's and one for each patch."""
-        return 1 + self.side**2
+        """Places: the class token's, what else stands before the patches, and one for each patch."""
+        return self.first + self.side**2
 
     @property
     def n_vocab(self) -> int:
@@ -84,16 +91,29 @@ class PictureConfig:
 class ViTConfig(PictureConfig):
     """A ViT, with the names of what it tells apart in the order of the scores.
 
+    `distilled`: there is a distillation token behind the class token; `two_heads`: it tells classes, too.
+
+    >>> ViTConfig(distilled=True).n_ctx
+    198
     >>> ViTConfig(classes=("cat",))
     Traceback (most recent call last):
     ValueError: classes=('cat',) must be two or more different names of at most 40 letters
     """
 
     classes: Sequence[str] = tuple(f"class {i}" for i in range(1000))
+    distilled: bool = False
+    two_heads: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_flags(self, "distilled", "two_heads")
+        if self.two_heads and not self.distilled:
+            raise ValueError("two_heads=True needs a distillation token: distilled=True")
         object.__setattr__(self, "classes", check_classes(self.classes))
+
+    @property
+    def first(self) -> int:
+        return 1 + self.distilled
 
     @classmethod
     def tiny(cls) -> ViTConfig:
@@ -111,19 +131,25 @@ class ViTConfig(PictureConfig):
 class PatchEmbedding(nn.Module):
     """What stands at each place: E x_p of a patch, the learned class vector at place 0 (Dosovitskiy et al. 2021, Eq. (1)).
 
+    With `distilled` another learned vector stands at place 1.
+
     places (batch pos), values (batch pos number) -> (batch pos d_model).
 
     >>> PatchEmbedding(16, 4)(torch.tensor([[0, 1, 2]]), torch.ones(1, 3, 16)).shape
     torch.Size([1, 3, 4])
     """
 
-    def __init__(self, n_numbers: int, d_model: int) -> None:
+    def __init__(self, n_numbers: int, d_model: int, *, distilled: bool = False) -> None:
         super().__init__()
         self.project = Linear(n_numbers, d_model)
         self.class_token = nn.Parameter(normal(d_model, std=0.02))
+        self.distillation_token = nn.Parameter(normal(d_model, std=0.02)) if distilled else None
 
     def forward(self, places: Tensor, values: Tensor) -> Tensor:
-        return torch.where((places == 0)[..., None], self.class_token, self.project(values))
+        x = torch.where((places == 0)[..., None], self.class_token, self.project(values))
+        if self.distillation_token is None:
+            return x
+        return torch.where((places == 1)[..., None], self.distillation_token, x)
 
 
 class PictureEncoder(nn.Module):
@@ -137,7 +163,7 @@ class PictureEncoder(nn.Module):
         self.cfg = cfg
         self.embed: Any = nn.ModuleDict(
             {
-                "token": PatchEmbedding(cfg.n_numbers, cfg.d_model),
+                "token": PatchEmbedding(cfg.n_numbers, cfg.d_model, distilled=cfg.first > 1),
                 "position": LearnedPositions(cfg.n_ctx, cfg.d_model),
             }
         )
@@ -163,7 +189,8 @@ class PictureEncoder(nn.Module):
 
 
 class ViT(PictureEncoder):
-    """`forward` gives the encoder's last states (batch pos d_model), `classes` W x_class + b (batch class).
+    """`forward` gives the encoder's last states (batch pos d_model), `classes` W x_class + b (batch class), with two heads the mean
+    of that and of W' x_distillation + b'.
 
     >>> net = ViT(ViTConfig.tiny())
     >>> ids = torch.arange(17)[None]
@@ -174,16 +201,23 @@ class ViT(PictureEncoder):
     def __init__(self, cfg: ViTConfig) -> None:
         super().__init__(cfg)
         self.to_classes = Linear(cfg.d_model, len(cfg.classes))
+        self.to_distilled = Linear(cfg.d_model, len(cfg.classes)) if cfg.two_heads else None
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         return self.encode(batch, tap)
 
     def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        return tap("classes", self.to_classes(hidden[:, 0]), "batch class")
+        found = self.to_classes(hidden[:, 0])
+        if self.to_distilled is not None:
+            own = tap("classes.class_token", found, "batch class")
+            teachers = self.to_distilled(hidden[:, 1])
+            found = (own + tap("classes.distillation_token", teachers, "batch class")) / 2
+        return tap("classes", found, "batch class")
 
 
-def _outputs(_: Any) -> Mapping[str, Output]:
-    return {"classes": Output(("classes",))}
+def _outputs(cfg: ViTConfig) -> Mapping[str, Output]:
+    both = ("classes.class_token", "classes.distillation_token") if cfg.two_heads else ()
+    return {"classes": Output((*both, "classes"))}
 
 
 FAMILY = Family(
@@ -193,5 +227,5 @@ FAMILY = Family(
     kinds=(Kind(name="self", stack="encoder.layer"),),
     stacks={"encoder": "encoder.layer"},
     outputs=_outputs,
-    reads=lambda cfg: PatchReader(cfg.image, cfg.patch, cfg.channels),
+    reads=lambda cfg: PatchReader(cfg.image, cfg.patch, cfg.channels, first=cfg.first),
 )

@@ -34,7 +34,7 @@ EACH, STEPS, ROWS, RATE = 10, 150, 60, 1e-3
 
 def whole(pixels: np.ndarray, config: Any) -> Batch:
     """Pictures (item row column) as they are read with nothing hidden."""
-    values = torch.from_numpy(numbers(pixels, config.patch))
+    values = torch.from_numpy(numbers(pixels, config.patch, config.first))
     ids = torch.arange(config.n_ctx).expand(len(pixels), -1)
     return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), values=values)
 

@@ -60,7 +60,8 @@ def parts(value: object) -> Iterator[Any]:
 
     Networks, and models that own one, are passed over: the registry holds those, whatever the cache does.
     """
-    stack, seen = [value], set[int]()
+    stack: list[Any] = [value]
+    seen = set[int]()
     while stack:
         item = stack.pop()
         kind = _kind(type(item))

@@ -67,6 +67,11 @@ class Tokenizer:
     def __len__(self) -> int:
         return self._special.get_vocab_size(with_added_tokens=True)
 
+    @property
+    def source(self) -> Tokenizer:
+        """What reads the source of a model that writes another text: itself, unless the two are cut by models of their own."""
+        return self
+
     @cached_property
     def special_tokens(self) -> dict[str, int]:
         """The names that mean something to the model, with their ids."""
@@ -91,7 +96,7 @@ class Tokenizer:
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
         )
         tokens = tuple(self.token(index) for index in encoding.ids)
-        return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
+        return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -227,7 +232,12 @@ def _whole_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
     return (start, max(end, min(start + 1, len(text))))
 
 
-def _uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+def uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+    """The places of letters that stand in no span.
+
+    >>> uncovered("a b?!", [(0, 1), None, (2, 3)])
+    ((3, 5),)
+    """
     covered = bytearray(len(text))
     for span in spans:
         if span:

@@ -23,6 +23,7 @@ from core.checkpoints.weights import SINGLE
 from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
+from core.text import PieceTokenizer
 from core.text.learn import framed
 from core.tools.card_template import without
 
@@ -48,13 +49,18 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     }
     backend = tokenizers.Tokenizer.from_str(model.tokenizer.to_json())
     marks = _marks(model, backend)
-    if model.spec.framed:
-        framed(backend, marks["cls_token"], marks["sep_token"])
+    if isinstance(model.tokenizer, PieceTokenizer):
+        files, reader = model.tokenizer.files, "MarianTokenizer"
+    else:
+        if model.spec.framed:
+            framed(backend, marks["cls_token"], marks["sep_token"])
+        files, reader = {FILE: backend.to_str().encode()}, "PreTrainedTokenizerFast"
     with whole_folder(out) as new:
         save_file(stored, new / SINGLE, metadata={"format": "pt"})
         write_json(new / "config.json", {**_ids(model), **said, "torch_dtype": dtype})
-        (new / FILE).write_text(backend.to_str(), encoding="utf-8")
-        write_json(new / RULES, {**marks, "tokenizer_class": "PreTrainedTokenizerFast", **_reading(model)})
+        for file, held in files.items():
+            (new / file).write_bytes(held)
+        write_json(new / RULES, {**marks, "tokenizer_class": reader, **_reading(model)})
         write_json(new / SPECIAL, marks)
         if model.card:
             (new / "README.md").write_text(

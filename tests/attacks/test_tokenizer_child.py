@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
+from crafted.case import MB
+from crafted.vocabulary import padding
 from crafting import good_folder
-from test_tokenizers import MB, padding
 
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
@@ -14,9 +16,9 @@ from core.errors import InputError
 
 def hostile(tmp_path, monkeypatch, code):
     """The same limits around a child that does its worst after they are set."""
-    source = tmp_path / "child.py"
     import core.checkpoints.tokenizer as face
 
+    source = shutil.copytree(face.CHILD.parent, tmp_path / "safety") / face.CHILD.name
     source.write_text(
         face.CHILD.read_text().replace(
             "def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from array import array
 
 import pytest
 from crafting import good_folder
+from spm_writer import LEAF, table
 from transformers import AlbertConfig, AlbertForPreTraining, AlbertTokenizer
 
 import core
@@ -18,32 +18,6 @@ from core.checkpoints.tokenizer import FILE, try_in_child
 PIECES = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = ["▁she", "▁has", "▁a", "▁white", "▁car", "▁", ".", "s", *"abcdefghijklmnopqrtuvwxyz"]
 VOCAB = [(piece, -float(i) / 10) for i, piece in enumerate([*PIECES, *WORDS])]
-LEAF = 1 << 8
-
-
-def table(paths: dict[bytes, str], *, units: dict[int, int] | None = None, size: int = 1024) -> bytes:
-    """A double array for keys of one byte or two, as SentencePiece writes it, with the texts behind it."""
-    cells, written = array("I", [0] * size), b""
-    where = {}
-    for text in paths.values():
-        where[text] = len(written)
-        written += text.encode() + b"\0"
-    root = 256
-    cells[0] = root << 10
-
-    def put(place: int, byte: int, leads: int, leaf: bool) -> None:
-        cells[place ^ byte] = ((place ^ byte) ^ leads) << 10 | (LEAF if leaf else 0) | byte
-
-    free = 512
-    for key, text in paths.items():
-        place = root
-        for i, byte in enumerate(key):
-            put(place, byte, free, i == len(key) - 1)
-            place, free = free, free + 256
-        cells[place] = 1 << 31 | where[text]
-    for place, value in (units or {}).items():
-        cells[place] = value
-    return len(cells.tobytes()).to_bytes(4, "little") + cells.tobytes() + written
 
 
 GOOD = table({b"W": "w", "é".encode()[:1]: "e"}, size=1536)

@@ -47,6 +47,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "furthest": {12: {}},
     "parts": {"both": {}, "convolutions": {}, "attention": {}},
+    "distilled": {False: {}, True: {"two_heads": True}},
     "image": {28: {}},
     "n_levels": {2: {}},
     "residual": {True: {}, False: {}},

@@ -35,6 +35,7 @@ MODELS = {
     "tiny-translator": ("transformer", {}),
     **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
     "tiny-llama": ("llama", {}),
+    "tiny-t5": ("t5", {}),
     "tiny-bert": ("bert", {}),
     "tiny-bigbird": (
         "bigbird",

@@ -26,7 +26,7 @@ def painted_over(model: Model, place: int) -> ReplaceToken:
 
 def erased(model: Model, kind: str, key: int) -> Edit:
     """One key gone: a patch is painted over, a word may be looked at by none."""
-    pictures = isinstance(model.reader, PatchReader) and key > 0
+    pictures = isinstance(model.reader, PatchReader) and key >= model.reader.first
     return painted_over(model, key) if pictures else hidden_from(model, kind, key)
 
 
@@ -35,13 +35,13 @@ def without_first(
 ) -> Array:
     """The probability of what is asked without the first 0, 1, .. of the keys, those with the largest values first: (count,).
 
-    `counts` says how many. Of a picture the class token is left alone: it is no part of it. With a second word or class to
+    `counts` says how many. Of a picture what is no patch is left alone, as the class token: it is no part of it. With a second word or class to
     compare with, the probability is that of the one among the two. The lower, the more faithful the order (deletion,
     Petsiuk et al. 2018; comprehensiveness, DeYoung et al. 2020).
     """
     order = [int(key) for key in np.argsort(-values, kind="stable")]
     if isinstance(model.reader, PatchReader):
-        order.remove(0)
+        order = [key for key in order if key >= model.reader.first]
     found = []
     for count in counts:
         edits = tuple(erased(model, kind, key) for key in order[:count])

@@ -1,15 +1,17 @@
 """Where heads look in a picture: measures of patterns over patches, in place of those of words.
 
-Patches are known by their names, row and column from 1 on (`core.data.patches`); the class token has none.
+Patches are known by their names, row and column from 1 on (`core.data.patches`); the class token has none, nor has DeiT's distillation token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isqrt
 
 import numpy as np
 
 from core.analysis.attention.measures import spread
+from core.data.patches import MARKS
 from core.run import Attention, Run
 
 Array = np.ndarray
@@ -54,7 +56,8 @@ def inked(run: Run) -> Array:
     """(place,): which patches that a run sees have a line on them."""
     values = run.side.values
     assert values is not None
-    seen = np.array([1 <= index < len(values) for index in run.side.ids])
+    first = run.model.config.first
+    seen = np.array([first <= index < len(values) for index in run.side.ids])
     return (values > DARK).any(-1) & seen
 
 
@@ -71,12 +74,12 @@ def cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
     """
     at, n = places(names), len(names)
     seen = np.array([not name.endswith("hidden") for name in names])
-    patch = ~np.isnan(at[:, 0])
+    patch, marked = ~np.isnan(at[:, 0]), np.array([name.removesuffix(" hidden") == "class" for name in names])
     both = patch[:, None] & patch[None]
     near = np.nan_to_num(np.abs(at[:, None] - at[None]).max(-1), nan=np.inf)
     own = np.eye(n, dtype=bool) & both
     return {
-        CLASS: patch[:, None] & ~patch[None],
+        CLASS: patch[:, None] & marked[None],
         ITSELF: own,
         NEAR: both & (near == 1),
         ROW: both & (at[:, None, 0] == at[None, :, 0]) & ~own,
@@ -104,13 +107,16 @@ def each_row(attention: Attention, name: str, ink: Array) -> Array:
 
 
 def mean_distance(weights: Array) -> Array:
-    """The mean distance in patches of each head, (layer, head), from patterns of a class token and a square of patches.
+    """The mean distance in patches of each head, (layer, head), from patterns of a class token, or one more, and a square of patches.
 
     >>> round(float(mean_distance(np.full((1, 1, 5, 5), 0.2))[0, 0]), 3)
     0.854
     """
-    side = round((weights.shape[-1] - 1) ** 0.5)
-    names = ("class", *(f"{row},{column}" for row in range(side) for column in range(side)))
+    side = isqrt(weights.shape[-1] - 1)
+    names = (
+        *MARKS[: weights.shape[-1] - side**2],
+        *(f"{row},{column}" for row in range(side) for column in range(side)),
+    )
     far = apart(names)
     known = ~np.isnan(far)
     mean = (weights * np.nan_to_num(far)).sum(-1) / np.maximum((weights * known).sum(-1), 1e-9)

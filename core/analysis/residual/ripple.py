@@ -27,14 +27,14 @@ def neighbour(model: Model, text: str) -> str:
     The text itself where there is none.
     """
     n, mask = (
-        len(model.tokenizer.encode(text).ids),
+        len(model.reader.encode(text).ids),
         "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]"),
     )
     words = [place for place in WORD.finditer(text) if place.group().isalnum() and place.group() != mask]
     for place in reversed([place for place in words if len(place.group()) > 2] or words):
         for other in OTHERS:
             changed = text[: place.start()] + other + text[place.end() :]
-            if other != place.group() and len(model.tokenizer.encode(changed).ids) == n:
+            if other != place.group() and len(model.reader.encode(changed).ids) == n:
                 return changed
     return text
 

@@ -1,7 +1,7 @@
 """Marian folders in Hugging Face format (Junczys-Dowmunt et al. 2018): the translators Opus-MT, post-norm as in the paper of 2017.
 
-The sines of a position stand before its cosines, everything is tied to one table of tokens. The tokenizer is read from a
-tokenizer.json; `source.spm` and `target.spm`, which these folders mostly have in its place, are not read.
+The sines of a position stand before its cosines, everything is tied to one table of tokens. The tokenizer is a tokenizer.json, or, as
+on the Hub, `source.spm` and `target.spm` with one vocab.json (`core.text.PieceTokenizer`).
 """
 
 from __future__ import annotations

@@ -32,24 +32,26 @@ MOST_CLASSES = 2**16
 
 def config(fields: Fields, stored: Collection[str]) -> ViTConfig:
     """The shape, and the names of the classes."""
+    return built(ViTConfig, shape(fields, stored, "ViT", "google/vit-base-patch16-224"))
+
+
+def shape(fields: Fields, stored: Collection[str], called: str, like: str) -> dict[str, Any]:
+    """What the configs of ViT and DeiT have in common."""
     fields.only(
         "qkv_bias", True, "Queries, keys and values without a bias are not implemented for this kind."
     )
-    if not any(name.startswith(HEAD) for name in stored):
+    if not any(HEAD in name for name in stored):
         raise InputError(
-            "This ViT was saved without its head for classes.",
+            f"This {called} was saved without its head for classes.",
             "What it sees is told by its classes here.",
-            "Open one that tells classes, like google/vit-base-patch16-224.",
+            f"Open one that tells classes, like {like}.",
         )
-    return built(
-        ViTConfig,
-        {
-            **fields.sizes(SIZES),
-            "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
-            "eps": fields.small("layer_norm_eps", 1e-12),
-            "classes": _classes(fields.raw("id2label") if "id2label" in fields else None),
-        },
-    )
+    return {
+        **fields.sizes(SIZES),
+        "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
+        "eps": fields.small("layer_norm_eps", 1e-12),
+        "classes": _classes(fields.raw("id2label") if "id2label" in fields else None),
+    }
 
 
 def _classes(given: Any) -> Sequence[str]:
@@ -67,8 +69,13 @@ def _classes(given: Any) -> Sequence[str]:
     return tuple(f"{name} {i}" if name in again or not name else name for i, name in enumerate(short))
 
 
-def values(cfg: ViTConfig) -> Mapping[str, Any]:
-    """What a config.json of this kind says of the shape."""
+def values(cfg: ViTConfig) -> Mapping[str, Any] | None:
+    """What a config.json of this kind says of the shape; None for DeiT's second token."""
+    return None if cfg.distilled else said(cfg)
+
+
+def said(cfg: ViTConfig) -> dict[str, Any]:
+    """What the configs of ViT and DeiT say alike."""
     return {
         **{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()},
         "hidden_act": named(ACTIVATIONS, cfg.activation),
@@ -82,7 +89,12 @@ def values(cfg: ViTConfig) -> Mapping[str, Any]:
 
 
 def takes(cfg: ViTConfig) -> tuple[Take, ...]:
-    """Every tensor of a ViT, the body's without the prefix `vit.`: that of the patches is a convolution's."""
+    """Every tensor of a ViT, the body's without the prefix `vit.`."""
+    return (*body(cfg), *linear(HEAD, "to_classes", cfg.d_model, len(cfg.classes)))
+
+
+def body(cfg: ViTConfig) -> tuple[Take, ...]:
+    """Every tensor but those of the head: that of the patches is a convolution's."""
     d = cfg.d_model
     found = [
         Take("embeddings.cls_token", (1, 1, d), ("embed.token.class_token",), ours=(d,)),
@@ -101,7 +113,6 @@ def takes(cfg: ViTConfig) -> tuple[Take, ...]:
         Take("embeddings.patch_embeddings.projection.bias", (d,), ("embed.token.project.bias",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, f"encoder.layer.{i}", f"encoder.{i}")),
         *norm(d, "layernorm", "encoder_norm"),
-        *linear(HEAD, "to_classes", d, len(cfg.classes)),
     ]
     return tuple(found)
 

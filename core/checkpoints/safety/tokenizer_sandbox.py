@@ -3,6 +3,7 @@
     python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT tokenizer.json FILE
     python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.json VOCAB MERGES    GPT-2's two old files
     python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.txt VOCAB RULES      BERT's old file, and how it normalizes, as JSON
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT source.spm SOURCE TARGET VOCAB   Marian's two SentencePiece models and names
 
 PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds. The name says what a
 file is: its path may be that of a blob.
@@ -11,8 +12,8 @@ A tokenizer.json can hang a process, fill its memory or abort it, which no excep
 stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. What goes
 wrong with yet another text must not be in it: regular expressions are those of known models and no others, a word is
 looked up in pieces only up to a length, and texts grow by little. Prints one object:
-{"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
-Imports nothing of ours but the file beside it.
+{"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..}, of Marian's with "cutters" (see `tokenizer_files.cutter`),
+or {"problem": "a sentence part", "file": its name}. Imports nothing of ours but the files beside it.
 """
 
 import json
@@ -20,6 +21,7 @@ import re
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 MAX_ADDED = 10_000
 MAX_STEPS = 16
@@ -101,8 +103,8 @@ SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*(?:\\S|\.)")
 """Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign, spaces too where they are signs."""
 
 
-class Refused(Exception):
-    pass
+FILES = runpy.run_path(str(Path(__file__).with_name("tokenizer_files.py")))
+Refused: Any = FILES["Refused"]
 
 
 def limit(memory: int, cpu: int) -> None:
@@ -148,13 +150,13 @@ def check_parts(held: dict) -> None:
         if len(found) > MAX_STEPS:
             raise Refused(f"its {key} has more than {MAX_STEPS} steps")
         for step in found:
-            if step.get("type") not in known:
+            if str(step.get("type")) not in known:
                 raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
             check_regex(step, key)
         if key in ("normalizer", "decoder"):
             check_growth(found, key)
     model = held.get("model")
-    if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
+    if not isinstance(model, dict) or str(model.get("type", "BPE")) not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
     longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
@@ -225,24 +227,6 @@ def check_added(held: dict) -> None:
             raise Refused("it adds a token without a name")
 
 
-def check_ids(held: dict) -> None:
-    """Ids as the file writes them: the library would silently renumber or merge odd ones."""
-    vocab = held["model"].get("vocab")
-    ids = (
-        list(vocab.values())
-        if isinstance(vocab, dict)
-        else list(range(len(vocab)))
-        if isinstance(vocab, list)
-        else None
-    )
-    if not ids:
-        raise Refused("its model has no vocabulary")
-    if not all(type(one) is int and one >= 0 for one in ids):
-        raise Refused("its vocabulary has an id that is not a whole number")
-    if len(set(ids)) != len(ids):
-        raise Refused("two tokens of its vocabulary have the same id")
-
-
 def cleaned(path: str) -> str:
     """The tokenizer.json without padding and truncation, its parts checked."""
     with open(path, encoding="utf-8") as file:
@@ -253,51 +237,8 @@ def cleaned(path: str) -> str:
     check_parts(held)
     trim_spans(held)
     check_added(held)
-    check_ids(held)
+    FILES["check_ids"](held["model"].get("vocab"))
     return json.dumps(held, ensure_ascii=False)
-
-
-def from_pair(vocab: str, merges: str) -> str:
-    """GPT-2's byte-level BPE from its two old files."""
-    import tokenizers
-    from tokenizers import decoders, models, pre_tokenizers, processors
-
-    with open(vocab, encoding="utf-8") as file:
-        held = json.load(file)
-    if not isinstance(held, dict):
-        raise Refused("vocab.json is not a JSON object")
-    check_ids({"model": {"vocab": held}})
-    with open(merges, encoding="utf-8") as file:
-        lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
-    if any(line.count(" ") != 1 for line in lines if line):
-        raise Refused("merges.txt has a line that is not two pieces")
-    pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
-    backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    backend.post_processor = processors.ByteLevel(trim_offsets=True)
-    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in held])
-    return backend.to_str()
-
-
-def from_words(vocab: str, rules: str) -> str:
-    """BERT's WordPiece from its one old file, a piece a line."""
-    import tokenizers
-    from tokenizers import decoders, models, normalizers, pre_tokenizers
-
-    with open(vocab, encoding="utf-8") as file:
-        held = {line.rstrip("\n"): index for index, line in enumerate(file)}
-    if "[UNK]" not in held:
-        raise Refused("it has no [UNK] for unknown words")
-    held.pop("", None)
-    backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece(prefix="##")
-    backend.add_special_tokens(
-        [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held]
-    )
-    return backend.to_str()
 
 
 def tried(text: str) -> dict:
@@ -309,13 +250,37 @@ def tried(text: str) -> dict:
     written = {token["id"] for token in json.loads(text).get("added_tokens") or []}
     for literal in (False, True):
         backend.encode_special_tokens = literal
-        for sample in TEXTS:
-            encoding = backend.encode(sample, add_special_tokens=False)
-            if len(encoding.ids) > TOKENS * len(sample):
-                raise Refused("it makes far more tokens than a text has characters")
-            backend.decode(encoding.ids)
-    backend.encode(TEXTS[0])  # once with what its post-processor adds, which is never asked for later
+        try_texts(backend)
+    for framed in (backend.encode(TEXTS[0]), backend.encode(TEXTS[0], TEXTS[0])):
+        if len(framed.ids) > TOKENS * len(TEXTS[0]):
+            raise Refused("it puts far more marks around a text than the text has characters")
+        ids |= set(framed.ids)  # what its post-processor adds has an id of its own, that of a word or not
     return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
+
+
+def try_texts(backend: Any) -> None:
+    for sample in TEXTS:
+        encoding = backend.encode(sample, add_special_tokens=False)
+        if len(encoding.ids) > TOKENS * len(sample):
+            raise Refused("it makes far more tokens than a text has characters")
+        backend.decode(encoding.ids)
+
+
+def found(name: str, given: list[str]) -> dict:
+    """What is said of the files of a kind."""
+    import tokenizers
+
+    if name != "source.spm":
+        readers = {
+            "tokenizer.json": cleaned,
+            "vocab.json": FILES["from_pair"],
+            "vocab.txt": FILES["from_words"],
+        }
+        return tried(readers[name](*given))
+    names, cutters = FILES["from_marian"](*given, MAX_WORD)
+    for cutter in cutters.values():
+        try_texts(tokenizers.Tokenizer.from_str(cutter["model"]))
+    return {**tried(names), "cutters": cutters}
 
 
 def main(argv: list[str]) -> None:
@@ -323,10 +288,9 @@ def main(argv: list[str]) -> None:
     memory, cpu, out_bytes = (int(value) for value in argv[1:4])
     limit(memory, cpu)
     try:
-        read = {"tokenizer.json": cleaned, "vocab.json": from_pair, "vocab.txt": from_words}[argv[4]]
-        out = tried(read(*argv[5:]))
+        out = found(argv[4], argv[5:])
     except Refused as error:
-        out = {"problem": str(error)}
+        out = {"problem": str(error), "file": error.file or argv[4]}
     except UnicodeDecodeError:
         out = {"problem": "it is not readable JSON" if argv[4].endswith(".json") else "it is not UTF-8 text"}
     except (json.JSONDecodeError, RecursionError):

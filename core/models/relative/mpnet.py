@@ -126,6 +126,11 @@ class MPNet(Reader):
         self.masked_lm = MaskedLM(cfg, cfg.d_model) if cfg.masked_lm else None
         self.pooler = Linear(cfg.d_model, cfg.d_model) if cfg.pooler else None
 
+    @property
+    def biases(self) -> Mapping[str, RelativeBias]:
+        """The table of each kind of attention that has one."""
+        return {"self": self.bias}
+
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         n = batch.ids.shape[1]
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)

@@ -6,6 +6,7 @@ divided, norms are root-mean-square ones, no map has a bias.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -171,6 +172,11 @@ class T5(nn.Module):
         self.encoder_norm, self.decoder_norm = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
         self.output_scale = cfg.d_model**-0.5 if cfg.scaled_output else 1.0
+
+    @property
+    def biases(self) -> Mapping[str, RelativeBias]:
+        """The table of each kind of attention that has one."""
+        return {"self": self.encoder_bias, "causal": self.decoder_bias}
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)

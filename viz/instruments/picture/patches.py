@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from core.data import doodles
-from core.data.patches import PatchReader, bare, hiding
+from core.data.patches import MARKS, PatchReader, bare, hiding
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
 from viz.instruments.words.words import Sentences
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from core.model import Model
     from core.run import Run
 
-CLASS = "class token"
+CALLED = {"class": "class token", "distillation": "distillation token"}
+"""What stands before the patches, as a picture calls it."""
 SHARES = Sentences(
     looks="By {word}, {key} has {percent} of it.",
     two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
@@ -50,7 +51,7 @@ def named(names: Sequence[str]) -> list[str]:
     """
     places = (name.removesuffix(" hidden").split(",") for name in names)
     return [
-        CLASS if place == ["class"] else f"row {place[0]}, column {place[1]}" if len(place) == 2 else place[0]
+        f"row {place[0]}, column {place[1]}" if len(place) == 2 else CALLED.get(place[0], place[0])
         for place in places
     ]
 
@@ -62,6 +63,12 @@ def grid(run: Run) -> tuple[int, int] | None:
         return None
     side = reader.image // reader.patch
     return side, side
+
+
+def first(model: Model) -> int:
+    """The place of the first patch: what stands before is no part of the picture."""
+    reader = model.reader
+    return reader.first if isinstance(reader, PatchReader) else 0
 
 
 def pixels(run: Run) -> doodles.Pixels:
@@ -81,7 +88,7 @@ def whole(model: Model, text: str) -> str:
 
 
 def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:
-    """The weights (query, key) of one head over the patches of the run's doodle, the class token beside it; options as of `PictureView`.
+    """The weights (query, key) of one head over the patches of the run's doodle, the class token, and what else is no patch, beside it; options as of `PictureView`.
 
     `painted` are places of patches that are drawn black: an edit painted them over. With `rows` they are numbers of anything that is named so, for each patch: a layer, a reading.
     Raises InputError for a run that read no picture.
@@ -95,6 +102,8 @@ def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), *
         )
     drawn = pixels(run).copy()
     high, wide = (size // n for size, n in zip(drawn.shape, cells, strict=True))
-    for row, column in (divmod(place - 1, cells[1]) for place in painted if 0 < place <= cells[0] * cells[1]):
+    begin = first(run.model)
+    inside = (place - begin for place in painted if begin <= place < begin + cells[0] * cells[1])
+    for row, column in (divmod(place, cells[1]) for place in inside):
         drawn[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
-    return PictureView(drawn, weights, cells, special=[CLASS], ground="dark", **options)
+    return PictureView(drawn, weights, cells, special=named(MARKS[:begin]), ground="dark", **options)

@@ -193,7 +193,11 @@ def _thumbnail(picture: Picture) -> go.Figure:
     if not grid:
         return thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
     assert picture.run is not None
-    return on_drawing(patches.pixels(picture.run), picture.weights[0, 1:].reshape(grid), height=128)
+    return on_drawing(
+        patches.pixels(picture.run),
+        picture.weights[0, patches.first(picture.run.model) :].reshape(grid),
+        height=128,
+    )
 
 
 def opened(head: Head, label: str) -> None:

@@ -204,7 +204,7 @@ def _folds(
 def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np.ndarray]) -> None:
     """How probable the asked word or class stays while what each reading puts first is erased; the lower, the more faithful."""
     model, item = run.model, Item(params.text, run.target_text)
-    n = len(next(iter(found.values()))) - patches.reads(model)
+    n = len(next(iter(found.values()))) - patches.first(model)
     counts = erasing.counts_of(n)
     here = (params.model, params.text, run.target_text, kind, asked)
     work = [

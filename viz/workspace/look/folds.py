@@ -12,7 +12,7 @@ from core.run import Run
 from viz.labels import visible
 from viz.shell.pages import Page
 from viz.widgets import page_parts
-from viz.workspace.look import cell
+from viz.workspace.look import cell, relative_bias
 from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 
 NOTES = {
@@ -36,6 +36,7 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
     with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
             _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece))
+    relative_bias.show(run, place)
     with page_parts.fold(page_parts.LOOKING, "look.looking") as fold:
         if fold.open:
             word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)

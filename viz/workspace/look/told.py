@@ -11,15 +11,16 @@ from core.analysis.promised import plain
 from core.run import Run
 from viz.labels import literal, percent
 
-MOST = 6
-"""Unknown words that are named."""
+MOST, NAMED = 6, 10
+"""Unknown words, and classes, that are named."""
 
 
 def show(run: Run) -> None:
-    """The words that it does not know; the classes with their probabilities, the most probable first."""
+    """The words that it does not know; the most probable classes with their probabilities."""
     chances = probabilities(run.classes)
     order = np.argsort(-chances, kind="stable")
-    said = [f"{literal(plain(run.model.config.classes[i]))} {percent(chances[i])}" for i in order]
+    said = [f"{literal(plain(run.model.config.classes[i]))} {percent(chances[i])}" for i in order[:NAMED]]
+    said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:
         listed = ", ".join(f"“{literal(word)}”" for word in strange[:MOST])

@@ -186,7 +186,8 @@ def _found(model: Model, where: str) -> tuple[Kind, int]:
 
 def word_id(model: Model, word: str) -> int:
     """The one token that a word is. Raises InputError for a word in pieces."""
-    ids = model.tokenizer.encode(word).ids
+    readers = model.tokenizer, model.tokenizer.source
+    ids = min((reader.encode(word).ids for reader in readers), key=len)
     if len(ids) != 1:
         raise InputError(
             f"“{word.strip()}” is {len(ids)} tokens for {model.name}.",

@@ -182,10 +182,10 @@ def _word(change: Change) -> None:
     label = "Paint over" if picture else "Put in the place of"
     place = _token(change, side, label, "place", max(side.n_real - 2, 0))
     if picture:
-        if place:
+        if place >= patches.first(change.before.model):
             _button("Paint it over", change, painted_over(change.before.model, place))
         else:
-            st.text("The class token is no part of the picture: choose a patch.")
+            st.text(f"The {patches.named(side.tokens)[place]} is no part of the picture: choose a patch.")
         return
     typed = st.text_input("this word", key=f"{KEY}.word", placeholder="one common word").strip()
     token = f" {typed}" if side.tokens[place].startswith(" ") else typed

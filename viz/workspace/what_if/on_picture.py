@@ -31,7 +31,8 @@ def show(change: Change, seen: HeadRef) -> None:
     before, after = (run.attention(kind) for run in (change.before, change.after))
     a, b = before.weights[place], after.weights[place]
     mask = before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
-    limit = float(max(a[:, 1:].max(), b[:, 1:].max()))
+    first = patches.first(change.before.model)
+    limit = float(max(a[:, first:].max(), b[:, first:].max()))
     shared: dict[str, Any] = {"allowed": mask, "group": GROUP, "height": HIGH}
     left, middle, right = st.columns(3, gap="medium")
     origin.tell_run(change.before, kind, *place)
@@ -83,7 +84,7 @@ def painted(change: Change) -> list[int]:
 def _patch(change: Change, seen: HeadRef, place: int) -> None:
     """What can be done to the chosen patch."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.patch"):
-        if not place:
+        if place < patches.first(change.before.model):
             st.text("Choose a patch of the first picture to take it away.")
             return
         st.markdown(f"The chosen patch: **{patches.named(change.before.tokens)[place]}**.", width="content")

@@ -1,0 +1,129 @@
+"""Tokenizers that are other files than a tokenizer.json, made into one: GPT-2's two, BERT's one, Marian's three.
+
+Imports nothing of ours: the limited child that tries tokenizers loads this file, and this one the file beside it, by path.
+"""
+
+import json
+import runpy
+from pathlib import Path
+
+
+class Refused(Exception):
+    """What is wrong with a tokenizer, a part of a sentence; `file` is what it is wrong with, where there are several."""
+
+    file = ""
+
+
+def check_ids(vocab: object) -> None:
+    """Ids as the file writes them: the library would silently renumber or merge odd ones."""
+    ids = (
+        list(vocab.values())
+        if isinstance(vocab, dict)
+        else list(range(len(vocab)))
+        if isinstance(vocab, list)
+        else None
+    )
+    if not ids:
+        raise Refused("its model has no vocabulary")
+    if not all(type(one) is int and one >= 0 for one in ids):
+        raise Refused("its vocabulary has an id that is not a whole number")
+    if len(set(ids)) != len(ids):
+        raise Refused("two tokens of its vocabulary have the same id")
+
+
+def from_pair(vocab: str, merges: str) -> str:
+    """GPT-2's byte-level BPE from its two old files."""
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    held = _words(vocab)
+    with open(merges, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
+    if any(line.count(" ") != 1 for line in lines if line):
+        raise Refused("merges.txt has a line that is not two pieces")
+    pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
+    backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=True)
+    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in held])
+    return backend.to_str()
+
+
+def from_words(vocab: str, rules: str) -> str:
+    """BERT's WordPiece from its one old file, a piece a line."""
+    import tokenizers
+    from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+    with open(vocab, encoding="utf-8") as file:
+        held = {line.rstrip("\n"): index for index, line in enumerate(file)}
+    if "[UNK]" not in held:
+        raise Refused("it has no [UNK] for unknown words")
+    held.pop("", None)
+    backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    backend.add_special_tokens(
+        [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held]
+    )
+    return backend.to_str()
+
+
+def from_marian(source: str, target: str, vocab: str, longest: int) -> tuple[str, dict]:
+    """The names of Marian's vocab.json, and what cuts the texts of each side. Raises Refused naming the file."""
+    file = "vocab.json"
+    try:
+        known, cutters = names(vocab), {}
+        for side, path in (("source", source), ("target", target)):
+            file = f"{side}.spm"
+            cutters[side] = cutter(path, longest)
+    except Refused as error:
+        error.file = file
+        raise
+    return known, cutters
+
+
+def names(vocab: str) -> str:
+    """The names and numbers of Marian's vocab.json: what ids mean, and how a text is made of them. It cuts nothing."""
+    import tokenizers
+    from tokenizers import decoders, models
+
+    held = _words(vocab)
+    if "<unk>" not in held:
+        raise Refused("it has no <unk> for unknown pieces")
+    backend = tokenizers.Tokenizer(models.WordLevel(held, unk_token="<unk>"))
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens([name for name in ("</s>", "<unk>", "<pad>") if name in held])
+    return backend.to_str()
+
+
+def cutter(path: str, longest: int) -> dict:
+    """What cuts the texts of one side, from its SentencePiece model: a Unigram model as text in "model", and the rest."""
+    import tokenizers
+    from tokenizers import models
+
+    beside = Path(__file__)
+    spm, unigram = (
+        runpy.run_path(str(beside.with_name(f"{name}.py"))) for name in ("sentencepiece", "unigram")
+    )
+    try:
+        found = spm["read"](Path(path).read_bytes())
+    except spm["Unreadable"] as error:
+        raise Refused(str(error)) from None
+    tables = [{"type": "Precompiled", "precompiled_charsmap": found["table"]}] if found["table"] else []
+    if wrong := unigram["problem"](found["vocab"], tables, longest):
+        raise Refused(wrong)
+    vocab = [(piece, score) for piece, score in found.pop("vocab")]
+    return {**found, "model": tokenizers.Tokenizer(models.Unigram(vocab, unk_id=0)).to_str()}
+
+
+def _words(path: str) -> dict:
+    try:
+        held = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError):
+        raise Refused("it is not readable JSON") from None
+    if not isinstance(held, dict):
+        raise Refused("it is not a JSON object")
+    check_ids(held)
+    return held

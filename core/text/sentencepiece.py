@@ -1,0 +1,212 @@
+"""Texts cut as SentencePiece cuts them (Kudo 2018; Kudo and Richardson 2018), letter by letter where it stands, and Marian's tokenizer of two such models."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import tokenizers
+
+from core.text.tokenizer import Encoded, Span, Tokenizer, check_text, uncovered
+
+SPACE = "▁"
+CODE = re.compile(r">>.*?<<", re.DOTALL)
+"""A language code at the beginning of a text, `>>fra<<`: the language to write."""
+RUN, TEXT = 32, 80
+"""Letters that are looked up at once, and bytes of the longest text that is written for them with its end."""
+LEAF, VALUE = 0x80000000, 0x7FFFFFFF
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The normalizer's table of letters, `precompiled_charsmap`: a double-array trie (Yata's darts-clone) and the texts its leaves point to.
+
+    It must have been walked by `core.checkpoints.safety.unigram`: nothing is checked here.
+    """
+
+    units: array[int] = field(default_factory=lambda: array("I"))
+    written: bytes = b""
+
+    @classmethod
+    def of(cls, table: bytes) -> Letters:
+        """The table of these bytes; without any, one that leaves every letter as it is."""
+        size = int.from_bytes(table[:4], "little")
+        units = array("I", table[4 : 4 + size])
+        if sys.byteorder != "little":
+            units.byteswap()
+        return cls(units, table[4 + size :])
+
+    def at(self, text: str, begin: int) -> tuple[str, int]:
+        """What is written for the longest run of letters from `begin` that the table knows, and where that run ends.
+
+        >>> Letters().at("abc", 1)
+        ('b', 2)
+        """
+        found, end = text[begin], begin + 1
+        node = _offset(self.units[0]) if self.units else 0
+        for place in range(begin, min(len(text), begin + RUN) if self.units else begin):
+            for byte in text[place].encode():
+                unit = self.units[node ^ byte]
+                if unit & (LEAF | 0xFF) != byte:
+                    return found, end
+                node ^= byte ^ _offset(unit)
+            if unit >> 8 & 1:
+                first = self.units[node] & VALUE
+                found, end = self.written[first : first + TEXT].split(b"\0", 1)[0].decode(), place + 1
+        return found, end
+
+
+@dataclass(frozen=True)
+class Cutter:
+    """One SentencePiece model of the kind Unigram: a text is normalized, and cut into the pieces of the largest total score.
+
+    `model` finds them (Viterbi); letters without a piece come out as one. `whole` are pieces that nothing changes;
+    `prefix`: a space is put before every text; `squeeze`: several spaces are one, and none stands at an end.
+    """
+
+    model: tokenizers.Tokenizer
+    letters: Letters = field(default_factory=Letters)
+    whole: tuple[str, ...] = ()
+    prefix: bool = True
+    squeeze: bool = True
+
+    @classmethod
+    def of(cls, model: str, table: str, whole: Sequence[str], prefix: bool, squeeze: bool) -> Cutter:
+        """What the limited child says of a file, `core.checkpoints.safety.tokenizer_files.cutter`."""
+        held = Letters.of(base64.b64decode(table))
+        return cls(tokenizers.Tokenizer.from_str(model), held, tuple(whole), prefix, squeeze)
+
+    @property
+    def pieces(self) -> list[str]:
+        """What it may cut a text into."""
+        return [piece for piece in self.model.get_vocab() if piece]
+
+    @cached_property
+    def _whole(self) -> re.Pattern[str] | None:
+        longest = sorted(self.whole, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest))) if longest else None
+
+    def _runs(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """What is written for each run of letters, and where the run stands."""
+        at = 0
+        while at < len(text):
+            found = self._whole.match(text, at) if self._whole else None
+            written, end = (found.group(), found.end()) if found else self.letters.at(text, at)
+            yield written, at, end
+            at = end
+
+    def normalized(self, text: str) -> tuple[str, list[tuple[int, int]]]:
+        """The text that is cut, a space written ▁, and where each of its letters comes from.
+
+        >>> Cutter(tokenizers.Tokenizer(tokenizers.models.Unigram())).normalized(" a  b ")
+        ('▁a▁b', [(1, 1), (1, 2), (2, 3), (4, 5)])
+        """
+        letters: list[str] = []
+        places: list[tuple[int, int]] = []
+        begun, after_space = False, self.squeeze
+        for written, begin, end in self._runs(text):
+            if not begun:
+                if self.squeeze and written == " ":
+                    continue
+                begun = True
+                if self.prefix:
+                    letters.append(SPACE)
+                    places.append((begin, begin))
+            kept = written.lstrip(" ") if after_space else written
+            letters += kept.replace(" ", SPACE)
+            places += [(begin, end)] * len(kept)
+            if kept:
+                after_space = self.squeeze and kept.endswith(" ")
+        while self.squeeze and letters and letters[-1] == SPACE:
+            letters.pop()
+            places.pop()
+        return "".join(letters), places
+
+    def cut(self, text: str) -> Iterator[tuple[str, Span]]:
+        """Each piece of a text and where it stands there, without the space before it; None for a space that nobody typed."""
+        plain, places = self.normalized(text)
+        found = self.model.encode(plain, add_special_tokens=False)
+        for piece, (begin, end) in zip(found.tokens, found.offsets, strict=True):
+            spaces = len(piece) - len(piece.lstrip(SPACE))
+            here = places[begin + (0 if spaces == len(piece) else spaces) : end]
+            span = here[0][0], here[-1][1]
+            yield piece, span if span[0] < span[1] else None
+
+
+class PieceTokenizer(Tokenizer):
+    """Marian's tokenizer: texts are cut by one SentencePiece model, of the source or of the target, and numbered by one vocabulary for both.
+
+    A piece that the vocabulary does not have is the unknown one. A language code such as `>>fra<<` at the start of a text is
+    one token. What a model writes is read with the target's pieces, its source with those of `source`. `vocab` are the numbers
+    of all pieces, `files` what it was read from, by name.
+    """
+
+    def __init__(
+        self,
+        backend: tokenizers.Tokenizer,
+        source: Cutter,
+        target: Cutter,
+        files: Mapping[str, bytes],
+        **ids: int | None,
+    ) -> None:
+        super().__init__(backend, **ids)
+        self.cutters, self.files = {"source": source, "target": target}, files
+        self._cutter = target
+        self.vocab = backend.get_vocab(with_added_tokens=True)
+
+    @cached_property
+    def source(self) -> Tokenizer:
+        other = copy.copy(self)
+        other._cutter = self.cutters["source"]
+        return other
+
+    @cached_property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Nothing before a text, and its end behind it."""
+        return (), () if self.end is None else (self.end,)
+
+    @property
+    def codes(self) -> list[str]:
+        """The language codes of its vocabulary, in the order of their ids."""
+        return sorted(filter(CODE.fullmatch, self.vocab), key=self.vocab.__getitem__)
+
+    def encode(self, text: str, *, special: bool = False) -> Encoded:
+        """Tokens of a text, nothing added to it; see `Tokenizer.encode`."""
+        check_text(text)
+        ids: list[int] = []
+        spans: list[Span] = []
+        for piece, span in self._pieces(text, special):
+            ids.append(self.vocab.get(piece, self.vocab["<unk>"]))
+            spans.append(span)
+        tokens = tuple(map(self.token, ids))
+        return Encoded(tuple(ids), tokens, tuple(spans), uncovered(text, spans))
+
+    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, names of special tokens read as letters."""
+        return [list(self.encode(text).ids) for text in texts]
+
+    def _pieces(self, text: str, special: bool) -> Iterator[tuple[str, Span]]:
+        """The pieces of each part between names of special tokens, and these where they are read."""
+        names = "|".join(map(re.escape, sorted(self.special_tokens, key=len, reverse=True)))
+        at = 0
+        for part in re.split(f"({names})", text) if special else [text]:
+            if special and part in self.special_tokens:
+                yield part, (at, at + len(part))
+            else:
+                code = CODE.match(part)
+                begin = code.end() if code else 0
+                if code:
+                    yield code.group(), (at, at + begin)
+                for piece, span in self._cutter.cut(part[begin:]):
+                    yield piece, span and (at + begin + span[0], at + begin + span[1])
+            at += len(part)
+
+
+def _offset(unit: int) -> int:
+    return (unit >> 10) << ((unit & 1 << 9) >> 6)

@@ -1,0 +1,64 @@
+"""The table of a relative bias stands in Look's full view, of models that have one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tiny_models import served
+
+from core.analysis.heads.relative_bias import by_distance
+from viz.workspace.look import relative_bias
+from viz.workspace.shared.head_picker import HeadRef
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        served(patch, tmp_path_factory.mktemp("models"), "tiny-t5", "tiny-llama") as engine,
+    ):
+        yield engine
+
+
+def full(model: str, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.shell import pages\npages.find('look').page()", default_timeout=60)
+    for key, value in {
+        "model": model,
+        "text": "She has a car.",
+        "view": "full",
+        "layer": "0",
+        "head": "1",
+        **link,
+    }.items():
+        test.query_params[key] = value
+    test.session_state[f"fold:{relative_bias.KEY}"] = True
+    test.run()
+    assert not test.exception
+    return test
+
+
+def folds(test: AppTest) -> list[str]:
+    return [button.label for button in test.button if (button.key or "").startswith("word:fold:")]
+
+
+def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
+    test = full("tiny-t5", kind="causal")
+    found = by_distance(engine.open("tiny-t5"), "causal")
+    assert relative_bias.NAME in folds(test)
+    said = "\n".join(element.value for element in test.markdown)
+    assert relative_bias.told(found, HeadRef("causal", 0, 1)) in said
+    tree = json.loads(relative_bias.picture(found, 1).to_json())
+    sets = (
+        tree["datasets"].values()
+        if "datasets" in tree
+        else [layer["data"]["values"] for layer in tree["layer"]]
+    )
+    (cells,) = (rows for rows in sets if "adds" in rows[0])
+    assert [cell["adds"] for cell in cells] == [round(float(x), 4) for x in found.values.ravel()]
+
+
+def test_where_nothing_is_added_there_is_no_picture(engine):
+    assert relative_bias.NAME not in folds(full("tiny-t5", kind="cross"))
+    assert relative_bias.NAME not in folds(full("tiny-llama", kind="causal"))

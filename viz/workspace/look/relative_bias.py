@@ -1,0 +1,96 @@
+"""What a model adds to its scores for the distance of two positions, head by head: T5's and MPNet's table of relative biases."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import streamlit as st
+
+from core.analysis.heads.relative_bias import Bucket, ByDistance, by_distance
+from core.run import Run
+from viz import theme
+from viz.charts.parts import vega
+from viz.charts.parts.kept import kept
+from viz.widgets import page_parts
+from viz.workspace.shared.head_picker import HeadRef
+
+NAME, KEY = "What the distance adds", "look.distance"
+ROW, AROUND = 22, 120
+
+
+def show(run: Run, place: HeadRef) -> None:
+    """A fold with the table of the stack in view; nothing for a model that adds nothing for the distance."""
+    found = by_distance(run.model, place.kind)
+    if found is None:
+        return
+    with page_parts.fold(NAME, KEY) as fold:
+        if fold.open:
+            alt_text = f"A heatmap of the {found.values.shape[0]} heads and {len(found.buckets)} buckets of distances."
+            page_parts.show(picture(found, place.head), KEY, alt_text)
+            st.markdown(told(found, place))
+
+
+def told(found: ByDistance, place: HeadRef) -> str:
+    """What the picture says of the head in view, and what its columns are."""
+    row = found.values[place.head]
+    best, least = (found.buckets[int(place)] for place in (row.argmax(), row.argmin()))
+    return (
+        f"Head {place.head} adds most, {_number(row.max())}, to a key {_where(best)}, and least, {_number(row.min())}, to one {_where(least)}, "
+        "whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. "
+        f"Up to a distance of {found.alone} each has a number of its own; farther distances share one, more of them the farther they are "
+        f"(by the logarithm of the distance), and from {found.shared} on all share the last."
+    )
+
+
+@kept
+def picture(found: ByDistance, head: int) -> vega.Layers:
+    """A row a head, a column a bucket of distances, diverging colours centred on 0; the row of `head` is framed.
+
+    >>> one = ByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
+    >>> [layer["mark"]["type"] for layer in picture(one, 0).to_dict()["layer"]]
+    ['rect', 'rect']
+    """
+    heads = len(found.values)
+    limit = float(np.abs(found.values).max()) or 1.0
+    cells = [
+        {"place": i, "column": j, "adds": round(float(found.values[i, j]), 4), "head": f"H{i}"}
+        | {"key": _where(bucket), "bucket": bucket.number}
+        for i in range(heads)
+        for j, bucket in enumerate(found.buckets)
+    ]
+    near = [f"{bucket.near:+d}".replace("-", "−") if bucket.near else "0" for bucket in found.buckets]
+    ends = [f"≤ {near[0]}", *near[1:-1], near[-1] if found.buckets[-1].last is not None else f"≥ {near[-1]}"]
+    axis = vega.quiet(labelExpr=vega.named(ends), labelAngle=0, labelOverlap="greedy", orient="bottom")
+    across = alt.X("column:O", title="where the key stands, in tokens from the query", axis=axis)
+    colour = alt.Color(
+        "adds:Q",
+        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"),
+        legend=vega.legend(title="added to the score", format="~g", gradientLength=220, gradientThickness=9),
+    )
+    tips = vega.told(("head:N", "head"), ("key:N", "key"), ("bucket:Q", "bucket"), ("adds:Q", "adds", "+.3f"))
+    down = vega.places([f"H{i}" for i in range(heads)], apart=(0.06, 0))
+    cell = vega.rows(cells).mark_rect().encode(x=across, y=down, color=colour, tooltip=tips)
+    frame = (
+        vega.rows([{"place": head}])
+        .mark_rect(filled=False, stroke=theme.TEXT, strokeWidth=2)
+        .encode(y=down, x=alt.value(0), x2=alt.value("width"))
+    )
+    return vega.framed(cell, frame, height=heads * ROW + AROUND)
+
+
+def _where(bucket: Bucket) -> str:
+    """In words, from the query.
+
+    >>> _where(Bucket(1, -1, -1)), _where(Bucket(0, 0, 0)), _where(Bucket(5, 8, 11)), _where(Bucket(7, None, -113))
+    ('1 token before it', 'at its own place', '8 to 11 tokens after it', '113 or more tokens before it')
+    """
+    if bucket.near == 0:
+        return "at its own place"
+    near, side = abs(bucket.near), "before it" if bucket.near < 0 else "after it"
+    ends = [abs(end) for end in (bucket.first, bucket.last) if end is not None]
+    many = f"{near} or more" if len(ends) < 2 else f"{near}" if bucket.alone else f"{near} to {max(ends)}"
+    return f"{many} token{'' if many == '1' else 's'} {side}"
+
+
+def _number(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
