@@ -34,9 +34,7 @@ def test_every_step_fits_without_scrolling(visitor: Any, app_url: str, entry: pa
     assert high == {}, "higher than the window"
 
 
-@pytest.mark.parametrize(
-    "address", ["?present=1", "decode?present=1", "decode?present=1&model=translator-en-es"]
-)
+@pytest.mark.parametrize("address", ["?present=1", "decode?present=1"])
 def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
     visitor: Any, app_url: str, address: str
 ) -> None:
