@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crafted import (
@@ -45,7 +46,13 @@ def used(model: Model) -> None:
         model.tokenizer.encode("a\u0301" * 500 + "<|endoftext|>[MASK]" + " " * 500)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def weighed(case: Case) -> Any:
+    """A case for the quick run, or for the slow one: what the tokenizers library itself refuses in the child, and good folders, which have tests of their own."""
+    slow = "refuses it" in case.words or case.name.endswith("as it is")
+    return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("case", [weighed(case) for case in CASES])
 def test_each_is_refused_in_words_or_opens(
     refused: Refusal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: Case
 ) -> None:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from crafted.case import TOKENIZER, WEIGHTS, folder, good
+from crafted.packed_files import packed, whole
 from crafting import CONFIG, good_folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,9 @@ VALUES = [
     {"a": 1},
     [[]],
 ]
+
+
+KINDS = ["llama", "roberta", "t5", "albert", "deberta-v2", "gemma3_text", "gpt_neo", "vit", "GGUF"]
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -148,11 +152,9 @@ def test_mutated_configs(tmp_path, mutants):
 @st.composite
 def damaged(draw: st.DrawFn) -> tuple[str, str, bytes]:
     """A kind of model, one of its files, and that file with a few of its bytes put in other words."""
-    kind = draw(
-        st.sampled_from(["llama", "roberta", "t5", "albert", "deberta-v2", "gemma3_text", "gpt_neo", "vit"])
-    )
-    name = draw(st.sampled_from(sorted(good(kind))))
-    data = bytearray(good(kind)[name])
+    kind = draw(st.sampled_from(KINDS))
+    name = "it.gguf" if kind == "GGUF" else draw(st.sampled_from(sorted(good(kind))))
+    data = bytearray(whole().bytes() if kind == "GGUF" else good(kind)[name])
     end = 8 + int.from_bytes(data[:8], "little") if name == WEIGHTS else len(data)
     if draw(st.booleans()) and name != TOKENIZER:
         end = min(end, 600)
@@ -173,7 +175,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, str, bytes]:
 def test_a_folder_with_a_few_other_bytes_opens_or_is_refused(tmp_path_factory, case):
     kind, name, data = case
     place = tmp_path_factory.mktemp("mutant") / "model"
-    folder(kind, files={name: data})(place)
+    packed(lambda _: data)(place) if kind == "GGUF" else folder(kind, files={name: data})(place)
 
     def used():
         model = open_model(place)

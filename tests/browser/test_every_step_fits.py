@@ -1,4 +1,4 @@
-"""Before a room every step of every exhibit fits its window, at 1280 x 720 and at 1920 x 1080: nobody scrolls while he speaks."""
+"""Before a room every step of every exhibit fits its window, at 1280 x 720 and at 1920 x 1080, and so do Look and Decode: nobody scrolls while he speaks."""
 
 from __future__ import annotations
 
@@ -32,3 +32,21 @@ def test_every_step_fits_without_scrolling(visitor: Any, app_url: str, entry: pa
                 arg=[f"{entry.slug}.step", str(step + 1)],
             )
     assert high == {}, "higher than the window"
+
+
+@pytest.mark.parametrize("address", ["?present=1", "decode?present=1"])
+def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
+    visitor: Any, app_url: str, address: str
+) -> None:
+    visitor.goto(f"{app_url}/lecture_room")
+    settle(visitor)
+    visitor.get_by_role("button", name="Open a room").click()
+    visitor.locator(".room-bar[data-live]").wait_for()
+    visitor.set_viewport_size({"width": 1280, "height": 720})
+    visitor.goto(f"{app_url}/{address}")
+    settle(visitor)
+    tall, window = visitor.evaluate(HIGH)
+    assert tall <= window + 1
+    bar = visitor.locator(".room-bar").bounding_box()
+    page = visitor.locator(".st-key-atlas-page").bounding_box()
+    assert page["y"] + page["height"] <= bar["y"] + 4, "the bar covers the page"

@@ -158,7 +158,7 @@ def test_a_tuned_one_and_one_without_a_kind_are_read(backend, tmp_path):
         ({"pos_att_type": []}, "to_place=False and from_place=False"),
         ({"pos_att_type": 3}, "pos_att_type is 3"),
         ({"norm_rel_ebd": "batch_norm"}, "norm_rel_ebd is 'batch_norm'"),
-        ({"position_buckets": 3}, "n_buckets=3"),
+        ({"position_buckets": 3}, "position_buckets=3"),
         ({"position_buckets": -2}, "position_buckets is -2"),
         ({"position_buckets": 6}, "has the shape"),
         ({"share_att_key": False}, "missing: encoder.layer.0.attention.self.pos_key_proj.weight"),

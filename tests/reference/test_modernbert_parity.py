@@ -149,7 +149,7 @@ def test_old_configs_and_other_heads_are_read(backend, tmp_path):
         ({"layer_types": ["full_attention"]}, "layer_types is"),
         ({"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0}}}, "stretched"),
         ({"rope_parameters": {"sliding_attention": {"rope_type": "yarn"}}}, "kind 'yarn'"),
-        ({"rope_parameters": {"full_attention": {"rope_theta": "big"}}}, "rope_base"),
+        ({"rope_parameters": {"full_attention": {"rope_theta": "big"}}}, "rope_theta="),
         ({"num_attention_heads": 2}, "d_head=15, which must be even"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
     ],

@@ -29,19 +29,6 @@ REFUSED: Mapping[str, str] = {
 """What must not be set in a config, unless a format says otherwise."""
 
 
-THEIRS: Mapping[str, tuple[str, ...]] = {
-    "n_kv_heads": ("num_key_value_heads",),
-    "d_head": ("head_dim", "d_kv"),
-    "n_buckets": ("relative_attention_num_buckets", "position_buckets"),
-    "furthest": ("relative_attention_max_distance", "max_relative_positions"),
-    "rope_base": ("rope_theta", "rotary_emb_base"),
-    "rope_factor": ("factor",),
-    "rope_low": ("low_freq_factor",),
-    "rope_high": ("high_freq_factor",),
-}
-"""What configs call a few values that an error may name, beside the sizes."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Format:
     """How a folder whose config.json names `model_type` becomes one of our families.
@@ -107,6 +94,19 @@ def formats() -> Mapping[str, Format]:
     found = (import_module(each.name) for each in files)
     declared = (getattr(module, "FORMATS", None) or (module.FORMAT,) for module in found)
     return {kind: form for forms in declared for form in forms for kind in form.kinds}
+
+
+THEIRS: Mapping[str, tuple[str, ...]] = {
+    "n_kv_heads": ("num_key_value_heads",),
+    "d_head": ("head_dim", "d_kv"),
+    "n_buckets": ("relative_attention_num_buckets", "position_buckets"),
+    "furthest": ("relative_attention_max_distance", "max_relative_positions"),
+    "rope_base": ("rope_theta", "rotary_emb_base"),
+    "rope_factor": ("factor",),
+    "rope_low": ("low_freq_factor",),
+    "rope_high": ("high_freq_factor",),
+}
+"""What configs call a few values that an error may name, beside the sizes."""
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:

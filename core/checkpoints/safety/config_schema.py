@@ -94,8 +94,9 @@ class Fields:
 
     def in_their_words(self, error: InputError, others: Mapping[str, tuple[str, ...]]) -> InputError:
         """The same error with the names of the file where it has ours; `others` are those of sizes not asked for by `sizes`."""
+        said = _names(self._values)
         known = self._theirs | {
-            ours: name for ours, theirs in others.items() for name in theirs if name in self
+            ours: name for ours, theirs in others.items() for name in theirs if name in said
         }
         wrong = re.sub(r"\b(\w+)=", lambda found: f"{known.get(found[1], found[1])}=", error.wrong)
         return InputError(wrong, error.rule, error.remedy)
@@ -164,6 +165,12 @@ class Fields:
 def named(known: Mapping[str, Value], value: Value) -> str:
     """The word that `one_of` would translate into this value: the first, if there are several."""
     return next(word for word, meant in known.items() if meant == value)
+
+
+def _names(values: Mapping[str, Any], depth: int = 3) -> set[str]:
+    """Every name in an object and in the objects in it."""
+    within = (part for part in values.values() if isinstance(part, dict) and depth)
+    return set(values).union(*(_names(part, depth - 1) for part in within))
 
 
 def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> str:

@@ -39,11 +39,11 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
             "'llama3', with factor",
         ),
-        "a base that is text": ({"rope_theta": "10000"}, "rope_"),
-        "a base that is a list": ({"rope_theta": [10000.0]}, "rope_"),
-        "a base below zero": ({"rope_theta": -1.0}, "rope_"),
+        "a base that is text": ({"rope_theta": "10000"}, "rope_theta="),
+        "a base that is a list": ({"rope_theta": [10000.0]}, "rope_theta="),
+        "a base below zero": ({"rope_theta": -1.0}, "rope_theta="),
         "a base of 1e308": ({"rope_theta": 1e308},),
-        "a base that is true": ({"rope_theta": True}, "rope_"),
+        "a base that is true": ({"rope_theta": True}, "rope_theta="),
         "a factor of nothing": (
             {
                 "rope_scaling": {
@@ -54,7 +54,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
                     "original_max_position_embeddings": 8,
                 }
             },
-            "rope_",
+            "factor=0",
         ),
         "a factor that is text": (
             {
@@ -66,7 +66,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
                     "original_max_position_embeddings": 8,
                 }
             },
-            "rope_",
+            "factor='8'",
         ),
         "frequencies the wrong way round": (
             {
@@ -78,7 +78,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
                     "original_max_position_embeddings": 8,
                 }
             },
-            "rope_",
+            "low_freq_factor=4",
         ),
         "eps of nothing": ({"rms_norm_eps": 0}, "rms_norm_eps is 0"),
         "an unknown activation": ({"hidden_act": "relu2"}, "hidden_act is 'relu2'"),
@@ -133,7 +133,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "a rotation that is text": ({"rope_parameters": "default"}, "rope_parameters is 'default'"),
         "a factor of nothing": (
             {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 0}}},
-            "rope_",
+            "factor=0",
         ),
         "both ways": ({"use_bidirectional_attention": True}, "use_bidirectional_attention is True"),
     },
@@ -236,7 +236,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
                     "sliding_attention": ROPE,
                 }
             },
-            "rope_",
+            "rope_theta=",
         ),
     },
     "big_bird": {

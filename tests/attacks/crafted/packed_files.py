@@ -100,12 +100,17 @@ def _llama() -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], int, int]
     return facts, tensors, data
 
 
+def whole() -> Packed:
+    """A good file of the Llama kind."""
+    facts, tensors, data = _llama()
+    return Packed(deepcopy(facts), dict(tensors), data)
+
+
 def packed(change: Callable[[Packed], object] | None = None) -> Callable[[Path], object]:
     """How a good file is written with something changed in it; what `change` returns as bytes is the file."""
 
     def write(place: Path) -> None:
-        facts, tensors, data = _llama()
-        it = Packed(deepcopy(facts), dict(tensors), data)
+        it = whole()
         told = change(it) if change else None
         place.mkdir(parents=True, exist_ok=True)
         (place / "it.gguf").write_bytes(told if isinstance(told, bytes) else it.bytes())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import core.serving.engine
 from core.decoding import Beam, compare
@@ -62,11 +64,14 @@ VIEWS: dict[str, Callable[[Model, str], None]] = dict(
 
 def page() -> None:
     """Claim, model and text; then the theatre, or another way to look at writing."""
-    page_parts.title(PAGE)
+    head = st.container(key="room-head") if state.presenting() else nullcontext()
+    with head:
+        page_parts.title(PAGE)
     wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
     if wanted is None:
         return
-    view = controls.view(core.serving.engine.default().open(wanted.model))
+    with head:
+        view = controls.view(core.serving.engine.default().open(wanted.model))
     if view != WRITE:
         with errors.guard():
             origin.tell(model=wanted.model, text=wanted.text)
@@ -104,16 +109,19 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             node = beam.show(data, params, strategy)
             path = follow.path(data, node)
             shown = follow.followed(data, path)
-            pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
-            pictures.written(shown, lambda: follow.back_to(path))
+            picture, written = st.container(), st.container()
+            below = _below(data, head, lambda: pictures.written(shown, lambda: follow.back_to(path)), written)
+            with picture:
+                pictures.show(shown, head, below, lambda: _anew(data, path))
             folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beam.table(data), node)
         else:
             picture, written = st.container(), st.container()
-            with written:  # sent first: it is small, and tells at once that the click was heard
-                page_parts.numbers(pictures.sentence(data), "surprisal")
-                pictures.written(data, _gone)
+            if not state.presenting():
+                with written:  # sent first: it is small, and tells at once that the click was heard
+                    page_parts.numbers(pictures.sentence(data), "surprisal")
+            below = _below(data, head, lambda: pictures.written(data, _gone), written)
             with picture:
-                pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
+                pictures.show(data, head, below, lambda: _forked(now))
             _everything(params, data, now)
             folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
         if (
@@ -121,6 +129,22 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         ):  # all is on its way to the browser: the next token is ready before it is asked for
             with engine_client.many() as submit:
                 compute(replace(params, n=len(data.steps) + 1), submit)
+
+
+def _below(
+    data: Data, head: controls.Head, written: Callable[[], None], place: DeltaGenerator
+) -> Callable[[], None]:
+    """What stands under the picture of where the model looked: the heads; before a room the text so far too, which stands in `place` else, sent at once."""
+    if not state.presenting():
+        with place:
+            written()
+        return lambda: controls.heads(data, head)
+
+    def below() -> None:
+        controls.heads(data, head)
+        written()
+
+    return below
 
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:

@@ -17,10 +17,12 @@ from viz.instruments.candidates.candidates import Bar, Lot, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
+from viz.shell import state
 from viz.workspace.decode.maths.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
-ROWS = 10
+ROWS, IN_A_ROOM = 10, 6
+"""Candidates that are listed; before a room fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
 WHY = {"forced": "put in by you", "draw": "drawn"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
@@ -145,7 +147,7 @@ def _unlooking(data: Any) -> None:
 
 def bars(step: Step) -> dict[str, Any]:
     """The ten most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
-    listed = list(step.candidates[:ROWS])
+    listed = list(step.candidates[: IN_A_ROOM if state.presenting() else ROWS])
     if step.chosen not in listed:
         listed[-1] = step.chosen
     ids = {candidate.id for candidate in listed}

@@ -132,7 +132,7 @@ def field(
 
 
 @kept
-def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: float = 1.5) -> vega.Layers:
+def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: float = 1.7) -> vega.Layers:
     """A bar a row: the probability of the right sign, and behind it what is said where that is another one.
 
     The axis goes on to `end`, so that the words have room.
