@@ -16,7 +16,7 @@ from typing import Any
 from core.checkpoints.files import inside, json_object, shown
 from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
 from core.checkpoints.load import inspect
-from core.checkpoints.safety.load_plan import FLOAT32, Plan
+from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.tokenizer import FILE, WORDS, read_tokenizer, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -97,7 +97,12 @@ def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
     sizes = [prod(take.shape) for take in plan.takes]
     held = ", ".join(sorted({entry.dtype for entry in weights.entries.values()}))
     yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {held}"),)
-    yield (("memory", f"{_mb(FLOAT32 * sum(sizes))} in float32, {_mb(plan.memory)} while it is opened"),)
+    halves = sum(prod(take.shape) for take in plan.takes if plan.kept.get(take.name) == 2)
+    held = "mapped from the file" if plan.kept else "in float32"
+    if halves:
+        held = f"{halves:,} numbers stay in half precision, mapped from the file"
+    yield (("memory", f"{_mb(plan.n_bytes)} ({held}), {_mb(plan.memory)} while it is opened"),)
+    yield (("computed in", "float32"),)
     if plan.unused:
         more = " and more" if len(plan.unused) > 5 else ""
         yield (("not used", f"{', '.join(map(shown, plan.unused[:5]))}{more}"),)

@@ -117,6 +117,10 @@ class Registry:
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
         model = self._open.get(name)
+        if model is not None and not getattr(model, "files", True):
+            log.warning("A file of the model '%s' was written to: it is opened anew.", name)
+            self.drop(name)
+            model = None
         self._used[name] = time.monotonic()
         if model is not None and name in self._entries():
             return model

@@ -44,6 +44,9 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
         assert main([str(roberta)]) == 0
     said = capsys.readouterr().out
     n, largest = opened.n_parameters, max(weight.numel() for weight in opened.network.parameters())
+    halves = sum(weight.numel() for weight in opened.network.parameters() if weight.dtype == torch.bfloat16)
+    held = sum(weight.nbytes for weight in opened.network.parameters())
+    assert 0.5 * n < halves < n
     for part in (
         "config.json calls it roberta",
         "kind: bert, attention: self",
@@ -51,7 +54,9 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
         "tokens read at once: 59",
         f"parameters: {n:,} in ",
         "stored as BF16",
-        f"memory: {4 * n / 2**20:,.1f} MB in float32, {4 * (n + largest) / 2**20:,.1f} MB while",
+        f"memory: {held / 2**20:,.1f} MB ({halves:,} numbers stay in half precision, mapped from the file), "
+        f"{(held + 4 * largest) / 2**20:,.1f} MB while",
+        "computed in: float32",
         "not used: classifier.dense.bias",
         "start [CLS], end [SEP], pad [PAD], mask [MASK]",
         "it opens",
