@@ -79,6 +79,11 @@ class Dequantised(Weights):
     begin: int = 0
     turned: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        kinds = _library().GGMLQuantizationType
+        return tuple(sorted({kinds(stored.kind).name for stored in self.tensors.values()}))
+
     def _held(self, file: Path, name: str) -> Tensor:
         gguf, stored = _library(), self.tensors[name]
         kind = gguf.GGMLQuantizationType(stored.kind)

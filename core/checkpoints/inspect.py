@@ -56,8 +56,9 @@ def found(folder: Path) -> Found:
     except InputError as error:
         problems.append(error)
         return Found(_said(folder), tuple(_tokenizer_alone(folder, problems)), tuple(problems))
-    lines = [*shape(plan), *stored(plan, weights)]
+    lines = [*shape(plan)]
     try:
+        lines += stored(plan, weights)
         packed = gguf_in(folder)
         lines.append(tokens(read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)))
     except InputError as error:
@@ -95,8 +96,8 @@ def shape(plan: Plan) -> Iterator[Facts]:
 def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
     """Its numbers, how they are stored, what they need, and what is there and not read."""
     sizes = [prod(take.shape) for take in plan.takes]
-    held = ", ".join(sorted({entry.dtype for entry in weights.entries.values()}))
-    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {held}"),)
+    precisions = ", ".join(weights.precisions)
+    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {precisions}"),)
     halves = sum(prod(take.shape) for take in plan.takes if plan.kept.get(take.name) == 2)
     held = "mapped from the file" if plan.kept else "in float32"
     if halves:

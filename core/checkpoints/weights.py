@@ -94,6 +94,11 @@ class Weights:
             value = self._files[file].get_tensor(stored)
         return _finite(name, value)
 
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """In which precisions the numbers are stored."""
+        return tuple(sorted({entry.dtype for entry in self.entries.values()}))
+
     def keeps(self, name: str) -> bool:
         """Whether `mapped` gives a tensor as it is stored."""
         return self.in_files and self.entries[name].dtype in MAPPED and name not in self.scales

@@ -15,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCau
 import core
 from core.checkpoints import find, open_model
 from core.checkpoints.gguf_file import PARTS, SIZES, WHOLE
+from core.checkpoints.inspect import report
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.errors import InputError
 from core.text.learn import byte_level_bpe
@@ -119,6 +120,7 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
     gap = np.abs(run.logits - logits(model, run.ids))
     assert gap.max() <= most and (form == "F32" or gap.mean() > 0)
     assert f"numbers in {form}" in opened.card and "tiny <b>model</b>" in opened.card
+    assert f"stored as {', '.join(sorted({form, 'F32'}))}" in "\n".join(report(tmp_path / "it")[0])
     assert opened.tokenizer.end == 0 and "<|endoftext|>" in opened.tokenizer.special_tokens
     weights = {name: value for name, value in opened.network.state_dict().items() if value.ndim == 2}
     assert len(weights) >= 15 and all(value.dtype == torch.float32 for value in weights.values())
