@@ -190,7 +190,7 @@ class Registry:
         if free < entry.memory:
             raise InputError(
                 f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB can be had.",
-                "This server holds only so many models at once, each in float32.",
+                "This server holds only so many models at once.",
                 "Choose a smaller model, or let whoever started the server give it more memory.",
             )
         return going
