@@ -13,6 +13,7 @@ import torch
 from altair.utils import schemapi
 from starlette.middleware import Middleware
 
+import core.layers.linear
 import core.serving.engine
 import viz
 from viz.server import asgi, door, limits, said, spared, start, turns, upkeep
@@ -34,7 +35,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     upkeep.return_large_blocks()
     limits.raise_files()
     choose.begin()
-    limits.most_memory()  # a size that cannot be read ends the start, not a lesson
+    core.layers.linear.cap(limits.most_memory())  # a size that cannot be read ends the start, not a lesson
     limits.most_upload()
     core.serving.engine.default().room(limits.room)
     keeper = upkeep.Upkeep()

@@ -30,7 +30,9 @@ NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller."""
+    """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
+
+    `files` is false when one of those that its weights are read from while it runs was written to since it was opened."""
 
     name: str
     spec: Family
@@ -38,6 +40,7 @@ class Model:
     network: Any
     tokenizer: Tokenizer
     card: str = ""
+    files: Any = True
 
     def __post_init__(self) -> None:
         self.network.eval().requires_grad_(False)
@@ -319,11 +322,8 @@ class Model:
         if not self.spec.framed:
             return side.n_real - 1
         if self.tokenizer.mask not in side.ids:
-            raise InputError(
-                "No word is hidden.",
-                f"A gradient of {self.name} is that of a hidden word.",
-                "Put [MASK] in the place of a word.",
-            )
+            rule = f"A gradient of {self.name} is that of a hidden word."
+            raise InputError("No word is hidden.", rule, "Put [MASK] in the place of a word.")
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:

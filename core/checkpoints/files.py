@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +113,37 @@ def shown(text: str, limit: int = 80) -> str:
     """
     plain = text if text.isprintable() else ascii(text)[1:-1]
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Files that a model reads while it runs, as they were when it was opened.
+
+    One that is gone, or another file of its name, does no harm: what is mapped is still there. One that is written to does.
+
+    >>> bool(Unchanged.now([]))
+    True
+    """
+
+    seen: Mapping[Path, tuple[int, int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def now(cls, files: Iterable[Path]) -> Unchanged:
+        return cls({file: _state(file) for file in set(files)})
+
+    def __bool__(self) -> bool:
+        for file, before in self.seen.items():
+            with suppress(OSError):
+                now = _state(file)
+                if now[0] == before[0] and now != before:
+                    return False
+        return True
+
+
+def _state(file: Path) -> tuple[int, int, int]:
+    """Which file it is, how long it is, and when it was written."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class _Refused(ValueError):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -74,9 +74,15 @@ CONTROL, USER = 3, 4
 class Dequantised(Weights):
     """The tensors of a GGUF file by the names of a Hugging Face folder, each read and dequantised when asked for."""
 
+    in_files: ClassVar[bool] = False
     tensors: Mapping[str, Stored] = field(default_factory=dict)
     begin: int = 0
     turned: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        kinds = _library().GGMLQuantizationType
+        return tuple(sorted({kinds(stored.kind).name for stored in self.tensors.values()}))
 
     def _held(self, file: Path, name: str) -> Tensor:
         gguf, stored = _library(), self.tensors[name]

@@ -16,7 +16,7 @@ from typing import Any
 from core.checkpoints.files import inside, json_object, shown
 from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
 from core.checkpoints.load import inspect
-from core.checkpoints.safety.load_plan import FLOAT32, Plan
+from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.tokenizer import KINDS, VOCAB, given_files, read_tokenizer, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -56,8 +56,9 @@ def found(folder: Path) -> Found:
     except InputError as error:
         problems.append(error)
         return Found(_said(folder), tuple(_tokenizer_alone(folder, problems)), tuple(problems))
-    lines = [*shape(plan), *stored(plan, weights)]
+    lines = [*shape(plan)]
     try:
+        lines += stored(plan, weights)
         packed = gguf_in(folder)
         lines.append(tokens(read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)))
     except InputError as error:
@@ -95,9 +96,14 @@ def shape(plan: Plan) -> Iterator[Facts]:
 def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
     """Its numbers, how they are stored, what they need, and what is there and not read."""
     sizes = [prod(take.shape) for take in plan.takes]
-    held = ", ".join(sorted({entry.dtype for entry in weights.entries.values()}))
-    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {held}"),)
-    yield (("memory", f"{_mb(FLOAT32 * sum(sizes))} in float32, {_mb(plan.memory)} while it is opened"),)
+    precisions = ", ".join(weights.precisions)
+    yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {precisions}"),)
+    halves = sum(prod(take.shape) for take in plan.takes if plan.kept.get(take.name) == 2)
+    held = "mapped from the file" if plan.kept else "in float32"
+    if halves:
+        held = f"{halves:,} numbers stay in half precision, mapped from the file"
+    yield (("memory", f"{_mb(plan.n_bytes)} ({held}), {_mb(plan.memory)} while it is opened"),)
+    yield (("computed in", "float32"),)
     if plan.unused:
         more = " and more" if len(plan.unused) > 5 else ""
         yield (("not used", f"{', '.join(map(shown, plan.unused[:5]))}{more}"),)

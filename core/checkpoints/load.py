@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
+from core.checkpoints.files import MB, Unchanged, inside, json_object, shown, small_bytes
 from core.checkpoints.foreign import plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_tokenizer, plan_gguf
 from core.checkpoints.native_format import plan_own
@@ -50,8 +50,9 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
-    """The model of a folder in our own or in Hugging Face format, or of one with a GGUF file; float32, frozen.
+    """The model of a folder in our own or in Hugging Face format, or of one with a GGUF file; frozen.
 
+    Of a foreign folder the weights stay in their file, memory-mapped, and in their precision; what is computed is float32.
     A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
     Raises InputError naming the file, the field and what is wrong with it.
     """
@@ -70,13 +71,14 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
+    files = Unchanged.now(weights.entries[each].file for each in plan.kept)
     packed = gguf_in(folder)
+    card = _card(folder) if packed is None else gguf_card(packed)
     if packed is not None:
-        tokenizer, card = gguf_tokenizer(packed, plan), gguf_card(packed)
+        tokenizer = gguf_tokenizer(packed, plan)
     else:
         tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
-        card = _card(folder)
-    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card)
+    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card, files)
     if not shipped:
         try:
             _try(model)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,17 +23,23 @@ SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_SHARDS = 500
 SCALE = ".scale"
 """Behind the name of a matrix in 8 bits: what stands beside it, the size of a step in each row."""
+MAPPED: Mapping[str, int] = {"F32": 4, "F16": 2, "BF16": 2}
+"""Precisions in which a weight may stay, with the bytes of a number."""
 SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "model.ckpt", "model.bin")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What is stored, by name; nothing is read before `read`."""
+    """What is stored, by name; nothing is read before `read` or `mapped`."""
 
     entries: Mapping[str, Entry]
     stored: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, Entry] = field(default_factory=dict)
+    _files: dict[Path, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    in_files: ClassVar[bool] = True
+    """Whether the numbers lie in files as they are used."""
 
     def renamed(self, name_of: Callable[[str], str]) -> Weights:
         """The same weights under other names. Raises InputError if two names become one."""
@@ -67,31 +77,71 @@ class Weights:
         value = self._held(entry.file, self.stored.get(name, name))
         if name in self.scales:
             value *= self._held(self.scales[name].file, name + SCALE)[:, None]
-        if value.shape != entry.shape:
-            wrong = f"'{shown(name)}' is not what was judged: it had the shape {entry.shape}, now {tuple(value.shape)}."
-            raise InputError(wrong, "A file must stay as it is while a model is opened.", "Open it again.")
-        broken = int(value.numel() - value.isfinite().sum())
-        if broken:
-            raise InputError(
-                f"'{shown(name)}' is NaN or infinite at {broken:,} of its {value.numel():,} places.",
-                "A picture of such a model would show nothing true.",
-                "Use a checkpoint from before the training broke, or export it in float32.",
-            )
-        return value
+        return _judged(name, self.entries[name], value)
+
+    def mapped(self, name: str) -> Tensor:
+        """One tensor as it is stored, where it lies in the file: it is read from there when it is used, and takes no other memory.
+
+        As `read` gives it where that cannot be (float64, 8 bits, what is in no file). Raises InputError as `read` does.
+        """
+        if not self.keeps(name):
+            return self.read(name)
+        file, stored = self.entries[name].file, self.stored.get(name, name)
+        with _readable(file, stored):
+            if file not in self._files:
+                _read_ahead(file)
+                self._files[file] = safe_open(file, framework="pt", device="cpu")
+            value = self._files[file].get_tensor(stored)
+        return _judged(name, self.entries[name], value)
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """In which precisions the numbers are stored."""
+        return tuple(sorted({entry.dtype for entry in self.entries.values()}))
+
+    def keeps(self, name: str) -> bool:
+        """Whether `mapped` gives a tensor as it is stored."""
+        return self.in_files and self.entries[name].dtype in MAPPED and name not in self.scales
 
     def _held(self, file: Path, name: str) -> Tensor:
-        try:
-            if not file.is_file():  # a pipe would be waited for
-                raise FileNotFoundError
-            with safe_open(file, framework="pt", device="cpu") as held:
-                return held.get_tensor(name).to(torch.float32, copy=True)
-        except (SafetensorError, OSError, TypeError, ValueError, KeyError):
-            wrong = f"'{shown(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
-            rule = "A file must stay as it is while a model is opened."
-            raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
+        with _readable(file, name), safe_open(file, framework="pt", device="cpu") as held:
+            return held.get_tensor(name).to(torch.float32, copy=True)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
+
+
+def _read_ahead(file: Path) -> None:
+    """Tell the system, where it can be told, that all of the file is wanted: page by page, as it is met, takes twice as long."""
+    with suppress(AttributeError, OSError), file.open("rb") as held:
+        os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+@contextmanager
+def _readable(file: Path, name: str) -> Iterator[None]:
+    try:
+        if not file.is_file():  # a pipe would be waited for
+            raise FileNotFoundError
+        yield
+    except (SafetensorError, OSError, TypeError, ValueError, KeyError):
+        wrong = f"'{shown(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
+        rule = "A file must stay as it is while a model is opened."
+        raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
+
+
+def _judged(name: str, entry: Entry, value: Tensor) -> Tensor:
+    """The value. Raises InputError if it is not of the shape that was listed, or a number in it is NaN or infinite: then the least or the largest one is."""
+    if value.shape != entry.shape:
+        wrong = f"'{shown(name)}' is not what was judged: it had the shape {entry.shape}, now {tuple(value.shape)}."
+        raise InputError(wrong, "A file must stay as it is while a model is opened.", "Open it again.")
+    if not value.numel() or all(math.isfinite(end) for end in value.aminmax()):
+        return value
+    broken = int(value.numel() - value.isfinite().sum())
+    raise InputError(
+        f"'{shown(name)}' is NaN or infinite at {broken:,} of its {value.numel():,} places.",
+        "A picture of such a model would show nothing true.",
+        "Use a checkpoint from before the training broke, or export it in float32.",
+    )
 
 
 def find_weights(folder: Path) -> Weights:

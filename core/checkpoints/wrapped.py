@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import tokenizers
 import torch
@@ -32,6 +32,7 @@ MEMORY = Path("memory")
 class Held(Weights):
     """Weights that are in memory, by the names of a state_dict."""
 
+    in_files: ClassVar[bool] = False
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
 
     @classmethod

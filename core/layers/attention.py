@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
-from core.layers.linear import Linear, PackedWeight, State, lasting, state_of
+from core.layers.linear import HALF, Linear, PackedWeight, State, lasting, state_of
 from core.layers.sdpa import attend
 from core.trace import OFF, Tap
 
@@ -134,13 +134,13 @@ class MultiHeadAttention(nn.Module):
     def together(self) -> PackedWeight | None:
         """The maps to q, k and v below each other, kept until a weight changes; None while they are being learnt."""
         maps = (self.to_q, self.to_k, self.to_v)
-        state = state_of(*(each.weight for each in maps), *(each.bias for each in maps))
-        if state is None:
+        state = state_of(*(each.stored for each in maps), *(each.bias for each in maps))
+        if state is None or self.to_q.stored.dtype in HALF:
             return None
         if self._packed is None or self._packed[0] != state:
             with lasting():
                 bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
-                self._packed = (state, PackedWeight(torch.cat([each.weight for each in maps]), bias))
+                self._packed = (state, PackedWeight(torch.cat([each.stored for each in maps]), bias))
         return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.init import normal
-from core.layers.linear import PackedWeight, State, state_of
+from core.layers.linear import PackedWeight, State, in_float32, state_of, weight_of
 
 
 class TokenEmbedding(nn.Module):
@@ -27,22 +28,34 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
         super().__init__()
-        self.weight = nn.Parameter(normal(n_vocab, d_model, std=d_model**-0.5 if scaled else 0.02))
+        self.register_parameter(
+            "weight", nn.Parameter(normal(n_vocab, d_model, std=d_model**-0.5 if scaled else 0.02))
+        )
         self.scale = math.sqrt(d_model) if scaled else 1.0
 
+    @property
+    def weight(self) -> Any:
+        """(vocab d_model), in float32 where it is stored in half of that."""
+        return weight_of(self)
+
     def forward(self, ids: Tensor) -> Tensor:
-        vectors = F.embedding(ids, self.weight)
+        vectors = in_float32(F.embedding(ids, self._table))
         return vectors if self.scale == 1.0 else vectors * self.scale
 
     def scores(self, hidden: Tensor) -> Tensor:
         laid = self.laid()
-        return F.linear(hidden, self.weight) if laid is None else laid(hidden)
+        return F.linear(hidden, self._table) if laid is None else laid(hidden)
 
     def laid(self) -> PackedWeight | None:
         """The table laid out as the output layer, kept until it changes; None while it is being learnt."""
-        state = state_of(self.weight)
+        state = state_of(self._table)
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self.weight, None))
+            self._laid = (state, PackedWeight(self._table, None))
         return self._laid[1]
+
+    @property
+    def _table(self) -> Tensor:
+        """As it lies in memory."""
+        return self._parameters["weight"]  # pyright: ignore

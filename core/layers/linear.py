@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 State = tuple[tuple[int, int], ...]
+HALF = (torch.float16, torch.bfloat16)
+BLOCK = 2**20
+"""Numbers of a weight in half precision that are float32 at a time: as many as stay in the processor's cache."""
 
 
 def state_of(*weights: Tensor | None) -> State | None:
@@ -37,71 +43,200 @@ def lasting() -> Iterator[None]:
         yield
 
 
-class Room:
-    """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
+@dataclass
+class _Copy:
+    """A weight in the processor's layout, its size, and when it was used last."""
 
-    A copy is as large as its weight and made in the time of reading it twice, so a model that nobody has used for a while does
-    without. Whoever multiplies holds his copy meanwhile. Safe to use from many threads.
+    weight: Tensor
+    nbytes: int
+    used: int
+
+
+class Room:
+    """Copies of weights in the processor's own layout, as many as `most` bytes hold.
+
+    A copy is as large as its weight and made in the time of reading it twice, so a weight gets one when it is asked for the
+    second time. Where there is no room it takes the place of copies that were used less lately than it was asked for before:
+    a model that is larger than the room keeps a part of its copies instead of making them all anew in each run, and one that
+    nobody uses any more does without. Whoever multiplies holds his copy meanwhile. Safe to use from many threads.
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.nbytes = most, 0
         self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
-        self._copies: dict[int, tuple[Tensor, int]] = {}
+        self._copies: dict[int, _Copy] = {}
+        self._now = self._oldest = 0
 
-    def copy(self, laid: PackedWeight) -> Tensor:
-        """The weight in the processor's layout."""
+    def copy(self, laid: PackedWeight) -> Tensor | None:
+        """The weight in the processor's layout; None where it is to be multiplied as it lies."""
+        self._now += 1
         found = self._copies.get(id(laid))
-        return found[0] if found else self._made(laid)
+        if found is not None:
+            found.used = self._now
+            return found.weight
+        before, laid.asked = laid.asked, self._now
+        return self._made(laid) if before and self._fits(laid.nbytes, before) else None
+
+    def _fits(self, nbytes: int, before: int) -> bool:
+        """Whether there is room, or copies that were used before that moment leave as much."""
+        if self.nbytes + nbytes <= self.most:
+            return True
+        if (
+            before <= self._oldest or nbytes > self.most
+        ):  # asked at each product: the moment of the oldest is kept
+            return False
+        with self._lock:
+            by_use = sorted(self._copies.items(), key=lambda held: held[1].used)
+            self._oldest = by_use[0][1].used if by_use else 0
+            going, free = [], self.most - self.nbytes
+            for name, held in by_use:
+                if free >= nbytes or held.used >= before:
+                    break
+                going.append(name)
+                free += held.nbytes
+            if free < nbytes:
+                return False
+            for name in going:
+                self.forget(name)
+        return True
 
     def _made(self, laid: PackedWeight) -> Tensor:
         with lasting():
-            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight, 32)
+            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight.contiguous(), 32)
         with self._lock:
             self.forget(id(laid))  # two asked at once
-            self._copies[id(laid)] = copy, laid.weight.nbytes
-            self.nbytes += laid.weight.nbytes
-            while self.nbytes > self.most and len(self._copies) > 1:
-                self.forget(next(iter(self._copies)))
+            self._copies[id(laid)] = _Copy(copy, laid.nbytes, self._now)
+            self.nbytes += laid.nbytes
         return copy
 
     def forget(self, name: int) -> None:
         """Of a weight that is gone, its copy goes too."""
         with self._lock:
-            self.nbytes -= self._copies.pop(name, (None, 0))[1]
+            held = self._copies.pop(name, None)
+            self.nbytes -= held.nbytes if held else 0
 
 
-ROOM = Room(2**26)
+def _share() -> int:
+    """Bytes for copies: a sixteenth of the machine's memory, where that can be told, and 64 MB at least."""
+    with suppress(AttributeError, OSError, ValueError):
+        return max(2**26, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
+    return 2**26
+
+
+ROOM = Room(_share())
+
+
+def cap(memory: int) -> None:
+    """Where a process may use so many bytes, a sixteenth of them is for copies; 0: there is no such limit."""
+    if memory:
+        ROOM.most = min(ROOM.most, max(2**26, memory // 16))
 
 
 class PackedWeight:
-    """A frozen weight (out, in), multiplied in the processor's own layout where torch offers one (oneDNN on CPU).
+    """A frozen weight (out, in), multiplied in float32: in the processor's own layout where torch offers one (oneDNN on CPU).
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
+    A weight in half precision stays as it is stored: see `by_blocks`.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
+        self.half = weight.dtype in HALF
         self.fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
+        self.nbytes, self.asked = weight.nbytes, 0
         weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
     def vector(self, x: Tensor) -> Tensor:
         """The product with one vector (in,) that no gradient is asked of."""
+        if self.half:
+            return by_blocks(x[None], self.weight, self.bias)[0]
         found = torch.from_numpy(self.weight.numpy().dot(x.numpy()))
         return found if self.bias is None else found.add_(self.bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if not self.fits or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.requires_grad:
+        if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.device.type != "cpu":
+            return F.linear(x, self.weight.to(x.dtype), self.bias)
+        if self.half:
+            return _Blocks.apply(x, self.weight, self.bias)  # pyright: ignore
+        if not self.fits or x.requires_grad:
             return F.linear(x, self.weight, self.bias)
         if x.numel() == x.shape[-1]:
             return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
-        return torch.ops.mkldnn._linear_pointwise(x, ROOM.copy(self), self.bias, "none", [], "")
+        copy = ROOM.copy(self)
+        if copy is None:
+            return F.linear(x, self.weight, self.bias)
+        return torch.ops.mkldnn._linear_pointwise(x, copy, self.bias, "none", [], "")
+
+
+class _Scratch(threading.local):
+    """Room of one thread for the numbers of a block."""
+
+    room: Tensor | None = None
+
+    def of(self, block: Tensor) -> Tensor:
+        """The block in float32, until the next is asked for."""
+        if self.room is None or self.room.numel() < block.numel():
+            with lasting():
+                self.room = torch.empty(max(BLOCK, block.numel()))
+        return self.room[: block.numel()].view(block.shape).copy_(block)
+
+
+SCRATCH = _Scratch()
+
+
+def by_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x W^T + b in float32 with a weight in half precision, of which a block of rows at a time becomes float32.
+
+    Half the bytes come from memory and a block is multiplied while it lies in the processor's cache: at the shapes of
+    SmolLM2-135M that takes a tenth less time than the same product with a weight in float32, and no copy of the model.
+    x (.., in), weight (out, in) -> (.., out) in float32; no gradient is asked.
+
+    >>> by_blocks(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16)).tolist()
+    [[3.0, 7.0]]
+    """
+    rows, n = x.reshape(-1, x.shape[-1]), max(1, BLOCK // weight.shape[1])
+    out = torch.empty(len(rows), len(weight))
+    with torch.no_grad():
+        for first in range(0, len(weight), n):
+            block = SCRATCH.of(weight[first : first + n])
+            if len(rows) == 1:  # numpy's product with a vector, as above
+                out[0, first : first + n] = torch.from_numpy(block.numpy().dot(rows[0].detach().numpy()))
+            else:
+                torch.mm(rows, block.mT, out=out[:, first : first + n])
+        if bias is not None:
+            out += bias
+    return out.view(*x.shape[:-1], -1)
+
+
+class _Blocks(torch.autograd.Function):
+    """`by_blocks`, and the gradient of what is read in the same manner; the weight is frozen."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.weight = weight
+        return by_blocks(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        weight, n = ctx.weight, max(1, BLOCK // ctx.weight.shape[1])
+        rows = grad[0].reshape(-1, len(weight))
+        found = rows.new_zeros(len(rows), weight.shape[1])
+        for first in range(0, len(weight), n):
+            found.addmm_(rows[:, first : first + n], SCRATCH.of(weight[first : first + n]))
+        return found.view(*grad[0].shape[:-1], -1), None, None
+
+
+def in_float32(weight: Tensor) -> Tensor:
+    """A stored weight for who reads it: half precision as float32, anything else as it is."""
+    return weight.float() if weight.dtype in HALF and not weight.requires_grad else weight
 
 
 class Linear(nn.Linear):
     """`nn.Linear` that multiplies with a laid-out copy of its weight while that is frozen (x and y are (.., d)).
+
+    A frozen weight in half precision stays so in memory; `weight` gives it in float32 to who reads it.
 
     >>> layer = Linear(2, 3)
     >>> y = layer(torch.ones(1, 2))
@@ -111,9 +246,19 @@ class Linear(nn.Linear):
 
     _laid: tuple[State, PackedWeight] | None = None
 
+    @property
+    def weight(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """(out, in)."""
+        return weight_of(self)
+
+    @property
+    def stored(self) -> Tensor:
+        """The weight as it lies in memory."""
+        return self._parameters["weight"]  # pyright: ignore
+
     def forward(self, input: Tensor) -> Tensor:
         laid = self.laid()
-        return F.linear(input, self.weight, self.bias) if laid is None else laid(input)
+        return F.linear(input, self.stored, self.bias) if laid is None else laid(input)
 
     def laid(self) -> PackedWeight | None:
         """The laid-out weight, kept until it changes; None while it is being learnt."""
@@ -122,5 +267,13 @@ class Linear(nn.Linear):
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self.weight, self.bias))
+            self._laid = (state, PackedWeight(self.stored, self.bias))
         return self._laid[1]
+
+
+def weight_of(layer: nn.Module) -> Any:
+    """What a layer that may hold its weight in half precision gives as its weight: float32, or as it is learnt in."""
+    held = layer._parameters.get("weight")
+    if held is None:
+        raise AttributeError(f"{type(layer).__name__} has no weight yet")
+    return in_float32(held)

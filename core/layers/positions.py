@@ -7,7 +7,7 @@ Rotary turns queries and keys, ALiBi shifts the scores; both act inside every at
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -187,9 +187,25 @@ def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: 
     return turned(x, positions.to(torch.float64)[:, None] * w, interleaved=interleaved)
 
 
-def turned(x: Tensor, angle: Tensor, *, interleaved: bool = False) -> Tensor:
-    """Each pair of features turned by its angle: x (.. pos d_head), angle (pos d_head/2) -> the shape and dtype of x; see `rotary`."""
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+class Waves(NamedTuple):
+    """Cosine and sine of the angles, both (pos d_head/2): formed once for all layers that turn by them."""
+
+    cos: Tensor
+    sin: Tensor
+
+
+def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
+    """Those of angles (pos d_head/2), taken in the precision of the angles and rounded to `dtype`.
+
+    >>> waves(torch.zeros(1, 1))
+    Waves(cos=tensor([[1.]]), sin=tensor([[0.]]))
+    """
+    return Waves(angle.cos().to(dtype), angle.sin().to(dtype))
+
+
+def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Tensor:
+    """Each pair of features turned by its angle: x (.. pos d_head), angle (pos d_head/2) or its `waves` -> the shape and dtype of x; see `rotary`."""
+    cos, sin = (side.to(x.dtype) for side in (angle if isinstance(angle, Waves) else waves(angle, x.dtype)))
     if interleaved:
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)

@@ -117,6 +117,10 @@ class Registry:
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
         model = self._open.get(name)
+        if model is not None and not getattr(model, "files", True):
+            log.warning("A file of the model '%s' was written to: it is opened anew.", name)
+            self.drop(name)
+            model = None
         self._used[name] = time.monotonic()
         if model is not None and name in self._entries():
             return model
@@ -186,7 +190,7 @@ class Registry:
         if free < entry.memory:
             raise InputError(
                 f"{entry.name} needs {entry.memory / MB:,.0f} MB to be opened, and {max(free, 0) / MB:,.0f} MB can be had.",
-                "This server holds only so many models at once, each in float32.",
+                "This server holds only so many models at once.",
                 "Choose a smaller model, or let whoever started the server give it more memory.",
             )
         return going

@@ -164,6 +164,57 @@ def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatc
     assert not room._copies and room.nbytes == 0
 
 
+def test_a_model_larger_than_the_room_keeps_a_part_and_gives_way_when_it_is_not_used(monkeypatch):
+    room = linear.Room(2 * 4 * 16 * 32)
+    monkeypatch.setattr(linear, "ROOM", room)
+    large, small, rows = (
+        [Linear(32, 16).requires_grad_(False) for _ in range(5)],
+        [Linear(32, 16).requires_grad_(False)],
+        torch.randn(2, 32),
+    )
+    made = []
+    monkeypatch.setattr(room, "_made", lambda laid, make=room._made: made.append(laid) or make(laid))
+
+    def use(model):
+        for layer in model:
+            torch.testing.assert_close(layer(rows), F.linear(rows, layer.weight, layer.bias))
+
+    use(large)
+    assert not made, "a weight that is used once gets no copy"
+    for _ in range(4):
+        use(large)
+    assert made == [layer.laid() for layer in large[:2]], "each run finds the same copies"
+    use(small)
+    use(large)
+    assert len(made) == 2, "who is used once drives nobody out"
+    use(small)
+    use(small)
+    assert made[2:] == [small[0].laid()] and room.nbytes <= room.most
+
+
+@pytest.mark.parametrize("dtype", linear.HALF)
+@pytest.mark.parametrize("shape", [(2, 5), (1, 1)])
+def test_a_weight_in_half_precision_is_multiplied_in_float32_block_by_block(dtype, shape, monkeypatch):
+    monkeypatch.setattr(linear, "BLOCK", 7 * 33)  # blocks of 7 of the 13 rows
+    torch.manual_seed(5)
+    layer, x = Linear(33, 13).requires_grad_(False), torch.randn(*shape, 33)
+    layer.weight = torch.nn.Parameter(layer.weight.to(dtype), requires_grad=False)
+    exact = layer.stored.float()
+    assert layer.stored.dtype == dtype and torch.equal(layer.weight, exact)
+    wanted = F.linear(x, exact, layer.bias)
+    torch.testing.assert_close(layer(x), wanted)
+    with torch.inference_mode():
+        torch.testing.assert_close(layer(x), wanted)
+    with_grad = x.clone().requires_grad_()
+    (layer(with_grad) * wanted).sum().backward()
+    torch.testing.assert_close(with_grad.grad, wanted @ exact, rtol=1e-5, atol=1e-5)
+    embed = TokenEmbedding(29, WIDE).requires_grad_(False)
+    embed._parameters["weight"] = torch.nn.Parameter(embed.weight.to(dtype), requires_grad=False)
+    hidden, ids = draw(BATCH, POS, WIDE, seed=23), torch.tensor([[3, 28]])
+    torch.testing.assert_close(embed.scores(hidden), hidden @ embed.weight.T)
+    assert torch.equal(embed(ids), embed.weight[ids]) and embed(ids).dtype == torch.float32
+
+
 @pytest.mark.parametrize(
     ("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)]
 )

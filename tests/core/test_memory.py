@@ -72,3 +72,12 @@ def test_a_model_that_is_dropped_is_read_anew(engine) -> None:
     assert "a" not in held
     made.open("a")
     assert loaded["a"] == 2
+
+
+def test_a_model_whose_file_is_written_to_is_opened_anew(engine) -> None:
+    made, _held, loaded = engine
+    first = made.open("a")
+    made.submit(("heads", "a"), list, 1.0)
+    assert made.open("a") is first
+    first.files = False
+    assert made.open("a") is not first and loaded == {"a": 2} and not made._cache.keys()

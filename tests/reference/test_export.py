@@ -86,7 +86,13 @@ def round_trip(model, folder, **options):
         run.spans,
         run.segments,
     )
-    assert all(np.array_equal(back.trace[path], run.trace[path]) for path in run.trace.names())
+    held, given = again.network.state_dict(), model.network.state_dict()
+    assert held.keys() == given.keys()
+    assert all(torch.equal(value.float(), given[name].float()) for name, value in held.items())
+    for (
+        path
+    ) in run.trace.names():  # what stays in half precision is multiplied in another order of the same sums
+        np.testing.assert_allclose(back.trace[path], run.trace[path], rtol=1e-4, atol=1e-4)
     return run
 
 

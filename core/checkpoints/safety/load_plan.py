@@ -14,19 +14,23 @@ from torch import Tensor, nn
 
 from core.checkpoints.files import shown
 from core.checkpoints.safety.safetensors_header import Entry
-from core.checkpoints.weights import Weights
+from core.checkpoints.weights import MAPPED, Weights
 from core.errors import InputError
+from core.layers.embedding import TokenEmbedding
+from core.layers.linear import HALF, Linear
 from core.models import Family
 
 FLOAT32 = 4
 """Bytes of a number in memory, however it is stored."""
 NEVER = re.compile(r"(?!)")
+TABLES = re.compile(r"embed\.(?!token\.weight)|.*bias\.weight|distance\.weight")
+"""Small tables that are float32 in memory, whatever they are stored in: of places, segments, distances."""
 ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
 
 @dataclass(frozen=True)
 class Take:
-    """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
+    """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`; views where that can be.
 
     `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
 
@@ -61,7 +65,7 @@ class Take:
             parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
             part = part + self.plus if self.plus else part
-            yield ours, (part.T if self.turned else part).contiguous()
+            yield ours, part.T if self.turned else part
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
@@ -81,6 +85,8 @@ class Plan:
     `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
+    `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
+    read into memory in float32.
     """
 
     spec: Family
@@ -90,12 +96,17 @@ class Plan:
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
+    kept: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its numbers as the model has them in memory."""
+        return sum(prod(take.shape) * self.kept.get(take.name, FLOAT32) for take in self.takes)
 
     @property
     def memory(self) -> int:
-        """Bytes that opening it takes: its numbers in float32, and the largest tensor once more while it is read."""
-        sizes = [prod(take.shape) for take in self.takes]
-        return FLOAT32 * (sum(sizes) + max(sizes, default=0))
+        """Bytes that opening it takes: its numbers as it has them, and the largest tensor once more in float32 while it is read."""
+        return self.n_bytes + FLOAT32 * max((prod(take.shape) for take in self.takes), default=0)
 
 
 def check_names(
@@ -152,24 +163,50 @@ def blank(spec: Family, config: Any) -> nn.Module:
         return spec.network(config)
 
 
+def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
+    """The tensors that may stay as they are stored, with the bytes of a number: matrices in half precision, and all in float32."""
+    found = {}
+    for take in takes:
+        stored = weights.entries[take.name].dtype
+        matrix = len(take.shape) == 2 and not any(TABLES.match(ours) for ours in take.into)
+        if weights.keeps(take.name) and not take.plus and (matrix or stored == "F32"):
+            found[take.name] = MAPPED[stored]
+    return found
+
+
 def build(plan: Plan, weights: Weights) -> nn.Module:
-    """The network with its weights, float32. Reads each tensor once."""
-    state: dict[str, Tensor] = {}
-    for take in plan.takes:
-        value = weights.read(take.name)
-        for copy in take.copies:
-            if copy in weights.entries and not torch.equal(value, weights.read(copy)):
-                raise InputError(
-                    f"'{copy}' differs from '{take.name}'.",
-                    "The output layer of this family reads the table of its tokens (tied weights).",
-                    "Open a model whose output layer is tied.",
-                )
-        state.update(take.into_parts(value))
+    """The network with its weights: those of the plan's `kept` as they are stored, the others in float32. Reads each tensor once.
+
+    Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
+    """
     network = blank(plan.spec, plan.config)
     if any(
         table.is_meta for table in network.buffers()
     ):  # tables that are computed, not stored, need a real network
         with torch.random.fork_rng(devices=[]):
             network = plan.spec.network(plan.config)
+    halves = {
+        f"{name}.weight"
+        for name, part in network.named_modules()
+        if isinstance(part, (Linear, TokenEmbedding))
+    }
+    state: dict[str, Tensor] = {}
+    for take in plan.takes:
+        get = weights.mapped if take.name in plan.kept else weights.read
+        value = get(take.name)
+        for copy in take.copies:
+            if copy in weights.entries and not torch.equal(value, get(copy)):
+                raise InputError(
+                    f"'{copy}' differs from '{take.name}'.",
+                    "The output layer of this family reads the table of its tokens (tied weights).",
+                    "Open a model whose output layer is tied.",
+                )
+        for ours, part in take.into_parts(value):
+            half = part.dtype in HALF
+            whole = (
+                half or take.name not in plan.kept
+            )  # blocks of rows are read; a turned float32 matrix is multiplied as it lies
+            part = part if not half or ours in halves else part.float()
+            state[ours] = part.contiguous() if whole else part
     network.load_state_dict(state, strict=True, assign=True)
     return network.eval().requires_grad_(False)

@@ -22,7 +22,7 @@ from core.layers.feedforward import GatedFeedForward
 from core.layers.grouped_attention import CappedAttention, Turn, capped
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
-from core.layers.positions import frequencies, turned
+from core.layers.positions import frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -177,6 +177,7 @@ class Gemma(nn.Module):
         )
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         x = tap("embed.out", self.drop(token), RESID)
+        wide, near = waves(wide, x.dtype), waves(near, x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
             allowed, angle = (through, near) if i in cfg.local else (everywhere, wide)

@@ -22,7 +22,7 @@ from core.layers.feedforward import GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
-from core.layers.positions import frequencies, turned
+from core.layers.positions import frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -164,12 +164,12 @@ class Llama(nn.Module):
         if not cache:
             allowed = allowed & masks.not_padding(batch.real)
         places = torch.arange(past, past + n, dtype=torch.float64, device=device)
-        angle = places[:, None] * rope_frequencies(self.cfg).to(device)
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         x = tap("embed.out", self.drop(token), RESID)
+        by = waves(places[:, None] * rope_frequencies(self.cfg).to(device), x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
-            x = block(x, allowed, lambda each: turned(each, angle), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each: turned(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

@@ -21,7 +21,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.norm import LayerNorm
-from core.layers.positions import frequencies, turned
+from core.layers.positions import frequencies, turned, waves
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
 from core.trace import OFF, Tap
@@ -150,6 +150,7 @@ class ModernBERT(Reader):
         by = everywhere & ((places[:, None] - places).abs() <= cfg.reach)
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](token)), RESID)
+        wide, near = waves(wide, x.dtype), waves(near, x.dtype)
         for i, block in enumerate(self.layers):
             allowed, angle = (by, near) if i in cfg.local else (everywhere, wide)
             x = block(x, allowed, lambda each, by=angle: turned(each, by), tap / f"layer.{i}")

