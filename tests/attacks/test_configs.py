@@ -59,6 +59,10 @@ FIELDS = {
     "kind that is a list": ({"model_type": ["gpt2"]}, "model_type"),
     "a kind that has other tensors": ({"model_type": "bert"}, "num_hidden_layers is missing"),
     "no kind, and no sizes": ({"model_type": None, "n_layer": None}, "model_type is missing"),
+    "Whisper by its class": (
+        {"model_type": None, "architectures": ["WhisperForConditionalGeneration"]},
+        "this is a whisper, which is not read",
+    ),
     "a class that is unknown": ({"model_type": None, "architectures": ["GPT2000"]}, "the class is 'GPT2000'"),
     "a name of code": ({"model_type": "__import__('os').mkdir('canary')"}, "model_type"),
     "our family with a wrong name": ({"family": "../gpt"}, "family"),
