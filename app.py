@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 
 import core.serving.engine
 import viz
-from viz.server import asgi, door, limits, spared, start, turns, upkeep
+from viz.server import asgi, door, limits, said, spared, start, turns, upkeep
 from viz.server.rooms import choose, routes
 from viz.server.uploads import routes as uploads
 from viz.server.uploads.held import UPLOADS
@@ -30,6 +30,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     asgi.send_at_once()
     turns.take()
     spared.spare()
+    said.gather()
     upkeep.return_large_blocks()
     limits.raise_files()
     choose.begin()

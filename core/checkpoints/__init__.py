@@ -39,6 +39,12 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
         there = bool(path.name) and path.is_dir()
     except (OSError, ValueError):
         there = False
+    if not there and len(path.parts) > 1:
+        raise InputError(
+            f"There is no folder '{shown(path.name)}' at that path.",
+            "A model is a folder that holds its files.",
+            "Check the path.",
+        )
     if not there:
         raise _unknown(str(name_or_path))
     model = load_model(path, shown(path.absolute().name))

@@ -42,7 +42,9 @@ def inside(folder: Path, name: str) -> Path | None:
         )
     if not real.exists() or not stat.S_ISREG(real.stat().st_mode):
         raise InputError(
-            f"{name} is not a file.", "A model is read from plain files.", "Put the real file there."
+            f"{name} is not a file.",
+            "A model is read from plain files of its folder; a link must lead to one of them.",
+            "Put the real file there.",
         )
     return real
 
@@ -82,7 +84,7 @@ def strict_json(data: bytes, name: str) -> Any:
     except RecursionError:
         problem = "it is nested too deeply"
     except json.JSONDecodeError as error:
-        problem = f"{error.msg} at line {error.lineno}"
+        problem = f"it is not JSON ({error.msg} at line {error.lineno})"
     except ValueError as error:
         problem = str(error) if isinstance(error, _Refused) else "it holds a number of too many digits"
     raise InputError(

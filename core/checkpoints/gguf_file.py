@@ -21,7 +21,7 @@ from torch import Tensor
 
 from core.checkpoints.files import inside, shown
 from core.checkpoints.foreign import plan_foreign
-from core.checkpoints.safety.gguf_header import GGUFHeader, Stored, bad, read_gguf_header
+from core.checkpoints.safety.gguf_header import AGAIN, GGUFHeader, Stored, bad, read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import FILE, read_tokenizer
@@ -80,7 +80,7 @@ class Dequantised(Weights):
 
     def _held(self, file: Path, name: str) -> Tensor:
         gguf, stored = _library(), self.tensors[name]
-        kind = gguf.GGMLQuantizationType(stored.kind)
+        kind = _numbers(file, name, stored)
         block, size = gguf.GGML_QUANT_SIZES[kind]
         n_bytes = prod(stored.shape) // block * size
         place = self.begin + stored.begin
@@ -128,7 +128,14 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     for name, n_heads in turned.items():
         if names[name].shape[0] % (2 * n_heads):
             raise bad(file, f"'{shown(name)}' has {names[name].shape[0]:,} rows for {n_heads} heads")
-    return plan_foreign(values, weights)
+    try:
+        return plan_foreign(values, weights)
+    except InputError as error:
+        said = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
+        wrong = re.sub(r"\w+", lambda found: said.get(found[0], found[0]), error.wrong)
+        rule = error.rule.replace("Config and weights", "The facts and the tensors of a file")
+        remedy = error.remedy if error.remedy.startswith("Open") else AGAIN
+        raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
 
 
 def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
@@ -136,10 +143,10 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
     facts = read_gguf_header(file).facts
     kind, cut = facts.get("tokenizer.ggml.model"), facts.get("tokenizer.ggml.pre", "gpt-2")
     words, merges = facts.get("tokenizer.ggml.tokens"), facts.get("tokenizer.ggml.merges")
-    if kind != "gpt2" or cut not in CUTS or not isinstance(words, list) or not isinstance(merges, list):
-        wrong = (
-            f"The tokenizer of {file.name} is of the kind {shown(repr(kind), 20)}, {shown(repr(cut), 30)}."
-        )
+    if not isinstance(words, list) or not isinstance(merges, list):
+        raise bad(file, "it has no list of words, or none of merges")
+    if kind != "gpt2" or cut not in CUTS:
+        wrong = f"The tokenizer of {file.name} is of the kind {shown(repr(kind), 20)}, and cuts a text as {shown(repr(cut), 30)} does."
         known = "Read here: byte-level BPE (gpt2) that is cut as " + " or ".join(CUTS) + " does it."
         raise InputError(wrong, known, "Use a folder with its tokenizer.json.")
     types = facts.get("tokenizer.ggml.token_type") or [1] * len(words)
@@ -169,7 +176,11 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
     }
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        return read_tokenizer(Path(place), plan)
+        try:
+            return read_tokenizer(Path(place), plan)
+        except InputError as error:
+            wrong = error.wrong.replace(FILE, f"The tokenizer of {shown(file.name)}")
+            raise InputError(wrong, error.rule, AGAIN) from None
 
 
 def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
@@ -185,10 +196,10 @@ def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
 
 def gguf_card(file: Path) -> str:
     """What the file says of its model, and in which precision its numbers are."""
-    gguf, header = _library(), read_gguf_header(file)
+    header = read_gguf_header(file)
     n: Counter[str] = Counter()
-    for stored in header.tensors.values():
-        n[gguf.GGMLQuantizationType(stored.kind).name] += prod(stored.shape)
+    for name, stored in header.tensors.items():
+        n[_numbers(file, name, stored).name] += prod(stored.shape)
     said = {
         name: shown(str(header.facts.get(f"general.{name}", "")), 200)
         for name in ("name", "organization", "license")
@@ -231,6 +242,15 @@ def _names(header: GGUFHeader) -> dict[str, Stored]:
             stored
         )
     return found
+
+
+def _numbers(file: Path, name: str, stored: Stored) -> Any:
+    """How the numbers of a tensor are packed, as the library calls it. Raises InputError for a kind that it does not know."""
+    kinds = _library().GGMLQuantizationType
+    if stored.kind not in [kind.value for kind in kinds]:
+        wrong = f"'{shown(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
+        raise InputError(wrong, "The gguf library knows none of that number.", "Use a file in Q4, Q8 or F16.")
+    return kinds(stored.kind)
 
 
 def _library() -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
 from core.checkpoints.foreign import plan_foreign
-from core.checkpoints.gguf_file import gguf_card, gguf_in, gguf_tokenizer, plan_gguf
+from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_tokenizer, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
@@ -35,6 +35,12 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     packed = gguf_in(folder)
     if packed is not None:
         return plan_gguf(packed)
+    if not (folder / "config.json").exists() and (several := sorted(folder.glob(f"*{SUFFIX}"))):
+        raise InputError(
+            f"{shown(folder.name)} holds {len(several):,} GGUF files.",
+            "One folder is one model, and of several files it is not known which is meant.",
+            "Put each into a folder of its own.",
+        )
     values = json_object(folder, "config.json")
     weights = find_weights(folder)
     if "family" in values:
@@ -49,6 +55,18 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
     Raises InputError naming the file, the field and what is wrong with it.
     """
+    try:
+        return _loaded(folder, name, shipped)
+    except OSError as error:
+        file = shown(Path(str(error.filename)).name) if error.filename else shown(name)
+        raise InputError(
+            f"{file} cannot be read: {error.strerror or type(error).__name__}.",
+            "Whoever runs the atlas must be allowed to read every file of a model, and none may go while it is opened.",
+            "Check its permissions, then open it again.",
+        ) from None
+
+
+def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
@@ -60,7 +78,14 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
         card = _card(folder)
     model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card)
     if not shipped:
-        _try(model)
+        try:
+            _try(model)
+        except InputError:
+            raise InputError(
+                "Its weights are numbers, but what they make of the first few tokens is NaN or infinite.",
+                "A picture of such a model would show nothing true.",
+                "Use a checkpoint from before the training broke, or export it in float32.",
+            ) from None
     return model
 
 

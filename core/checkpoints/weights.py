@@ -67,10 +67,13 @@ class Weights:
         value = self._held(entry.file, self.stored.get(name, name))
         if name in self.scales:
             value *= self._held(self.scales[name].file, name + SCALE)[:, None]
+        if value.shape != entry.shape:
+            wrong = f"'{shown(name)}' is not what was judged: it had the shape {entry.shape}, now {tuple(value.shape)}."
+            raise InputError(wrong, "A file must stay as it is while a model is opened.", "Open it again.")
         broken = int(value.numel() - value.isfinite().sum())
         if broken:
             raise InputError(
-                f"'{shown(name)}' holds {broken:,} numbers that are NaN or infinite.",
+                f"'{shown(name)}' is NaN or infinite at {broken:,} of its {value.numel():,} places.",
                 "A picture of such a model would show nothing true.",
                 "Use a checkpoint from before the training broke, or export it in float32.",
             )
@@ -78,11 +81,14 @@ class Weights:
 
     def _held(self, file: Path, name: str) -> Tensor:
         try:
+            if not file.is_file():  # a pipe would be waited for
+                raise FileNotFoundError
             with safe_open(file, framework="pt", device="cpu") as held:
                 return held.get_tensor(name).to(torch.float32, copy=True)
-        except (SafetensorError, OSError, TypeError, ValueError, KeyError) as error:
-            wrong = f"'{shown(name)}' cannot be read from {file.name} ({type(error).__name__})."
-            raise InputError(wrong, "All weights are needed.", AGAIN) from None
+        except (SafetensorError, OSError, TypeError, ValueError, KeyError):
+            wrong = f"'{shown(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
+            rule = "A file must stay as it is while a model is opened."
+            raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
@@ -33,30 +34,55 @@ _PASSED_OVER = (
 )
 
 
+class _Kind(NamedTuple):
+    """How to look into the objects of a class."""
+
+    passed_over: bool
+    mapping: bool
+    sequence: bool
+    whole: bool
+    slots: tuple[str, ...]
+
+
+@functools.lru_cache(1024)
+def _kind(of: type) -> _Kind:
+    return _Kind(
+        issubclass(of, _PASSED_OVER),
+        issubclass(of, Mapping),
+        issubclass(of, (list, tuple, set, frozenset)),
+        issubclass(of, (np.ndarray, torch.Tensor, str, bytes)),
+        tuple(name for kind in of.__mro__ for name in _slots(kind)),
+    )
+
+
 def parts(value: object) -> Iterator[Any]:
     """Every object that a result keeps alive, each once: into containers, attributes and slots.
 
     Networks, and models that own one, are passed over: the registry holds those, whatever the cache does.
     """
-    stack, seen = [value], set[int]()
+    stack: list[Any] = [value]
+    seen = set[int]()
     while stack:
         item = stack.pop()
-        if id(item) in seen or isinstance(item, _PASSED_OVER):
+        kind = _kind(type(item))
+        if kind.passed_over or id(item) in seen:
             continue
         seen.add(id(item))
+        if kind.whole:
+            yield item
+            continue
         own = getattr(item, "__dict__", {})
         if isinstance(own.get("network"), nn.Module):
             continue
         yield item
-        if isinstance(item, Mapping):
+        if kind.mapping:
             stack.extend(item.keys())
             stack.extend(item.values())
-        elif isinstance(item, (list, tuple, set, frozenset)):
+        elif kind.sequence:
             stack.extend(item)
-        elif not isinstance(item, (np.ndarray, torch.Tensor)):
+        else:
             stack.extend(own.values())
-            names = (name for kind in type(item).__mro__ for name in _slots(kind))
-            stack.extend(getattr(item, name) for name in names if hasattr(item, name))
+            stack.extend(getattr(item, name) for name in kind.slots if hasattr(item, name))
 
 
 def weigh(value: object) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from crafting import CONFIG, good_folder
 from typed_texts import drawn
@@ -61,6 +63,21 @@ def test_a_circle_in_the_place_of_a_folder_or_a_config_is_no_model(shelved):
     circle(shelved / "config.json")
     (shelved.parent / "round").symlink_to("round")
     assert set(local()) == {"good", "~nobody-of-this-name/models".rpartition("/")[2]}
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch, file):
+    folder, opened = good_folder(tmp_path / "model"), Path.open
+
+    def refusing(path, *given, **more):
+        if path.name == file:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *given, **more)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(InputError, match=f"^{file} cannot be read: Permission denied") as caught:
+        open_model(folder)
+    assert str(tmp_path) not in str(caught.value)
 
 
 @pytest.mark.parametrize(

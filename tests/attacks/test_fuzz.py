@@ -1,4 +1,4 @@
-"""Thousands of damaged headers and configs: each is either fine or refused in words; nothing else ever happens."""
+"""Thousands of damaged headers, configs and tokenizers: each is either fine or refused in words; nothing else ever happens."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import random
 import time
 
 import pytest
+from crafted.case import TOKENIZER, WEIGHTS, folder, good
 from crafting import CONFIG, good_folder
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from core.checkpoints import open_model
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.safetensors_header import read_header
 from core.errors import InputError
@@ -139,3 +143,41 @@ def test_mutated_configs(tmp_path, mutants):
         (folder / "config.json").write_bytes(mutated(text, draw) if number % 4 == 0 else text)
         seen.add(outcome(lambda: inspect(folder)))
     assert seen == {"fine", "refused"}
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, str, bytes]:
+    """A kind of model, one of its files, and that file with a few of its bytes put in other words."""
+    kind = draw(
+        st.sampled_from(["llama", "roberta", "t5", "albert", "deberta-v2", "gemma3_text", "gpt_neo", "vit"])
+    )
+    name = draw(st.sampled_from(sorted(good(kind))))
+    data = bytearray(good(kind)[name])
+    end = 8 + int.from_bytes(data[:8], "little") if name == WEIGHTS else len(data)
+    if draw(st.booleans()) and name != TOKENIZER:
+        end = min(end, 600)
+    for _ in range(draw(st.integers(1, 3))):
+        place, length = draw(st.integers(0, end - 1)), draw(st.sampled_from([0, 1, 1, 1, 4, 30]))
+        data[place : place + length] = draw(st.sampled_from(PIECES) | st.binary(min_size=1, max_size=2))
+    return kind, name, bytes(data)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=200,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(damaged())
+def test_a_folder_with_a_few_other_bytes_opens_or_is_refused(tmp_path_factory, case):
+    kind, name, data = case
+    place = tmp_path_factory.mktemp("mutant") / "model"
+    folder(kind, files={name: data})(place)
+
+    def used():
+        model = open_model(place)
+        reads = model.spec.reads
+        assert model.run(reads(model.config).example if reads else "the street").tokens
+
+    outcome(used)

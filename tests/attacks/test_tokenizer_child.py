@@ -6,8 +6,9 @@ import shutil
 import sys
 
 import pytest
+from crafted.case import MB
+from crafted.vocabulary import padding
 from crafting import good_folder
-from test_tokenizers import MB, padding
 
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError

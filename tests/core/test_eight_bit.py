@@ -60,7 +60,7 @@ def test_a_packed_folder_opens_says_so_and_is_half_as_large(folder, capsys):
     [
         (lambda held: held.pop(f"{LARGE}.scale"), f"'{LARGE}' is stored as I8"),
         (lambda held: held.update({f"{LARGE}.scale": torch.ones(3)}), "left over: " + LARGE + r"\.scale"),
-        (lambda held: held[f"{LARGE}.scale"].fill_(float("nan")), f"'{LARGE}' holds .* numbers that are NaN"),
+        (lambda held: held[f"{LARGE}.scale"].fill_(float("nan")), f"'{LARGE}' is NaN or infinite at"),
         (
             lambda held: held.update({f"{LARGE}.scale": torch.ones(len(held[LARGE]), dtype=torch.int32)}),
             "left over: " + LARGE + r"\.scale",

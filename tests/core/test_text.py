@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import core
 from core.errors import InputError
 from core.text import Tokenizer, words_of
 from core.text.learn import byte_level_bpe
@@ -302,3 +303,8 @@ def test_the_longest_text_is_read_fast_and_a_longer_one_refused(tok, text):
 def test_a_token_over_several_signs_is_named_by_all_of_them():
     words = words_of('a [MASK]."', ["a", "[MASK]", '."'], [(0, 1), (2, 8), (8, 10)])
     assert [(word.text, word.pieces) for word in words] == [("a", (0,)), ("[MASK]", (1,)), ('."', (2,))]
+
+
+def test_models_of_the_same_tokens_have_one_tokenizer():
+    translators = [core.open_model(name).tokenizer for name in ("rnn-en-es", "translator-en-es")]
+    assert translators[0] is translators[1] is not core.open_model("gpt-mini").tokenizer

@@ -5,19 +5,23 @@ from __future__ import annotations
 import copy
 import json
 import re
+from types import SimpleNamespace
 
 import altair as alt
 import numpy as np
 import pytest
+import streamlit as st
 from altair.utils import core as utils
 from altair.utils import schemapi
 from cheap_pages import HONEST
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.components.v2.presentation import make_bidi_component_presenter
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
 from streamlit.runtime import app_session
 from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
@@ -237,3 +241,83 @@ def test_what_callbacks_were_given_does_not_pile_up():
         safe = object.__getattribute__(test.session_state, "_state")
         held = object.__getattribute__(safe, "_state")._new_widget_state.widget_metadata
         assert len(held) == 3, list(held)
+
+
+def test_a_field_of_text_is_told_what_all_the_state_says(monkeypatch):
+    def app():
+        import streamlit as st
+        from streamlit.runtime.state import get_session_state
+
+        st.session_state["mine"] = None
+        st.text_input("a", "first", key="a")
+        st.slider("unnamed")
+        state, all_of_it = get_session_state(), dict(get_session_state()._state.filtered_state)
+        keys = [*all_of_it, *state._state._keys(), "nobody", "mine"]
+        found = {key: state.filtered_state[key] for key in keys if key in state.filtered_state}
+        same = found == all_of_it == dict(state.filtered_state.items())
+        st.text(f"{same} {len(state.filtered_state)} {sorted(st.session_state)}")
+
+    monkeypatch.setattr(SafeSessionState, "filtered_state", spared._asked(SafeSessionState.filtered_state))
+    test = AppTest.from_function(app).run()
+    assert not test.exception and test.text[0].value == "True 2 ['a', 'mine']"
+    assert test.text_input[0].set_value("second").run().text_input[0].value == "second"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, [{"event": "go", "value": 3}], {"event": "go", "value": {"a": 1}}, ["nonsense"]],
+    ids=["nothing", "one", "bare", "nonsense"],
+)
+def test_what_a_component_says_is_read_as_streamlit_reads_it(said):
+    state = SimpleNamespace(
+        _new_widget_state=_Widgets({"events": said} if said else {}, "json_trigger_value"),
+    )
+    theirs = make_bidi_component_presenter("events", "id", {"kept"})({"kept": 1}, state)
+    found = spared._presenter("events", "id", {"kept"})({"kept": 1}, state)
+    assert found == theirs and found.kept == 1 and found.other is None
+    assert copy.deepcopy(found) == copy.copy(found) == found
+    assert spared._presenter("events")("plain", state) == "plain"
+    other = SimpleNamespace(_new_widget_state=_Widgets({}, "string_value"))
+    assert spared._presenter("events")({"kept": 1}, other) == {"kept": 1}
+
+
+class _Widgets(dict):
+    def __init__(self, values, value_type):
+        super().__init__(values)
+        self.widget_metadata = {"events": SimpleNamespace(value_type=value_type)}
+
+
+def test_commands_do_the_same_without_the_stopwatch(monkeypatch):
+    kinds = [
+        (kind, name)
+        for kind in DeltaGenerator.__mro__
+        for name, made in vars(kind).items()
+        if spared._timed(made)
+    ]
+    kept = [(kind, name, vars(kind)[name]) for kind, name in kinds] + [
+        (st, *item) for item in vars(st).items()
+    ]
+    try:
+        spared._untimed()
+        assert len(kinds) > 50 and not any(spared._timed(vars(kind)[name]) for kind, name in kinds)
+        assert not any(
+            spared._timed(getattr(made, "__func__", made))
+            for name, made in vars(st).items()
+            if name[0] != "_"
+        )
+
+        def app():
+            import streamlit as st
+
+            with st.container():
+                st.write("words", st.columns(2))
+            if st.button("press"):
+                st.stop()
+            st.pills("which", ["a", "b"], key="which")
+
+        test = AppTest.from_function(app).run()
+        assert not test.exception and test.markdown[0].value == "words" and len(test.button_group) == 1
+        assert not test.button[0].click().run().button_group
+    finally:
+        for kind, name, made in kept:
+            setattr(kind, name, made)

@@ -193,6 +193,33 @@ def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_froz
     in_a_house(test, monkeypatch)
 
 
+def test_the_whole_heap_is_walked_when_it_is_quiet_and_in_a_class_that_works_after_minutes(
+    monkeypatch,
+) -> None:
+    def test(house: House) -> None:
+        def walks(back: float) -> bool:
+            house.keeper._walked, house.keeper._last = before - back, float("-inf")
+            house.keeper.look()
+            return house.keeper._walked > before
+
+        before = upkeep.time.monotonic()
+        works, goes = house.come(), house.come()
+        house.keeper.settle()
+        house.go(goes)
+        house.now = LIFE + 1
+        works._scriptrunner = SimpleNamespace(request_stop=lambda: None)
+        house.keeper.look()
+        assert not walks(upkeep.SELDOM + 1)  # a run is under way
+        works._scriptrunner = None
+        assert not walks(upkeep.OFTEN + 1)  # one was a moment ago
+        assert walks(upkeep.SELDOM + 1)
+        house.keeper._left = True
+        house.keeper._ran -= upkeep.QUIET
+        assert walks(upkeep.OFTEN + 1)
+
+    in_a_house(test, monkeypatch)
+
+
 def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> None:
     forgot: list[int] = []
 

@@ -3,7 +3,8 @@
 (To be reported to Streamlit: `DeltaGenerator.__deepcopy__` copies its parents without the memo, so each fragment copies the
 containers around it as often as they are deep; and every run fills the messages of theme, settings and pages anew. To Altair:
 `SchemaBase.from_dict` hashes the schemas of all its classes for each `x2="end:Q"`, `_todict` asks of every number of the data
-whether it is a `SchemaLike`, and the rows are copied whenever a chart is laid into another.)
+whether it is a `SchemaLike`, and the rows are copied whenever a chart is laid into another. And to Streamlit again: to see
+whether its own value is None, a field of text gathers those of all widgets.)
 
 And what Streamlit keeps of a visitor for as long as he stays, though nobody asks for it any more: every widget that he ever saw,
 with what its callback was given, here whole runs of a model. (To be reported: `WStates.remove_stale_widgets` lets go of the
@@ -14,18 +15,27 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from types import FunctionType, MethodType
 from typing import Any
 
+import streamlit as st
 from altair.utils import core, schemapi
+from streamlit import config
+from streamlit.components.v2.bidi_component import main as bidi
 from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
-from streamlit.runtime import app_session
+from streamlit.runtime import app_session, metrics_util
 from streamlit.runtime.state import session_state
+from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 PLAIN = frozenset({str, int, float, bool, type(None)})
 WITHOUT_PARTS = PLAIN | {type(schemapi.Undefined)}
 ROWS = "values"
+TOLD = "json_trigger_value"
 EVENTS = f"{session_state.STREAMLIT_INTERNAL_KEY_PREFIX}_"
 
 
@@ -39,6 +49,27 @@ def spare() -> None:
     core._ChannelCache._wrap_in_channel = _named(core._ChannelCache._wrap_in_channel)  # type: ignore[method-assign]
     schemapi._todict = _plain(schemapi._todict)
     schemapi._deep_copy = _sharing(schemapi._deep_copy)
+    bidi.make_bidi_component_presenter = _presenter
+    if not config.get_option("browser.gatherUsageStats"):
+        _untimed()
+    SafeSessionState.filtered_state = _asked(SafeSessionState.filtered_state)  # type: ignore[method-assign]
+
+
+def _untimed() -> None:
+    """Commands without the stopwatch around each, which times them for statistics that are not gathered."""
+    for kind in DeltaGenerator.__mro__:
+        for name, made in [*vars(kind).items()]:
+            if _timed(made):
+                setattr(kind, name, inspect.unwrap(made))
+    for name, made in [*vars(st).items()]:
+        if isinstance(made, MethodType) and _timed(made.__func__):
+            setattr(st, name, getattr(made.__self__, name))
+        elif _timed(made) and not name.startswith("_"):
+            setattr(st, name, inspect.unwrap(made))
+
+
+def _timed(made: Any) -> bool:
+    return isinstance(made, FunctionType) and made.__code__.co_filename == metrics_util.__file__
 
 
 def _kept(fill: Any, kind: type[Any]) -> Any:
@@ -108,6 +139,55 @@ def _forgetting(remove: Any) -> Any:
         self.widget_metadata.stale = stale
 
     return removed
+
+
+def _asked(gather: Any) -> Any:
+    """`gather`, a property that gathers all of a visitor's state, only for who needs all."""
+    return property(functools.partial(_Asked, gather.fget))
+
+
+class _Asked(Mapping[str, Any]):
+    """What a visitor's widgets are set to, gathered for who asks for all of it; a field of text asks for its own value."""
+
+    def __init__(self, gather: Any, state: SafeSessionState) -> None:
+        self._gather, self._state = gather, state
+
+    def __getitem__(self, key: str) -> Any:
+        if key.startswith((GENERATED_ELEMENT_ID_PREFIX, session_state.STREAMLIT_INTERNAL_KEY_PREFIX)):
+            raise KeyError(key)
+        return self._state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._gather(self._state))
+
+    def __len__(self) -> int:
+        return len(self._gather(self._state))
+
+    def __repr__(self) -> str:
+        return repr(self._gather(self._state))
+
+
+class _Events(dict[str, Any]):
+    """What a component says: its events of now, and what it keeps. What is written here goes nowhere: a component is told by its data."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what Python asks of an object is no event
+            raise AttributeError(name)
+        return self.get(name)
+
+
+def _presenter(events: str, *_: Any) -> Any:
+    """How what a component says is read: its `events` of now beside what it keeps. (Streamlit's makes a class for every reading.)"""
+
+    def present(kept: Any, state: Any) -> Any:
+        found = state._new_widget_state
+        if not isinstance(kept, dict) or getattr(found.widget_metadata.get(events), "value_type", "") != TOLD:
+            return kept
+        said = found.get(events)
+        events_now = (one for one in (said if isinstance(said, list) else [said]) if isinstance(one, dict))
+        return _Events({one["event"]: one.get("value") for one in events_now if "event" in one} | kept)
+
+    return present
 
 
 def _component(key: str) -> str:

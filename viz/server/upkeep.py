@@ -31,7 +31,9 @@ BEAT = 0.1
 REST = 5.0
 """Seconds from one collection to the next, at least."""
 OFTEN, SELDOM = 60.0, 300.0
-"""Seconds from one walk through the whole heap to the next, when somebody has left, and when nobody has."""
+"""Seconds from one walk through the whole heap to the next, when somebody has left and it is quiet, and else."""
+QUIET = 1.0
+"""Seconds in which no look found a run under way: in a class that works there are none, and the walk, half a second for which all wait, can wait."""
 NEVER = 2**31 - 1
 GENERATIONS = 10
 """So many collections of the middle generation make one of the oldest due, as they do by the interpreter's own rule."""
@@ -47,8 +49,8 @@ class Upkeep:
     only when none is under way.
 
     What a collection leaves is frozen: the next one walks only what is new, some milliseconds. The whole heap, all models and
-    modules and everybody's sessions, is walked once when `settle()` says that all is loaded, a minute after somebody left, at
-    once when the last one has gone, and every few minutes in any case. So nothing of any visitor is left for long.
+    modules and everybody's sessions, is walked once when `settle()` says that all is loaded, in the first quiet second a minute
+    after somebody left, at once when the last one has gone, and every few minutes in any case. So nothing of any visitor is left for long.
     """
 
     def __init__(self) -> None:
@@ -56,7 +58,7 @@ class Upkeep:
         self._stored = self._manager._session_storage._cache  # type: ignore[attr-defined]
         self._stored._on_remove = self._gone
         self._left = self._settled = False
-        self._last = self._walked = float("-inf")
+        self._last = self._walked = self._ran = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
     async def keep(self) -> None:
@@ -77,11 +79,13 @@ class Upkeep:
         self._stored.expire()
         if UPLOADS:
             UPLOADS.left({session.id for session in self.visitors()})
-        now, most = time.monotonic(), limits.most_memory()
+        now, most, running = time.monotonic(), limits.most_memory(), self._running()
+        if running:
+            self._ran = now
         tight = most and limits.memory() > 0.85 * most
-        whole = now - self._walked > self._patience()
+        whole = now - self._walked > self._patience(now)
         due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
-        if not due or now - self._last < REST or self._running():
+        if not due or now - self._last < REST or running:
             return
         if tight:
             core.serving.engine.default().forget()
@@ -94,9 +98,11 @@ class Upkeep:
             _trim()
         self._last = now
 
-    def _patience(self) -> float:
+    def _patience(self, now: float) -> float:
         """Seconds from one walk through the whole heap to the next."""
-        return SELDOM if not self._left else OFTEN if self.visitors() else 0.0
+        if not self.visitors() and self._left:
+            return 0.0
+        return OFTEN if self._left and now - self._ran > QUIET else SELDOM
 
     def visitors(self) -> list[AppSession]:
         """The sessions that are connected, or may still come back."""

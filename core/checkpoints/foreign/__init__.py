@@ -41,6 +41,18 @@ UNREAD: Mapping[str, tuple[str, str]] = {
 }
 """Kinds that people bring and that are not read: why, and what to do."""
 
+THEIRS: Mapping[str, tuple[str, ...]] = {
+    "n_kv_heads": ("num_key_value_heads",),
+    "d_head": ("head_dim", "d_kv"),
+    "n_buckets": ("relative_attention_num_buckets", "position_buckets"),
+    "furthest": ("relative_attention_max_distance", "max_relative_positions"),
+    "rope_base": ("rope_theta", "rotary_emb_base"),
+    "rope_factor": ("factor",),
+    "rope_low": ("low_freq_factor",),
+    "rope_high": ("high_freq_factor",),
+}
+"""What configs call a few values that an error may name, beside the sizes."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
@@ -123,7 +135,10 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     for name, why in form.refused.items():
         fields.absent(name, why)
     weights = weights.renamed(form.plain)
-    config = form.config(fields, weights.entries.keys())
+    try:
+        config = form.config(fields, weights.entries.keys())
+    except InputError as error:
+        raise fields.in_their_words(error, THEIRS) from None
     takes = form.takes(config)
     spec = next(family for family in families().values() if family.config is type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -47,6 +48,7 @@ class Fields:
 
     def __init__(self, values: Mapping[str, Any], where: str = "config.json") -> None:
         self._values, self._where = values, where
+        self._theirs: dict[str, str] = {}
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -85,7 +87,18 @@ class Fields:
 
     def sizes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
         """Sizes by our names, each under one of theirs."""
+        self._theirs |= {
+            ours: next(filter(self.__contains__, theirs), theirs[0]) for ours, theirs in names.items()
+        }
         return {ours: self.whole(*theirs, largest=RANGES[ours]) for ours, theirs in names.items()}
+
+    def in_their_words(self, error: InputError, others: Mapping[str, tuple[str, ...]]) -> InputError:
+        """The same error with the names of the file where it has ours; `others` are those of sizes not asked for by `sizes`."""
+        known = self._theirs | {
+            ours: name for ours, theirs in others.items() for name in theirs if name in self
+        }
+        wrong = re.sub(r"\b(\w+)=", lambda found: f"{known.get(found[1], found[1])}=", error.wrong)
+        return InputError(wrong, error.rule, error.remedy)
 
     def small(self, name: str, default: float) -> float:
         """A number strictly between 0 and 1, not so small that float32 takes it for 0."""
@@ -153,6 +166,17 @@ def named(known: Mapping[str, Value], value: Value) -> str:
     return next(word for word, meant in known.items() if meant == value)
 
 
+def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> str:
+    """Which values are not of the sort that a config of this kind has there."""
+    usual = kind.tiny()
+    odd = [
+        f"{name} is {repr(value)[:30]}"
+        for name, value in values.items()
+        if type(value) is not type(getattr(usual, name, value))
+    ]
+    return f"{' and '.join(odd) or 'one of its values'}, which is not of the sort that stands there"
+
+
 def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) -> Any:
     """A family's config from checked values; `tables`: it has one of a vector for each position.
 
@@ -161,8 +185,9 @@ def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) ->
     try:
         config = kind(**values)
     except (ValueError, TypeError) as error:
+        wrong = str(error) if isinstance(error, ValueError) else _mistyped(kind, values)
         raise InputError(
-            f"config.json: {shown(str(error), 160)}.",
+            f"config.json: {shown(wrong, 160)}.",
             "The sizes must fit together.",
             "Correct it, or download the model again.",
         ) from None

@@ -71,7 +71,10 @@ class _Reader:
         if version not in (2, 3):
             raise bad(self.path, f"it is of version {version}")
         if n_tensors > MAX_TENSORS or n_facts > MAX_PAIRS:
-            raise bad(self.path, f"it lists {n_tensors:,} tensors and {n_facts:,} facts")
+            raise bad(
+                self.path,
+                f"it lists {n_tensors:,} tensors and {n_facts:,} facts, of which at most {MAX_TENSORS:,} and {MAX_PAIRS:,} are read",
+            )
         facts: dict[str, Any] = {}
         for _ in range(n_facts):
             self._once(name := self.string(), facts)
@@ -81,7 +84,7 @@ class _Reader:
             self._once(name := self.string(), tensors)
             (rank,) = self.take("<I")
             if not 1 <= rank <= 4:
-                raise bad(self.path, f"'{shown(name)}' has {rank} axes")
+                raise bad(self.path, f"'{shown(name)}' has {rank:,} axes, and not one to four")
             shape = self.take(f"<{rank}Q")
             if math.prod(shape) > 2**40 or 0 in shape:
                 raise bad(self.path, f"'{shown(name)}' has the shape {shape}")
@@ -102,7 +105,7 @@ class _Reader:
             raise bad(self.path, f"a fact is of the kind {kind}")
         inner, n = self.take("<IQ")
         if n > MAX_ITEMS:
-            raise bad(self.path, f"a list has {n:,} items")
+            raise bad(self.path, f"a list has {n:,} items, of which at most {MAX_ITEMS:,} are read")
         if inner == STRING:
             return [self.string() for _ in range(n)]
         if inner not in NUMBERS:
@@ -112,7 +115,7 @@ class _Reader:
     def string(self) -> str:
         (n,) = self.take("<Q")
         if n > MAX_LETTERS:
-            raise bad(self.path, f"a string has {n:,} bytes")
+            raise bad(self.path, f"a string has {n:,} bytes, of which at most {MAX_LETTERS:,} are read")
         return self._bytes(n).decode("utf-8")
 
     def take(self, form: str) -> tuple[Any, ...]:

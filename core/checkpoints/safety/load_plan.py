@@ -138,7 +138,7 @@ def check_names(
 
 def _named(what: str, names: list[str], wanted: int) -> InputError:
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    few = ", ".join(shown(name, 60) for name in names[:5])
+    few = ", ".join(shown(name, 72) for name in names[:5])
     return InputError(
         f"Weights {what}: {few}{more}.",
         f"This model has exactly {wanted:,} tensors; none is guessed and none is thrown away.",

@@ -150,13 +150,13 @@ def check_parts(held: dict) -> None:
         if len(found) > MAX_STEPS:
             raise Refused(f"its {key} has more than {MAX_STEPS} steps")
         for step in found:
-            if step.get("type") not in known:
+            if str(step.get("type")) not in known:
                 raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
             check_regex(step, key)
         if key in ("normalizer", "decoder"):
             check_growth(found, key)
     model = held.get("model")
-    if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
+    if not isinstance(model, dict) or str(model.get("type", "BPE")) not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
     longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
@@ -251,7 +251,10 @@ def tried(text: str) -> dict:
     for literal in (False, True):
         backend.encode_special_tokens = literal
         try_texts(backend)
-    backend.encode(TEXTS[0])  # once with what its post-processor adds, which is never asked for later
+    for framed in (backend.encode(TEXTS[0]), backend.encode(TEXTS[0], TEXTS[0])):
+        if len(framed.ids) > TOKENS * len(TEXTS[0]):
+            raise Refused("it puts far more marks around a text than the text has characters")
+        ids |= set(framed.ids)  # what its post-processor adds has an id of its own, that of a word or not
     return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
 
 

@@ -122,10 +122,10 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     the part, and `each` more for every token of it.
     """
     reader = opened(model)
-    if patches.reads(reader):
-        return text  # every picture has as many patches
-    n, most = len(reader.reader.encode(text).ids), bounds.most(reader, runs=runs, each=each)
-    if n <= most:
+    most = bounds.most(reader, runs=runs, each=each)
+    if patches.reads(reader) or (text.isascii() and len(text) < most):
+        return text  # every picture has as many patches; a token is a letter at least
+    if (n := len(reader.reader.encode(text).ids)) <= most:
         return text
     first = state.read("look.from", 0, state.whole(0, n - most))
     key = f"look.window:{model}.{most}"

@@ -159,14 +159,10 @@ def no_heads(model: Model) -> str:
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
-    found = {
-        task: [
-            name
-            for name, family in models.items()
-            if not resolve.unlisted(name) and asked_of(name, family) is task
-        ]
-        for task in TASKS
-    }
+    found: dict[Task, list[str]] = {task: [] for task in TASKS}
+    for name, family in models.items():
+        if not resolve.unlisted(name):
+            found[asked_of(name, family)].append(name)
     return {
         task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those
     }

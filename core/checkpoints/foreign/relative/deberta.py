@@ -59,7 +59,7 @@ def _whole(fields: Fields, name: str) -> int:
 def _parts(fields: Fields) -> dict[str, bool]:
     said: Any = fields.raw("pos_att_type") or []
     names = [part.strip() for part in said.lower().split("|")] if isinstance(said, str) else said
-    if not isinstance(names, list) or any(name not in PARTS for name in names):
+    if not isinstance(names, list) or any(not isinstance(name, str) or name not in PARTS for name in names):
         raise InputError(
             f"config.json: pos_att_type is {shown(repr(said), 40)}.",
             f"What may be added to a score is {' and '.join(PARTS)}.",

@@ -50,7 +50,7 @@ def rope(fields: Fields, d_head: int) -> dict[str, Any]:
             f"its rotary positions are of the kind '{shown(kind, 40)}' with {shown(str(sorted(said)), 80)}"
         )
     if type(share) not in (int, float) or not 0 < share <= 1:
-        raise _unread(f"the share of features that are turned is {shown(repr(share), 40)}")
+        raise _unread(f"rotary_pct, or partial_rotary_factor, is {shown(repr(share), 40)}")
     return {"rope_base": base, "d_rotary": int(d_head * share)}
 
 

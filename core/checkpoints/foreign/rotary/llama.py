@@ -80,16 +80,17 @@ def rope(fields: Fields, base: float) -> dict[str, Any]:
     if kind == "llama3" and set(said) == set(STRETCHED):
         found |= {STRETCHED[name]: value for name, value in said.items()}
     elif kind != "default" or said:
-        raise _unread(
-            f"its rotary positions are of the kind '{shown(str(kind), 40)}' with {shown(str(sorted(said)), 80)}"
-        )
+        more = f", with {shown(', '.join(sorted(map(str, said))), 80)}" if said else ""
+        raise _unread(f"its rotary positions are of the kind '{shown(str(kind), 40)}'{more}")
     return found
 
 
 def _unread(wrong: str) -> InputError:
     return InputError(
         f"config.json: {wrong}.",
-        "Rotary positions are read as they are (default), or stretched as in Llama 3.1 (llama3).",
+        "Rotary positions are read as they are (default), or stretched as in Llama 3.1 (llama3, with "
+        + ", ".join(STRETCHED)
+        + ").",
         "Open a model with one of these.",
     )
 

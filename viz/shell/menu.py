@@ -1,0 +1,78 @@
+"""The pages as Streamlit takes them, and its icon: made once, everybody's."""
+
+from __future__ import annotations
+
+import base64
+import functools
+from pathlib import Path
+
+import streamlit as st
+
+from viz.shell import errors, pages, state
+from viz.shell.lessons import walking
+from viz.shell.room_bar import bar
+from viz.shell.stage import stage
+
+MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; others are reached from the course
+HIDDEN = "course"
+
+
+class Shared(st.Page):
+    """A page that every visitor's run may draw; Streamlit's own notes in itself whether it was drawn, and hashes its address each time it is asked."""
+
+    _can_be_called = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
+
+    @functools.cached_property
+    def _script_hash(self) -> str:  # type: ignore[override]
+        return super()._script_hash
+
+
+@functools.cache
+def shared() -> dict[str, Shared]:
+    """All pages by slug. Called within a run, for Streamlit makes no page without one."""
+    return {
+        entry.slug: Shared(
+            functools.partial(framed, entry),
+            title=getattr(entry.info, "called", entry.info.title),
+            url_path=entry.slug,
+            default=entry.slug == pages.HOME,
+            visibility="visible" if _menu(entry) in MENUS else "hidden",
+        )
+        for entry in pages.discover()
+    }
+
+
+@functools.cache
+def sections() -> dict[str, list[Shared]]:
+    """The pages under the heading in the top bar; a hidden one stands under none."""
+    known: dict[str, list[Shared]] = {heading: [] for heading in MENUS.values()}
+    for entry in pages.discover():
+        known[MENUS.get(_menu(entry), "")].append(shared()[entry.slug])
+    return {heading: found for heading, found in known.items() if found}
+
+
+@functools.cache
+def icon() -> str:
+    """The house's icon as an address that holds the picture itself."""
+    drawn = Path(__file__).parents[1].joinpath("static", "favicon.svg").read_bytes()
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
+
+
+def framed(entry: pages.Entry) -> None:
+    """Draw one page inside the error boundary, with the state of this visit."""
+    with (
+        errors.guard(),
+        state.visit(entry.slug, entry.whole),
+        st.container(horizontal_alignment="center"),
+        st.container(width=1120, key="atlas-page"),
+        walking.along(entry),
+        stage.around(entry),
+        bar.around(entry),
+        walking.around(entry),
+        errors.guard(),
+    ):
+        entry.page()
+
+
+def _menu(entry: pages.Entry) -> str:
+    return getattr(entry.info, "menu", HIDDEN)
