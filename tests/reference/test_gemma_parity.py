@@ -10,7 +10,9 @@ from transformers import (
     AutoModelForCausalLM,
     Gemma2Config,
     Gemma2ForCausalLM,
+    Gemma3Config,
     Gemma3ForCausalLM,
+    Gemma3ForConditionalGeneration,
     Gemma3TextConfig,
 )
 
@@ -164,7 +166,7 @@ def test_the_arithmetic_on_screen_is_that_of_the_run(written):
             },
             "kind 'linear'",
         ),
-        ({"model_type": "gemma3"}, "model_type is 'gemma3'"),
+        ({"model_type": "gemma3"}, "this is a gemma3, which is not read"),
         ({"model_type": "gemma"}, "left over"),
     ],
 )
@@ -199,3 +201,29 @@ def test_old_configs_say_the_same(backend, tmp_path):
         again = open_model(variant(folder, folder, config={**old, "model_type": "absent"}))
         assert again.config == new.config
         assert np.array_equal(again.run(SHORT).logits, new.run(SHORT).logits)
+
+
+def test_of_one_with_a_vision_tower_the_text_model_opens_as_the_refusal_says(backend, tmp_path):
+    text = {**SIZES, "vocab_size": backend.get_vocab_size() + 2, "num_hidden_layers": 2}
+    eyes = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8, "intermediate_size": 9}
+    whole = Gemma3ForConditionalGeneration(
+        Gemma3Config(
+            text_config=text,
+            vision_config={**eyes, "image_size": 28, "patch_size": 14},
+            mm_tokens_per_image=4,
+            image_token_index=3,
+            attn_implementation="eager",
+        )
+    )
+    redraw(whole)
+    whole.save_pretrained(tmp_path / "whole")
+    with pytest.raises(
+        InputError, match=r"this is a gemma3, which is not read.*language_model.save_pretrained"
+    ):
+        open_model(tmp_path / "whole")
+    whole.model.language_model.save_pretrained(tmp_path / "text")
+    backend.save(str(tmp_path / "text" / "tokenizer.json"))
+    run = open_model(tmp_path / "text").run(TEXT)
+    with torch.no_grad():
+        out = whole(torch.tensor([run.ids]))
+    assert np.abs(run.logits - out.logits[0].numpy()).max() <= SAME

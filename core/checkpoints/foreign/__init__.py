@@ -29,6 +29,19 @@ REFUSED: Mapping[str, str] = {
 """What must not be set in a config, unless a format says otherwise."""
 
 
+UNREAD: Mapping[str, tuple[str, str]] = {
+    "gemma3": (
+        "Pictures are not read by a model of text here; of a Gemma 3 its text model is.",
+        "Open a gemma3_text such as google/gemma-3-1b-it, or save the text model of this one alone, model.model.language_model.save_pretrained(folder), with its tokenizer.",
+    ),
+    "whisper": (
+        "Speech is read here by our own speller alone.",
+        "Open a model of text or of pictures; how attention aligns letters with sounds is shown with the speller.",
+    ),
+}
+"""Kinds that people bring and that are not read: why, and what to do."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Format:
     """How a folder whose config.json names `model_type` becomes one of our families.
@@ -163,11 +176,16 @@ CLASS = "(MT)?(LMHead|DoubleHeads|Encoder)?(For[A-Z]|Model)"
 
 
 def _named(values: Mapping[str, Any]) -> Format | None:
-    """The format that a config names, by its model type or its class; None where it says neither."""
+    """The format that a config names, by its model type or its class; None where it says neither. Raises InputError for a kind that is not read."""
     given, classes = values.get("model_type"), values.get("architectures")
     if isinstance(given, str) and given in formats():
         return formats()[given]
     first = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
+    for kind, (why, remedy) in UNREAD.items():
+        if given == kind or (
+            given is None and first and re.match(f"{kind}For(Cond|AudioClass)", first, re.I)
+        ):
+            raise InputError(f"config.json: this is a {kind}, which is not read.", why, remedy)
     if given is None and first is None:
         return None
     if given is None:

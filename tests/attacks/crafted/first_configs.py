@@ -56,6 +56,10 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "kind that is a list": ({"model_type": ["gpt2"]}, "model_type"),
         "a kind that has other tensors": ({"model_type": "bert"}, "num_hidden_layers is missing"),
         "no kind, and no sizes": ({"model_type": None, "n_layer": None}, "model_type is missing"),
+        "Whisper by its class": (
+            {"model_type": None, "architectures": ["WhisperForConditionalGeneration"]},
+            "this is a whisper, which is not read",
+        ),
         "no kind and an unknown class": (
             {"model_type": None, "architectures": ["GPT2000"]},
             "the class is 'GPT2000'",
