@@ -22,6 +22,9 @@ from viz.server.uploads import routes as uploads
 from viz.server.uploads.held import UPLOADS
 from viz.shell import errors
 
+COPIES = 2**26
+"""Bytes for weights in the processor's own layout: enough for the models of a lesson, and a class of a hundred fits into 1.2 GB beside them."""
+
 
 @contextlib.asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
@@ -35,7 +38,8 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     upkeep.return_large_blocks()
     limits.raise_files()
     choose.begin()
-    core.layers.linear.cap(limits.most_memory())  # a size that cannot be read ends the start, not a lesson
+    core.layers.linear.ROOM.most = COPIES
+    limits.most_memory()  # a size that cannot be read ends the start, not a lesson
     limits.most_upload()
     core.serving.engine.default().room(limits.room)
     keeper = upkeep.Upkeep()

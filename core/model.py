@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from core.errors import InputError
+from core.layers import linear
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, Side
 from core.run.batched import greedy
@@ -44,6 +45,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.network.eval().requires_grad_(False)
+        linear.settle(self.network)
 
     @property
     def family(self) -> str:

@@ -140,7 +140,8 @@ class MultiHeadAttention(nn.Module):
         if self._packed is None or self._packed[0] != state:
             with lasting():
                 bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
-                self._packed = (state, PackedWeight(torch.cat([each.stored for each in maps]), bias))
+                stacked = torch.cat([each.stored for each in maps])
+                self._packed = (state, PackedWeight(stacked, bias, self.to_q.as_it_lies))
         return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ class TokenEmbedding(nn.Module):
     (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
     """
 
+    as_it_lies = False
     _laid: tuple[State, PackedWeight] | None = None
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
@@ -52,7 +53,7 @@ class TokenEmbedding(nn.Module):
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self._table, None))
+            self._laid = (state, PackedWeight(self._table, None, self.as_it_lies))
         return self._laid[1]
 
     @property

@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -43,77 +42,39 @@ def lasting() -> Iterator[None]:
         yield
 
 
-@dataclass
-class _Copy:
-    """A weight in the processor's layout, its size, and when it was used last."""
-
-    weight: Tensor
-    nbytes: int
-    used: int
-
-
 class Room:
-    """Copies of weights in the processor's own layout, as many as `most` bytes hold.
+    """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
 
-    A copy is as large as its weight and made in the time of reading it twice, so a weight gets one when it is asked for the
-    second time. Where there is no room it takes the place of copies that were used less lately than it was asked for before:
-    a model that is larger than the room keeps a part of its copies instead of making them all anew in each run, and one that
-    nobody uses any more does without. Whoever multiplies holds his copy meanwhile. Safe to use from many threads.
+    A copy is as large as its weight and made in the time of reading it twice, so a model that nobody has used for a while does
+    without; one that is larger than the room has none (`settle`). Whoever multiplies holds his copy meanwhile. Safe to use from
+    many threads.
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.nbytes = most, 0
         self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
-        self._copies: dict[int, _Copy] = {}
-        self._now = self._oldest = 0
+        self._copies: dict[int, tuple[Tensor, int]] = {}
 
-    def copy(self, laid: PackedWeight) -> Tensor | None:
-        """The weight in the processor's layout; None where it is to be multiplied as it lies."""
-        self._now += 1
+    def copy(self, laid: PackedWeight) -> Tensor:
+        """The weight in the processor's layout."""
         found = self._copies.get(id(laid))
-        if found is not None:
-            found.used = self._now
-            return found.weight
-        before, laid.asked = laid.asked, self._now
-        return self._made(laid) if before and self._fits(laid.nbytes, before) else None
-
-    def _fits(self, nbytes: int, before: int) -> bool:
-        """Whether there is room, or copies that were used before that moment leave as much."""
-        if self.nbytes + nbytes <= self.most:
-            return True
-        if (
-            before <= self._oldest or nbytes > self.most
-        ):  # asked at each product: the moment of the oldest is kept
-            return False
-        with self._lock:
-            by_use = sorted(self._copies.items(), key=lambda held: held[1].used)
-            self._oldest = by_use[0][1].used if by_use else 0
-            going, free = [], self.most - self.nbytes
-            for name, held in by_use:
-                if free >= nbytes or held.used >= before:
-                    break
-                going.append(name)
-                free += held.nbytes
-            if free < nbytes:
-                return False
-            for name in going:
-                self.forget(name)
-        return True
+        return found[0] if found else self._made(laid)
 
     def _made(self, laid: PackedWeight) -> Tensor:
         with lasting():
             copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight.contiguous(), 32)
         with self._lock:
             self.forget(id(laid))  # two asked at once
-            self._copies[id(laid)] = _Copy(copy, laid.nbytes, self._now)
-            self.nbytes += laid.nbytes
+            self._copies[id(laid)] = copy, laid.weight.nbytes
+            self.nbytes += laid.weight.nbytes
+            while self.nbytes > self.most and len(self._copies) > 1:
+                self.forget(next(iter(self._copies)))
         return copy
 
     def forget(self, name: int) -> None:
         """Of a weight that is gone, its copy goes too."""
         with self._lock:
-            held = self._copies.pop(name, None)
-            self.nbytes -= held.nbytes if held else 0
+            self.nbytes -= self._copies.pop(name, (None, 0))[1]
 
 
 def _share() -> int:
@@ -124,12 +85,7 @@ def _share() -> int:
 
 
 ROOM = Room(_share())
-
-
-def cap(memory: int) -> None:
-    """Where a process may use so many bytes, a sixteenth of them is for copies; 0: there is no such limit."""
-    if memory:
-        ROOM.most = min(ROOM.most, max(2**26, memory // 16))
+"""That of the process; who shares it with a class says less (`ROOM.most`)."""
 
 
 class PackedWeight:
@@ -137,15 +93,15 @@ class PackedWeight:
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
-    A weight in half precision stays as it is stored: see `by_blocks`.
+    A weight in half precision stays as it is stored: see `by_blocks`. One that is to be multiplied `as_it_lies` gets no copy.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, as_it_lies: bool = False) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
         self.half = weight.dtype in HALF
-        self.fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
-        self.nbytes, self.asked = weight.nbytes, 0
+        plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+        self.fits = plain and not as_it_lies and _offered()
         weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
     def vector(self, x: Tensor) -> Tensor:
@@ -164,10 +120,23 @@ class PackedWeight:
             return F.linear(x, self.weight, self.bias)
         if x.numel() == x.shape[-1]:
             return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
-        copy = ROOM.copy(self)
-        if copy is None:
-            return F.linear(x, self.weight, self.bias)
-        return torch.ops.mkldnn._linear_pointwise(x, copy, self.bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise(x, ROOM.copy(self), self.bias, "none", [], "")
+
+
+def settle(network: nn.Module) -> None:
+    """Say once how a network is multiplied: as its weights lie, where the room does not hold the copies of all.
+
+    Else each run would make them anew, four times the time of the run itself. It is said when a model is opened, by sizes
+    alone: the two ways differ in the last digits, and equal runs are equal.
+    """
+    maps = [part for part in network.modules() if hasattr(part, "as_it_lies")]
+    weights = [part._parameters["weight"] for part in maps]
+    large = (
+        sum(weight.nbytes for weight in weights if weight is not None and weight.dtype not in HALF)
+        > ROOM.most
+    )
+    for part in maps:
+        part.as_it_lies = large  # pyright: ignore
 
 
 class _Scratch(threading.local):
@@ -244,6 +213,7 @@ class Linear(nn.Linear):
     True
     """
 
+    as_it_lies = False
     _laid: tuple[State, PackedWeight] | None = None
 
     @property
@@ -267,7 +237,7 @@ class Linear(nn.Linear):
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self.stored, self.bias))
+            self._laid = (state, PackedWeight(self.stored, self.bias, self.as_it_lies))
         return self._laid[1]
 
 

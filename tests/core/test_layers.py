@@ -164,32 +164,21 @@ def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatc
     assert not room._copies and room.nbytes == 0
 
 
-def test_a_model_larger_than_the_room_keeps_a_part_and_gives_way_when_it_is_not_used(monkeypatch):
-    room = linear.Room(2 * 4 * 16 * 32)
-    monkeypatch.setattr(linear, "ROOM", room)
-    large, small, rows = (
-        [Linear(32, 16).requires_grad_(False) for _ in range(5)],
-        [Linear(32, 16).requires_grad_(False)],
-        torch.randn(2, 32),
-    )
-    made = []
-    monkeypatch.setattr(room, "_made", lambda laid, make=room._made: made.append(laid) or make(laid))
-
-    def use(model):
-        for layer in model:
-            torch.testing.assert_close(layer(rows), F.linear(rows, layer.weight, layer.bias))
-
-    use(large)
-    assert not made, "a weight that is used once gets no copy"
-    for _ in range(4):
-        use(large)
-    assert made == [layer.laid() for layer in large[:2]], "each run finds the same copies"
-    use(small)
-    use(large)
-    assert len(made) == 2, "who is used once drives nobody out"
-    use(small)
-    use(small)
-    assert made[2:] == [small[0].laid()] and room.nbytes <= room.most
+def test_a_model_larger_than_the_room_is_multiplied_as_it_lies_and_equal_runs_are_equal(monkeypatch):
+    monkeypatch.setattr(linear, "ROOM", linear.Room(3 * 4 * 16 * 32))
+    small = torch.nn.ModuleList(Linear(32, 16).requires_grad_(False) for _ in range(3))
+    large = torch.nn.ModuleList([*small, TokenEmbedding(16, 32).requires_grad_(False)])
+    rows = torch.randn(2, 32)
+    for network, copies in ((small, 3), (large, 0)):
+        linear.ROOM = linear.Room(linear.ROOM.most)
+        for part in network:
+            part._laid = None
+        linear.settle(network)
+        first, second = ([part(rows) for part in small] for _ in range(2))
+        assert all(map(torch.equal, first, second))
+        for part, found in zip(small, first, strict=True):
+            torch.testing.assert_close(found, F.linear(rows, part.weight, part.bias))
+        assert len(linear.ROOM._copies) == copies
 
 
 @pytest.mark.parametrize("dtype", linear.HALF)
