@@ -44,8 +44,7 @@ class Model:
     files: Any = True
 
     def __post_init__(self) -> None:
-        self.network.eval().requires_grad_(False)
-        linear.settle(self.network)
+        linear.settle(self.network.eval().requires_grad_(False))
 
     @property
     def family(self) -> str:
@@ -103,8 +102,7 @@ class Model:
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
         the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value, and
         `grad="class:NAME"` that of a class's score; a function of the scores in its place, of the number that it makes of them.
-        `special=True` reads the names of special tokens inside the text as those tokens. `reads_on=True` keeps the keys and
-        values of a model that goes on with its text: a `decode` that is given the run does not read the text again.
+        `special=True` reads names of special tokens in the text as those; `reads_on=True` keeps keys and values for a `decode` of the run.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
         return self.run_many(
