@@ -46,9 +46,7 @@ def _together(tell: Any) -> Any:
         said.waiting.append((event, named))
         if named.get("event") is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(functools.partial(_heard, self, said))
-        elif (
-            not said.called
-        ):  # asked after the message lies there: whoever finds the loop called is heard by it
+        elif not said.called:  # asked when the message lies there already, so whoever is on his way hears it
             said.called = True
             self._call_soon_on_event_loop(functools.partial(_hear_soon, self, said))
 
