@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
+
+import pytest
 
 from core.serving import executor
 from core.serving.cache import ByteCache
-from core.serving.turn import Turn
+from core.serving.turn import Turn, _Place
 
 
 def test_one_at_a_time_and_given_up_while_something_else_is_waited_for():
@@ -46,7 +49,56 @@ def test_whoever_waited_long_enough_goes_on_beside_the_others():
         other = threading.Thread(target=compute)
         other.start()
         other.join()
-    assert done.is_set() and turn._lock.acquire(blocking=False), "what was not taken is not given back"
+    assert done.is_set() and turn._holder is None and not turn._waiting, (
+        "whose turn was passed on gives back what is his"
+    )
+
+
+def test_who_is_due_first_goes_first_and_who_comes_back_keeps_his_place():
+    turn, order = Turn(patience=30), []
+
+    def compute(name: str, after: float) -> None:
+        with turn.taken(after):
+            order.append(name)
+            if name == "asked for":
+                wait(4)  # who gave his turn up has come back
+
+    def wait(number: int) -> None:
+        while len(turn._waiting) < number:
+            threading.Event().wait(0.001)
+
+    asked = {"long": 60.0, "short": 0.0, "as short": 0.0, "asked for": -math.inf}
+    threads = [threading.Thread(target=compute, args=one) for one in asked.items()]
+    with turn.taken():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            wait(number)
+        with turn.given_up():
+            pass
+        order.append("first")
+    for thread in threads:
+        thread.join()
+    assert order == ["asked for", "first", "short", "as short", "long"]
+
+
+def test_a_turn_goes_on_when_who_waited_for_it_is_killed(monkeypatch):
+    turn = Turn(patience=30)
+
+    def kill(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    def be_killed() -> None:
+        with pytest.raises(KeyboardInterrupt), turn.taken():
+            raise AssertionError("he was killed")
+
+    with turn.taken(), monkeypatch.context() as patch:
+        patch.setattr(_Place, "wait", kill)
+        other = threading.Thread(target=be_killed)
+        other.start()
+        other.join()
+        assert not turn._waiting
+    with turn.taken():
+        assert turn._mine
 
 
 def test_what_is_known_already_is_answered_without_giving_the_turn_up(monkeypatch):
