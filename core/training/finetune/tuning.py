@@ -109,12 +109,17 @@ def body(name: str = BODY) -> Model:
 
 def headed(tuning: Tuning, of: Model, seed: int = 0) -> nn.Module:
     """The network of `of` with the head that is missing: small normal weights and zero biases, and what learns of it asks for gradients."""
-    network, rng = unfilled(of.spec, replace(of.config, **tuning.taught.head)), torch.Generator().manual_seed(seed)
+    network, rng = (
+        unfilled(of.spec, replace(of.config, **tuning.taught.head)),
+        torch.Generator().manual_seed(seed),
+    )
     held = {name: weight.clone() for name, weight in of.network.state_dict().items()}
     for name, weight in network.named_parameters():
         if name.startswith(HEADS):
             many = weight.ndim > 1
-            held[name] = torch.randn(weight.shape, generator=rng) * 0.02 if many else torch.zeros(weight.shape)
+            held[name] = (
+                torch.randn(weight.shape, generator=rng) * 0.02 if many else torch.zeros(weight.shape)
+            )
     network.load_state_dict({name: held[name] for name in network.state_dict()}, assign=True)
     for name, weight in network.named_parameters():
         weight.requires_grad_(learns(tuning, name, of.config.n_layers))
