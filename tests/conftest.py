@@ -16,6 +16,7 @@ import threadpoolctl
 import torch
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
+from opened_once import _all_as_they_were_opened  # noqa: F401 - a fixture
 from redis_server import REDIS, Redis, started_redis
 
 torch.set_num_threads(1)

@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checkpoints.files import inside, need
+from core.checkpoints.safety.load_plan import unfilled
 from core.checkpoints.safety.safetensors_header import AGAIN, read_header
 from core.checkpoints.writing import fitting
 from core.errors import InputError
@@ -54,8 +55,7 @@ def at(model: Model, folder: Path, step: int) -> Model:
     if step not in known:
         raise unkept(model.name, step, known)
     place = known.index(step)
-    with torch.random.fork_rng(devices=[]):
-        network = model.spec.network(model.config)
+    network = unfilled(model.spec, model.config)
     try:
         with safe_open(need(folder, FILE), framework="pt") as held:
             state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
@@ -63,7 +63,7 @@ def at(model: Model, folder: Path, step: int) -> Model:
         raise InputError(
             f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN
         ) from None
-    network.load_state_dict(state, strict=True)
+    network.load_state_dict(state, strict=True, assign=True)
     return replace(model, name=f"{model.name}{AT}{step}", network=network)
 
 

@@ -134,10 +134,16 @@ class Sinusoidal(nn.Module):
         self, n_positions: int, d_model: int, base: float = 10000.0, *, halves: bool = False
     ) -> None:
         super().__init__()
-        table = torch.empty(n_positions, d_model) if shapes_only() else sinusoidal(n_positions, d_model, base)
-        if halves:
-            table = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)
-        self.register_buffer("table", table, persistent=False)
+        self._how = n_positions, d_model, base, halves
+        self.register_buffer(
+            "table", torch.empty(n_positions, d_model) if shapes_only() else self.computed(), persistent=False
+        )
+
+    def computed(self) -> Tensor:
+        """The table in numbers, also where the network was built without any (core.checkpoints.safety.load_plan)."""
+        n_positions, d_model, base, halves = self._how
+        table = sinusoidal(n_positions, d_model, base)
+        return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1) if halves else table
 
     def forward(self, positions: Tensor) -> Tensor:
         return functional.embedding(positions, self.table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from settling import settle
+from settling import asked, settle
 
 from viz.shell import pages
 
@@ -20,8 +19,7 @@ SCHEMES = {  # Streamlit gives a toast, which says that a model is being opened,
     "light": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations']})",
     "dark": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
 }
-TABS = 3
-"""Pages that load while one is judged."""
+GO = "(address) => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
 DRAWN = """() => {
   const nodes = document.querySelectorAll("*").length, still = nodes === window.before && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
   window.before = nodes;
@@ -33,8 +31,11 @@ OUTLINE = """() => ({
   marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
   charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
 })"""
-FADED = "() => !document.getAnimations().some((one) => one instanceof CSSTransition)"
-"""Colours change in a while."""
+FADED = """() => {
+  const faded = (root) => !root.getAnimations().some((one) => one instanceof CSSTransition) && [...root.querySelectorAll("*")].every((e) => !e.shadowRoot || faded(e.shadowRoot));
+  return faded(document);
+}"""
+"""Colours change in a while, those of instruments too, which a document does not count among its own."""
 
 MOST = 8
 """Charts of a page that are saved: a browser slows down the files of one page."""
@@ -70,22 +71,20 @@ class Met:
     charts: list[Chart]
 
 
-def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
-    """Every page, drawn, `TABS` of them loading at a time."""
+def walk(browser: Any, url: str, scheme: str, anew: bool = False) -> Iterator[tuple[str, Any]]:
+    """Every page, drawn: gone to within the app, as the button Back of a browser does, or each loaded `anew`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    waiting: deque[tuple[str, Any]] = deque()
-    free: list[Any] = []
-    for entry in [*pages.discover(), *[None] * TABS]:
-        if entry is not None:
-            page = free.pop() if free else context.new_page()
+    page = context.new_page()
+    for number, entry in enumerate(pages.discover()):
+        if anew or not number:
             page.goto(url + entry.address, wait_until="commit")
-            waiting.append((entry.slug, page))
-        if len(waiting) > TABS or (entry is None and waiting):
-            slug, page = waiting.popleft()
-            page.bring_to_front()
-            page.wait_for_function(DRAWN, polling=150)
-            yield slug, page
-            free.append(page)
+        else:
+            before = asked(page)
+            page.evaluate(GO, entry.address)
+            page.wait_for_function("(before) => wire.asked > before", arg=before)
+        settle(page)
+        page.wait_for_function(DRAWN, polling=150)
+        yield entry.slug, page
     context.close()
 
 
@@ -131,21 +130,24 @@ def saved_charts(page: Any, folder: Path, every: bool) -> list[Chart]:
     return charts
 
 
-def darkened(page: Any) -> None:
-    """The page at night, in other colours at once."""
-    page.emulate_media(color_scheme="dark")
+def lit(page: Any, scheme: str) -> None:
+    """The page by day or at night, its colours as they stay."""
+    page.emulate_media(color_scheme=scheme)
     settle(page)
     page.wait_for_function(FADED)
 
 
 def met(browser: Any, url: str, folder: Path) -> list[Met]:
-    """All pages, each opened once: judged and its charts saved by day, judged again at night."""
-    seen = []
-    for slug, page in walk(browser, url, "light"):
-        wrong = {"light": serious(page, "light") + disordered(page)}
-        charts = saved_charts(page, folder, every=False)
-        darkened(page)
-        wrong["dark"] = serious(page, "dark") + disordered(page)
-        page.emulate_media(color_scheme="light")
+    """All pages, each drawn once: judged by day and its charts saved, judged at night; as one was left, the next is drawn."""
+    seen, schemes = [], [*SCHEMES]
+    for slug, page in walk(browser, url, schemes[0]):
+        wrong: dict[str, list[str]] = {}
+        charts: list[Chart] = []
+        for scheme in schemes:
+            lit(page, scheme)
+            wrong[scheme] = serious(page, scheme) + disordered(page)
+            if scheme == "light":
+                charts = saved_charts(page, folder, every=False)
+        schemes.reverse()
         seen.append(Met(slug, wrong, charts))
     return seen

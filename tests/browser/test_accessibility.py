@@ -19,7 +19,10 @@ def test_axe_finds_nothing_serious_on_any_page(walked: list[Met], scheme: str) -
 
 @pytest.mark.slow
 def test_axe_finds_nothing_serious_on_a_page_opened_at_night(chromium: Any, app_url: str) -> None:
-    found = {slug: serious(page, "dark") + disordered(page) for slug, page in walk(chromium, app_url, "dark")}
+    found = {
+        slug: serious(page, "dark") + disordered(page)
+        for slug, page in walk(chromium, app_url, "dark", anew=True)
+    }
     assert {slug: wrong for slug, wrong in found.items() if wrong} == {}
 
 

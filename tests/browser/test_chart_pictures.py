@@ -48,7 +48,8 @@ def test_no_chart_is_saved_without_saying_what_it_shows(walked: list[Met]) -> No
 @pytest.mark.slow
 def test_every_chart_of_a_page_is_saved_so(chromium: Any, app_url: str, tmp_path: Path) -> None:
     found = {
-        slug: saved_charts(page, tmp_path, every=True) for slug, page in walk(chromium, app_url, "light")
+        slug: saved_charts(page, tmp_path, every=True)
+        for slug, page in walk(chromium, app_url, "light", anew=True)
     }
     assert [wrong for slug, charts in found.items() for wrong in mistakes(slug, charts)] == []
     assert sum(chart.file is not None for charts in found.values() for chart in charts) > 40

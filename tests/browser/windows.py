@@ -85,7 +85,7 @@ def reused(browser: Any) -> Any:
 
     def new_context(viewport: dict[str, int] | None = None, **like: Any) -> Any:
         changed = {name: like.pop(name, usual) for name, usual in CHANGED.items()}
-        kind = repr(sorted(like.items()))
+        kind = repr((changed["offline"], *sorted(like.items())))
         window = free[kind].pop() if free[kind] else Window(fresh(viewport=PLAIN, **like))
 
         def close() -> None:

@@ -62,7 +62,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
-@pytest.mark.quick(30)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("entry", pages.discover(), ids=lambda entry: entry.slug)
 def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
     entry: pages.Entry, made: Counter[str]

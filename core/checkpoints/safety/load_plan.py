@@ -18,6 +18,7 @@ from core.checkpoints.weights import MAPPED, Weights
 from core.errors import InputError
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import HALF, Linear
+from core.layers.positions import Sinusoidal
 from core.models import Family
 
 FLOAT32 = 4
@@ -163,6 +164,15 @@ def blank(spec: Family, config: Any) -> nn.Module:
         return spec.network(config)
 
 
+def unfilled(spec: Family, config: Any) -> nn.Module:
+    """The network for weights that somebody has: no number is drawn for them, the tables that are computed and not stored are there."""
+    network = blank(spec, config)
+    for part in network.modules():
+        if isinstance(part, Sinusoidal):
+            part.table = part.computed()
+    return network
+
+
 def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
     """The tensors that may stay as they are stored, with the bytes of a number: matrices in half precision, and all in float32."""
     found = {}
@@ -179,12 +189,7 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
 
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
     """
-    network = blank(plan.spec, plan.config)
-    if any(
-        table.is_meta for table in network.buffers()
-    ):  # tables that are computed, not stored, need a real network
-        with torch.random.fork_rng(devices=[]):
-            network = plan.spec.network(plan.config)
+    network = unfilled(plan.spec, plan.config)
     halves = {
         f"{name}.weight"
         for name, part in network.named_modules()

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 import core.checkpoints
 from core.checkpoints.files import need
+from core.checkpoints.safety.load_plan import unfilled
 from core.checkpoints.safety.safetensors_header import read_header
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.errors import InputError
@@ -129,8 +130,7 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
     again = of.config.n_classes > 0
     n = of.config.n_vocab - again * len(MARKS)
     config = replace(of.config, n_vocab=n + len(MARKS), n_classes=tuning.goal.n_outputs)
-    with torch.random.fork_rng(devices=[]):
-        network: Any = of.spec.network(config)
+    network: Any = unfilled(of.spec, config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
     held = {
         name: weight.clone()
@@ -139,10 +139,10 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
     }
     new = torch.randn(len(MARKS), config.d_model, generator=rng) * SMALL
     held[table] = held[table] if again else torch.cat((held[table], new))
-    network.load_state_dict(held, strict=False)
-    with torch.no_grad():
-        network.to_classes.weight.copy_(torch.randn(network.to_classes.weight.shape, generator=rng) * SMALL)
-        network.to_classes.bias.zero_()
+    classes = network.to_classes.weight.shape
+    held["to_classes.weight"] = torch.randn(classes, generator=rng) * SMALL
+    held["to_classes.bias"] = torch.zeros(classes[:1])
+    network.load_state_dict(held, assign=True)
     model = Model(of.name, of.spec, config, network, of.tokenizer if again else marked(of.tokenizer))
     if len(model.tokenizer) != config.n_vocab:
         raise InputError(

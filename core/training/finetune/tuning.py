@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 import core.checkpoints
 from core.checkpoints.files import need
+from core.checkpoints.safety.load_plan import unfilled
 from core.checkpoints.safety.safetensors_header import read_header
 from core.errors import InputError
 from core.model import Model
@@ -108,19 +109,20 @@ def body(name: str = BODY) -> Model:
 
 def headed(tuning: Tuning, of: Model, seed: int = 0) -> nn.Module:
     """The network of `of` with the head that is missing: small normal weights and zero biases, and what learns of it asks for gradients."""
-    with torch.random.fork_rng(devices=[]):
-        network = of.spec.network(replace(of.config, **tuning.taught.head))
-    network.load_state_dict(of.network.state_dict(), strict=False)
-    rng = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, weight in network.named_parameters():
-            weight.requires_grad_(learns(tuning, name, of.config.n_layers))
-            if name.startswith(HEADS):
-                weight.copy_(
-                    torch.randn(weight.shape, generator=rng) * 0.02
-                    if weight.ndim > 1
-                    else torch.zeros_like(weight)
-                )
+    network, rng = (
+        unfilled(of.spec, replace(of.config, **tuning.taught.head)),
+        torch.Generator().manual_seed(seed),
+    )
+    held = {name: weight.clone() for name, weight in of.network.state_dict().items()}
+    for name, weight in network.named_parameters():
+        if name.startswith(HEADS):
+            many = weight.ndim > 1
+            held[name] = (
+                torch.randn(weight.shape, generator=rng) * 0.02 if many else torch.zeros(weight.shape)
+            )
+    network.load_state_dict({name: held[name] for name in network.state_dict()}, assign=True)
+    for name, weight in network.named_parameters():
+        weight.requires_grad_(learns(tuning, name, of.config.n_layers))
     return network
 
 

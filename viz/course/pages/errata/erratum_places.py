@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from viz.course import texts
@@ -34,24 +33,34 @@ def _declared(file: Path) -> tuple[str, ...]:
 
 def named(file: Path) -> set[str]:
     """The ids that a file of the course, or a part of the course that it imports, gives to a function call."""
-    return set(_ids(file, set()))
+    found, seen, waiting = set[str](), set[Path](), [file]
+    while waiting:
+        if (at := waiting.pop()) not in seen:
+            seen.add(at)
+            ids, parts = _own(at)
+            found |= ids
+            waiting += parts
+    return found
 
 
-def _ids(file: Path, seen: set[Path]) -> Iterator[str]:
-    if file in seen or not file.exists():
-        return
-    seen.add(file)
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+@functools.cache
+def _own(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
+    """The ids that a file gives to calls itself, and the files of the course that it imports; most are parts of many exhibits."""
+    ids, parts = set[str](), list[Path]()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))) if file.exists() else ():
         if isinstance(node, ast.Call):
-            given = (
+            ids |= {
                 part.value
                 for part in node.args
-                if isinstance(part, ast.Constant) and isinstance(part.value, str)
-            )
-            yield from (text for text in given if NAME.fullmatch(text))
+                if isinstance(part, ast.Constant)
+                and isinstance(part.value, str)
+                and NAME.fullmatch(part.value)
+            }
         elif isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(f"{COURSE}."):
-            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                yield from _ids(Path(*file.parts[: -_depth(file)], *name.split(".")).with_suffix(".py"), seen)
+            home = Path(*file.parts[: -_depth(file)])
+            names = (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+            parts += [home.joinpath(*name.split(".")).with_suffix(".py") for name in names]
+    return frozenset(ids), tuple(parts)
 
 
 def _depth(file: Path) -> int:

@@ -127,7 +127,8 @@ async function saveAs(menu, kind) {
   const { view, said, button } = menu, tell = (words, aloud = words) => {
     said.textContent = aloud;
     button.textContent = button.dataset.said = words;
-    setTimeout(() => { button.textContent = "Save"; delete button.dataset.said; said.textContent = ""; }, 1800);
+    clearTimeout(menu.told);          // of the file before: what is said now stands as long
+    menu.told = setTimeout(() => { button.textContent = "Save"; delete button.dataset.said; said.textContent = ""; }, 1800);
   };
   try {
     if (kind === "copy") {

@@ -1,0 +1,48 @@
+"""A model that ships is read once a process: who opens it in a test gets the same frozen one, and nobody may have changed it at the end.
+
+Opening itself is tested on folders that tests write (core/test_store.py), and each shipped one is verified each time as ever.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.checkpoints import find
+from core.model import Model
+
+SHIPPED = Path(__file__).parents[1] / "assets/models"
+HONEST = find.load_model
+OPENED: list[tuple[Model, list[int]]] = []
+
+
+@functools.cache
+def _once(folder: Path, name: str) -> Model:
+    with torch.inference_mode(False):  # weights are plain tensors, whoever asks first
+        model = HONEST(folder, name, shipped=True)
+    OPENED.append((model, [weight._version for weight in model.network.state_dict().values()]))
+    return model
+
+
+def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
+    """As `core.checkpoints.load.load_model`."""
+    return (
+        _once(folder, name) if shipped and folder.parent == SHIPPED else HONEST(folder, name, shipped=shipped)
+    )
+
+
+find.load_model = load_model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _all_as_they_were_opened() -> Iterator[None]:
+    yield
+    for model, versions in OPENED:
+        weights = model.network.state_dict().values()
+        assert [weight._version for weight in weights] == versions, f"a test changed {model.name}"
+        assert not model.network.training
+        assert not any(weight.requires_grad for weight in model.network.parameters()), model.name
