@@ -43,7 +43,7 @@ class Held(Weights):
         }
         return cls(entries, tensors=tensors)
 
-    def _held(self, file: Path, name: str) -> Tensor:
+    def _held(self, entry: Entry, name: str) -> Tensor:
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 

@@ -191,7 +191,8 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
         if isinstance(part, (Linear, TokenEmbedding))
     }
     state: dict[str, Tensor] = {}
-    for take in plan.takes:
+    by_name = {take.name: take for take in plan.takes}
+    for take in map(by_name.__getitem__, weights.in_order(by_name)):
         get = weights.mapped if take.name in plan.kept else weights.read
         value = get(take.name)
         for copy in take.copies:
