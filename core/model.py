@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.layers import linear
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, Side
-from core.run.batched import greedy
+from core.run.batched import Words, greedy
 from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, finite
 from core.run.side import tensors, values
@@ -33,7 +33,7 @@ NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 class Model:
     """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
 
-    `files` is false when one of those that its weights are read from while it runs was written to since it was opened."""
+    `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write."""
 
     name: str
     spec: Family
@@ -42,6 +42,7 @@ class Model:
     tokenizer: Tokenizer
     card: str = ""
     files: Any = True
+    never: Words = ()
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
@@ -135,10 +136,9 @@ class Model:
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
-        goes_on = reads_on and self.spec.writes and not self.spec.has_source
-        cache = (
-            self.network.new_cache() if goes_on and len(sides) == 1 and not edits and grad is None else None
-        )
+        alone = len(sides) == 1 and not edits and grad is None
+        goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
+        cache = self.network.new_cache() if goes_on else None
         hidden, early, trace, grads = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
@@ -266,13 +266,13 @@ class Model:
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
         batch = Batch(ids=ids, real=real, source=ids, source_real=real, values=values(sources))
-        limits = [
-            min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2))
-            for source in sources
-        ]
+        room = self.config.n_ctx - 1
+        most = [min(room, 3 * n + 10, max(WRITES, 3 * n // 2)) for n in (side.n_real for side in sources)]
         with torch.inference_mode():
-            written = greedy(self.network, batch, start=start, end=end, limit=limits, edits=edits)
-        return [self._started(*self.tokenizer.written(row)) for row in written]
+            rows = greedy(
+                self.network, batch, start=start, end=end, limit=most, edits=edits, never=self.never
+            )
+        return [self._started(*self.tokenizer.written(row)) for row in rows]
 
     def _forward(
         self,

@@ -129,20 +129,20 @@ class Unchanged:
 
     @classmethod
     def now(cls, files: Iterable[Path]) -> Unchanged:
-        return cls({file: _state(file) for file in set(files)})
+        return cls({file: state(file) for file in set(files)})
 
     def __bool__(self) -> bool:
         for file, before in self.seen.items():
             with suppress(OSError):
-                now = _state(file)
+                now = state(file)
                 if now[0] == before[0] and now != before:
                     return False
         return True
 
 
-def _state(file: Path) -> tuple[int, int, int]:
-    """Which file it is, how long it is, and when it was written."""
-    found = file.stat()
+def state(file: Path | int) -> tuple[int, int, int]:
+    """Which file it is, how long it is, and when it was written; of one that is open by its number."""
+    found = os.stat(file)
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 

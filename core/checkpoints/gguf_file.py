@@ -84,8 +84,8 @@ class Dequantised(Weights):
         kinds = _library().GGMLQuantizationType
         return tuple(sorted({kinds(stored.kind).name for stored in self.tensors.values()}))
 
-    def _held(self, file: Path, name: str) -> Tensor:
-        gguf, stored = _library(), self.tensors[name]
+    def _held(self, entry: Entry, name: str) -> Tensor:
+        gguf, stored, file = _library(), self.tensors[name], entry.file
         kind = _numbers(file, name, stored)
         block, size = gguf.GGML_QUANT_SIZES[kind]
         n_bytes = prod(stored.shape) // block * size

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from core.checkpoints.files import MB, Unchanged, inside, json_object, shown, small_bytes
-from core.checkpoints.foreign import plan_foreign
+from core.checkpoints.foreign import BAD_WORDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_tokenizer, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.safety.load_plan import Plan, build
@@ -21,6 +22,7 @@ from core.run.lazy_logits import finite
 
 log = logging.getLogger(__name__)
 TRIED = 16
+GENERATION = "generation_config.json"
 
 
 def inspect(folder: Path) -> tuple[Plan, Weights]:
@@ -46,7 +48,14 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     if "family" in values:
         weights = weights.scaled()
         return plan_own(values, weights), weights
-    return plan_foreign(values, weights)
+    return plan_foreign(values | _generation(folder), weights)
+
+
+def _generation(folder: Path) -> dict[str, Any]:
+    """What stands in generation_config.json in place of config.json and is read here: what is not to be written."""
+    if inside(folder, GENERATION) is None:
+        return {}
+    return {BAD_WORDS: json_object(folder, GENERATION).get(BAD_WORDS)}
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
@@ -78,7 +87,7 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
         tokenizer = gguf_tokenizer(packed, plan)
     else:
         tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
-    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card, files)
+    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card, files, plan.never)
     if not shipped:
         try:
             _try(model)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from core.checkpoints.files import MB, inside, json_object, need, shown
+from core.checkpoints.safety.mapped_file import MappedFile, broken
 from core.checkpoints.safety.safetensors_header import AGAIN, MAX_TENSORS, Entry, read_header
 from core.errors import InputError
 
@@ -36,7 +34,7 @@ class Weights:
     entries: Mapping[str, Entry]
     stored: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, Entry] = field(default_factory=dict)
-    _files: dict[Path, Any] = field(default_factory=dict, repr=False, compare=False)
+    _files: dict[Path, MappedFile] = field(default_factory=dict, repr=False, compare=False)
 
     in_files: ClassVar[bool] = True
     """Whether the numbers lie in files as they are used."""
@@ -73,11 +71,13 @@ class Weights:
 
     def read(self, name: str) -> Tensor:
         """One tensor as float32 of its own memory. Raises InputError if a number in it is NaN or infinite."""
-        entry = self.entries[name]
-        value = self._held(entry.file, self.stored.get(name, name))
+        entry, stored = self.entries[name], self.stored.get(name, name)
         if name in self.scales:
-            value *= self._held(self.scales[name].file, name + SCALE)[:, None]
-        return _judged(name, self.entries[name], value)
+            value = self._held(replace(entry, dtype="I8"), stored)
+            value *= self._held(self.scales[name], name + SCALE)[:, None]
+        else:
+            value = self._held(entry, stored)
+        return _judged(name, value)
 
     def mapped(self, name: str) -> Tensor:
         """One tensor as it is stored, where it lies in the file: it is read from there when it is used, and takes no other memory.
@@ -86,13 +86,14 @@ class Weights:
         """
         if not self.keeps(name):
             return self.read(name)
-        file, stored = self.entries[name].file, self.stored.get(name, name)
-        with _readable(file, stored):
-            if file not in self._files:
-                _read_ahead(file)
-                self._files[file] = safe_open(file, framework="pt", device="cpu")
-            value = self._files[file].get_tensor(stored)
-        return _judged(name, self.entries[name], value)
+        entry = self.entries[name]
+        with _readable(entry.file, name):
+            value = self._file(entry).tensor(entry)
+        return _judged(name, value)
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """The names in the order in which their numbers lie: read so, a file costs one way through."""
+        return sorted(names, key=lambda name: (self.entries[name].file, self.entries[name].begin))
 
     @property
     def precisions(self) -> tuple[str, ...]:
@@ -103,18 +104,19 @@ class Weights:
         """Whether `mapped` gives a tensor as it is stored."""
         return self.in_files and self.entries[name].dtype in MAPPED and name not in self.scales
 
-    def _held(self, file: Path, name: str) -> Tensor:
-        with _readable(file, name), safe_open(file, framework="pt", device="cpu") as held:
-            return held.get_tensor(name).to(torch.float32, copy=True)
+    def _held(self, entry: Entry, name: str) -> Tensor:
+        """One stored tensor as float32 of its own memory; `name` is how it is stored."""
+        with _readable(entry.file, name):
+            return self._file(entry).tensor(entry).to(torch.float32, copy=True)
+
+    def _file(self, entry: Entry) -> MappedFile:
+        """The file of a tensor, opened once."""
+        if entry.file not in self._files:
+            self._files[entry.file] = MappedFile(entry)
+        return self._files[entry.file]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
-
-
-def _read_ahead(file: Path) -> None:
-    """Tell the system, where it can be told, that all of the file is wanted: page by page, as it is met, takes twice as long."""
-    with suppress(AttributeError, OSError), file.open("rb") as held:
-        os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
 
 @contextmanager
@@ -123,22 +125,19 @@ def _readable(file: Path, name: str) -> Iterator[None]:
         if not file.is_file():  # a pipe would be waited for
             raise FileNotFoundError
         yield
-    except (SafetensorError, OSError, TypeError, ValueError, KeyError):
+    except (OSError, ValueError):
         wrong = f"'{shown(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
         rule = "A file must stay as it is while a model is opened."
         raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
 
 
-def _judged(name: str, entry: Entry, value: Tensor) -> Tensor:
-    """The value. Raises InputError if it is not of the shape that was listed, or a number in it is NaN or infinite: then the least or the largest one is."""
-    if value.shape != entry.shape:
-        wrong = f"'{shown(name)}' is not what was judged: it had the shape {entry.shape}, now {tuple(value.shape)}."
-        raise InputError(wrong, "A file must stay as it is while a model is opened.", "Open it again.")
-    if not value.numel() or all(math.isfinite(end) for end in value.aminmax()):
+def _judged(name: str, value: Tensor) -> Tensor:
+    """The value. Raises InputError if some of its numbers are NaN or infinite."""
+    n_broken = broken(value)
+    if not n_broken:
         return value
-    broken = int(value.numel() - value.isfinite().sum())
     raise InputError(
-        f"'{shown(name)}' is NaN or infinite at {broken:,} of its {value.numel():,} places.",
+        f"'{shown(name)}' is NaN or infinite at {n_broken:,} of its {value.numel():,} places.",
         "A picture of such a model would show nothing true.",
         "Use a checkpoint from before the training broke, or export it in float32.",
     )

@@ -43,7 +43,7 @@ class Held(Weights):
         }
         return cls(entries, tensors=tensors)
 
-    def _held(self, file: Path, name: str) -> Tensor:
+    def _held(self, entry: Entry, name: str) -> Tensor:
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 
@@ -73,4 +73,6 @@ def wrap(network: Any, tokenizer: Any, name: str = "") -> Model:
     vocabulary = backend.get_vocab(with_added_tokens=True)
     check_rows(len(vocabulary), max(vocabulary.values(), default=0), plan.config.n_vocab)
     called = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    return Model(called, plan.spec, plan.config, build(plan, weights), marked(backend, plan))
+    return Model(
+        called, plan.spec, plan.config, build(plan, weights), marked(backend, plan), never=plan.never
+    )

@@ -17,6 +17,7 @@ from core.decoding.step import Step
 from core.decoding.stepper import Reads, StepOutputs
 from core.decoding.tree import Node, Tree
 from core.maths import log_softmax
+from core.run.barred import barred
 
 if TYPE_CHECKING:
     from core.decoding.strategies import Beam
@@ -126,6 +127,10 @@ class _Search:
         group.finished = sorted(group.finished, key=group.score, reverse=True)[: group.width]
         return cells
 
+    def written(self, place: int) -> tuple[int, ...]:
+        """The ids of the text that ends in this node; none where nothing is written."""
+        return () if place < 0 else (*self.written(self.nodes[place].parent), self.nodes[place].id)
+
     def best(self) -> _Text:
         """The best text: at the end the finished one of the best score, before it the best open one."""
         ranked = [text for group in self.going() for text in group.open]
@@ -155,11 +160,15 @@ def search(
         begun = time.perf_counter()
         reading = reader.read(new)
         log_p, diversity = log_softmax(checked(reading.logits)), strategy.diversity
+        texts = [text for group in run.going() for text in group.open][: len(log_p)]
+        shut = [barred(prompt.never, prompt.ids + text.ids) for text in texts]
+        for row, ids in zip(log_p, shut, strict=True):
+            row[ids] = -np.inf
         if index in forced:  # all groups write it, so it costs none of them
             diversity = 0.0
             others = np.arange(log_p.shape[1]) != forced[index]
             log_p = np.where(others, -np.inf, log_p)
-        labels = [given + text.tokens for group in run.going() for text in group.open][: len(log_p)]
+        labels = [given + text.tokens for text in texts]
         keys = [
             {kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds}
             for label in labels
@@ -173,7 +182,7 @@ def search(
         yield replace(
             step,
             keys=keys[row],
-            rows=rows_of(reading, keys),
+            rows=rows_of(reading, keys, shut),
             reason=reason,
             seconds=seconds,
             cache_bytes=reader.nbytes,
@@ -185,7 +194,13 @@ def search(
 
 
 def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, over: bool) -> Step:
-    choice = choose(reading.logits[row], run.prompt.name, forced=node.id)
+    choice = choose(
+        reading.logits[row],
+        run.prompt.name,
+        forced=node.id,
+        filters=run.prompt.filters,
+        ids=(*run.prompt.ids, *run.written(node.parent)),
+    )
     best = run.best()
     text, pending = run.prompt.text(best.ids)
     return Step(
@@ -196,11 +211,13 @@ def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, 
         draw=None,
         candidates=choice.candidates,
         kept=choice.kept,
-        cuts=(),
+        cuts=choice.cuts,
         logprob=choice.logprob,
         entropy=choice.entropy,
         surprise=choice.surprise,
         log_total=choice.log_total,
+        log_kept=choice.log_kept,
+        filters=choice.filters,
         attention={kind: rows[row] for kind, rows in reading.attention.items()},
         allowed={kind: rows[row] for kind, rows in reading.allowed.items()},
         keys={},

@@ -69,7 +69,7 @@ def _one_by_one(
         choice = choose(
             reading.logits[0],
             prompt.name,
-            filters=strategy.filters,
+            filters=(*prompt.filters, *strategy.filters),
             ids=text_ids,
             seed=seed,
             forced=forced.get(index),

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from core.maths import softmax
+from core.run.barred import Words, barred
 
 Array = np.ndarray
 
@@ -29,6 +30,28 @@ class Filter(Protocol):
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array: ...
 
     def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array: ...
+
+
+@dataclass(frozen=True)
+class NotAllowed:
+    """Cut what the model may not write: the tokens that complete one of `words`, as its configuration names them
+    (`bad_words_ids` of the transformers library; of the translators Opus-MT the padding).
+
+    >>> NotAllowed(((0,), (1, 2)))(np.array([9.0, 1.0, 3.0]), ids=[4, 1]).tolist()
+    [-inf, 1.0, -inf]
+    """
+
+    words: Words
+    name: ClassVar[str] = "not_allowed"
+
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
+        left = logits.copy()
+        left[barred(self.words, ids)] = -np.inf
+        return left
+
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """1 where the token may not be written, else 0."""
+        return np.isin(at, barred(self.words, ids)).astype(float)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.decoding.filters import Filter, NotAllowed
 from core.errors import InputError
+from core.run.barred import Words
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -31,7 +33,7 @@ class Prompt:
 
     `source` and `source_tokens` belong to a model that reads another sequence; both are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
-    `room` is how many tokens the network reads at most; `end` ends a text.
+    `room` is how many tokens the network reads at most; `end` ends a text; `never` is what may not be written.
     """
 
     ids: tuple[int, ...]
@@ -42,7 +44,13 @@ class Prompt:
     source: tuple[int, ...] = ()
     source_tokens: tuple[str, ...] = ()
     note: str = ""
+    never: Words = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What happens to the logits before any strategy looks at them."""
+        return (NotAllowed(self.never),) if self.never else ()
 
     def labels(self, written: Sequence[int]) -> tuple[str, ...]:
         """A name for each token that was read: the given ones, then `written`."""
@@ -78,9 +86,9 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         read = tokenizer.placed(encoded).ids
         _check_room(len(read), room - 1, "The prompt", m.name)
         if ids:
-            return Prompt(read, tokenizer, room, len(read) - len(ids), tokenizer.end)
+            return Prompt(read, tokenizer, room, len(read) - len(ids), tokenizer.end, never=m.never)
         note = "The prompt is empty: the text begins behind the start token."
-        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note)
+        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note, never=m.never)
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
@@ -89,7 +97,8 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     given = (_start(m), *begun)
-    return Prompt(given, tokenizer, room, 1, tokenizer.end, read.ids, read.tokens, values=read.values)
+    source = {"source": read.ids, "source_tokens": read.tokens, "values": read.values}
+    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, **source)
 
 
 def _start(m: Model) -> int:

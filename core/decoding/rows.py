@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.decoding.choose import LISTED, Candidate, largest
-from core.decoding.filters import Array
+from core.decoding.filters import Array, NotAllowed
 from core.decoding.prompt import Prompt
 from core.decoding.stepper import StepOutputs
 from core.maths import log_softmax
@@ -21,7 +21,8 @@ class Rows:
     """What was read at one step of a beam, a row for each text that went on; `Node.row` says which wrote the node.
 
     attention, allowed: for each kind (row, layer, head, key); keys: for each row the keys' labels. listed: the ids of
-    the most probable tokens, (row, LISTED), with their logits; entropy (row,) in nats, log_total (row,).
+    the most probable tokens, (row, LISTED), with their logits; entropy (row,) in nats, log_total (row,). shut: for each row
+    the ids that may not be written there; log_kept (row,) is log_total without them.
 
     Bound: a step keeps at most `width` rows, each of layers x heads x keys in float32 and as much in bool, whatever
     the number of nodes: 5 * width * layers * heads * keys bytes for each kind, and 16 * LISTED for the candidates.
@@ -34,30 +35,48 @@ class Rows:
     logits: Array = field(repr=False)
     entropy: Array = field(repr=False)
     log_total: Array = field(repr=False)
+    log_kept: Array = field(repr=False)
+    shut: tuple[tuple[int, ...], ...] = ()
 
     @property
     def nbytes(self) -> int:
         """What the arrays take."""
         kinds = (*self.attention.values(), *self.allowed.values())
-        return sum(each.nbytes for each in (*kinds, self.listed, self.logits, self.entropy, self.log_total))
+        return sum(
+            each.nbytes
+            for each in (*kinds, self.listed, self.logits, self.entropy, self.log_total, self.log_kept)
+        )
 
     def candidates(self, row: int, taken: int, logprob: float, prompt: Prompt) -> tuple[Candidate, ...]:
         """What could have come next in this row; `taken`, of this ln p, in the last place if it is not among them."""
         scores = dict(zip(self.listed[row].tolist(), self.logits[row].tolist(), strict=True))
         total = float(self.log_total[row])
         scores.setdefault(taken, logprob + total)
+        kept, shut = float(self.log_kept[row]), self.shut[row]
         return tuple(
-            Candidate(i, prompt.name(i), z, p := float(np.exp(z - total)), p) for i, z in scores.items()
+            Candidate(
+                i,
+                prompt.name(i),
+                z,
+                float(np.exp(z - total)),
+                0.0 if i in shut else float(np.exp(z - kept)),
+                cut_by=NotAllowed.name if i in shut else None,
+                scores=((-np.inf if i in shut else z),) if prompt.never else (),
+                measures=(float(i in shut),) if prompt.never else (),
+            )
+            for i, z in scores.items()
         )
 
 
-def rows_of(reading: StepOutputs, keys: Sequence[Keys]) -> Rows:
-    """The rows of a reading, with the labels of their keys."""
+def rows_of(reading: StepOutputs, keys: Sequence[Keys], shut: Sequence[Sequence[int]]) -> Rows:
+    """The rows of a reading, with the labels of their keys and the ids that may not be written there."""
     logits = reading.logits
     log_p = log_softmax(logits)
     listed = np.array([largest(row, LISTED) for row in log_p])
     p = np.exp(log_p)
     first = listed[:, :1]
+    log_total = (np.take_along_axis(logits, first, 1) - np.take_along_axis(log_p, first, 1))[:, 0]
+    open_ = [np.log1p(-row[list(ids)].sum()) for row, ids in zip(p, shut, strict=True)]
     return Rows(
         attention=reading.attention,
         allowed=reading.allowed,
@@ -65,5 +84,7 @@ def rows_of(reading: StepOutputs, keys: Sequence[Keys]) -> Rows:
         listed=listed,
         logits=np.take_along_axis(logits, listed, 1),
         entropy=-(p * np.where(p > 0, log_p, 0.0)).sum(1),
-        log_total=(np.take_along_axis(logits, first, 1) - np.take_along_axis(log_p, first, 1))[:, 0],
+        log_total=log_total,
+        log_kept=log_total + open_,
+        shut=tuple(map(tuple, shut)),
     )

@@ -216,6 +216,11 @@ class Linear(nn.Linear):
     as_it_lies = False
     _laid: tuple[State, PackedWeight] | None = None
 
+    def reset_parameters(self) -> None:
+        """Random numbers to learn from, where there is memory for them."""
+        if not self.stored.is_meta:
+            super().reset_parameters()
+
     @property
     def weight(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """(out, in)."""

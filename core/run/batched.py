@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from core.models import Batch
+from core.run.barred import Words, barred
 from core.trace import Edit, Recorder, matches
 
 Step = Callable[[Tensor], Tensor]
@@ -17,9 +18,16 @@ Limit = int | Sequence[int]
 
 
 def greedy(
-    network: Any, batch: Batch, *, start: int, end: int, limit: Limit, edits: Sequence[Edit] = ()
+    network: Any,
+    batch: Batch,
+    *,
+    start: int,
+    end: int,
+    limit: Limit,
+    edits: Sequence[Edit] = (),
+    never: Words = (),
 ) -> list[list[int]]:
-    """The most probable token at each step, for each row of `batch.source`, until `end` or `limit` tokens.
+    """The most probable token at each step, for each row of `batch.source`, until `end` or `limit` tokens; none that completes a word in `never`.
 
     `network` is an encoder-decoder; `batch.ids` is not used. Neither START nor END is in the result.
     With edits the whole prefix is read anew at each step, so that an edit of query 3 meets the same cell each time.
@@ -32,7 +40,10 @@ def greedy(
     written: list[list[int]] = [[] for _ in range(n_rows)]
     going = [limit > 0 for limit in limits]
     while any(going):
-        chosen = step(last)
+        scores = step(last)
+        for row, text in enumerate(written if never else ()):
+            scores[row, barred(never, [start, *text])] = -torch.inf
+        chosen = scores.argmax(-1)
         for row, token in enumerate(chosen.tolist()):
             if going[row]:
                 if token == end:
@@ -141,7 +152,7 @@ def _cached(network: Any, batch: Batch) -> Step:
 
     def step(last: Tensor) -> Tensor:
         new = replace(batch, ids=last, real=torch.ones_like(last, dtype=torch.bool))
-        return network.logits(network(new, cache=cache, memory=memory)[:, -1]).argmax(-1)
+        return network.logits(network(new, cache=cache, memory=memory)[:, -1])
 
     return step
 
@@ -155,6 +166,6 @@ def _edited(network: Any, batch: Batch, edits: Sequence[Edit]) -> Step:
         ids = torch.cat(written, dim=1)
         tap = Recorder((), edits, partial=True)
         hidden = network(replace(batch, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap)
-        return network.logits(hidden[:, rows], tap)[:, -1].argmax(-1)
+        return network.logits(hidden[:, rows], tap)[:, -1]
 
     return step

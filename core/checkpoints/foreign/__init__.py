@@ -27,6 +27,8 @@ REFUSED: Mapping[str, str] = {
     "add_cross_attention": "This kind of model has no cross-attention here.",
 }
 """What must not be set in a config, unless a format says otherwise."""
+BAD_WORDS = "bad_words_ids"
+"""Where a config lists the words, each as ids, that are never written."""
 
 
 UNREAD: Mapping[str, tuple[str, str]] = {
@@ -160,6 +162,7 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         unused=unused,
         tokenizer=named,
         kept=keeping(takes, weights),
+        never=_never(fields, config.n_vocab, ids.get("end")) if spec.writes else (),
     )
     return plan, weights
 
@@ -169,6 +172,11 @@ def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:
     end, start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in ("eos", starts, "pad"))
     ids = {"start": end if start is None else start, "end": end, "pad": pad}
     return {name: value for name, value in ids.items() if value is not None}
+
+
+def _never(fields: Fields, n_vocab: int, end: int | None) -> tuple[tuple[int, ...], ...]:
+    """The words that are not to be written; the end of a text may always be, as with the transformers library."""
+    return tuple(word for word in fields.words(BAD_WORDS, n_vocab) if word != (end,))
 
 
 CLASS = "(MT)?(LMHead|DoubleHeads|Encoder)?(For[A-Z]|Model)"

@@ -36,6 +36,8 @@ LARGEST = 10**9
 
 Value = TypeVar("Value")
 ELSEWHERE = "Open a model without it."
+MOST_WORDS = 10_000
+"""Words that a config may forbid."""
 
 
 class Fields:
@@ -152,6 +154,24 @@ class Fields:
         value = self._values.get(name)
         value = value[0] if isinstance(value, list) and value else value
         return value if type(value) is int and 0 <= value < n_vocab else None
+
+    def words(self, name: str, n_vocab: int) -> tuple[tuple[int, ...], ...]:
+        """A list of words, each a list of the ids of its tokens; absent and null give none."""
+        value = self._values.get(name) or ()
+        known = isinstance(value, (list, tuple)) and all(
+            isinstance(word, list)
+            and word
+            and all(type(each) is int and 0 <= each < n_vocab for each in word)
+            for word in value
+        )
+        if (
+            not known
+            or len(value) > MOST_WORDS
+            or len({word[0] for word in value if len(word) == 1}) >= n_vocab
+        ):
+            rule = f"It is a list of at most {MOST_WORDS:,} lists of ids, each below the {n_vocab:,} rows of the model, and leaves one to write."
+            raise self._wrong(f"{name} is {self._said(value)}", rule)
+        return tuple(map(tuple, value))
 
     def _said(self, value: Any) -> str:
         return f"'{shown(value, 40)}'" if isinstance(value, str) else shown(repr(value)[:60], 40)

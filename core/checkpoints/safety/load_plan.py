@@ -87,7 +87,7 @@ class Plan:
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
-    read into memory in float32.
+    read into memory in float32. `never` are the words, as ids, that the model is not to write.
     """
 
     spec: Family
@@ -98,6 +98,7 @@ class Plan:
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
     kept: Mapping[str, int] = field(default_factory=dict)
+    never: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -196,7 +197,8 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
         if isinstance(part, (Linear, TokenEmbedding))
     }
     state: dict[str, Tensor] = {}
-    for take in plan.takes:
+    by_name = {take.name: take for take in plan.takes}
+    for take in map(by_name.__getitem__, weights.in_order(by_name)):
         get = weights.mapped if take.name in plan.kept else weights.read
         value = get(take.name)
         for copy in take.copies:

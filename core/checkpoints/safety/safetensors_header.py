@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import MB, shown, strict_json
+from core.checkpoints.files import MB, shown, state, strict_json
 from core.errors import InputError
 
 MAX_HEADER, MAX_TENSORS, MAX_RANK, MAX_DIM, MAX_NAME = 5 * MB, 20_000, 8, 2**31, 512
@@ -56,11 +56,13 @@ LOOKS: tuple[tuple[bytes, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tensor of a file: where it is, how it is stored, its shape."""
+    """One tensor of a file: where it is, how it is stored, its shape; the byte at which it begins, and how the file was when its list was read."""
 
     file: Path
     dtype: str
     shape: tuple[int, ...]
+    begin: int = 0
+    seen: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def is_float(self) -> bool:
@@ -74,8 +76,9 @@ def read_header(path: Path) -> dict[str, Entry]:
     characters, no key twice, known number formats, offsets without hole or overlap, the file exactly as long as they
     say. Raises InputError otherwise, saying what the file looks like instead.
     """
-    size = path.stat().st_size
     with path.open("rb") as file:
+        seen = state(file.fileno())
+        size = seen[1]
         first = file.read(64)
         length = int.from_bytes(first[:8], "little")
         if size < 10 or length > size - 8 or length < 2 or first[8:9] != b"{":
@@ -102,7 +105,7 @@ def read_header(path: Path) -> dict[str, Entry]:
     spans: list[tuple[int, int, str]] = []
     for name, about in held.items():
         entry, span = _entry(path, name, about)
-        entries[name] = entry
+        entries[name] = replace(entry, begin=8 + length + span[0], seen=seen)
         spans.append((*span, name))
     _check_filled(path, spans, size - 8 - length)
     return entries

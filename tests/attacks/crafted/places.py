@@ -169,7 +169,7 @@ def gone(name: str) -> Callable[[Path], object]:
 
 
 CHANGED: dict[str, tuple[Any, ...]] = {
-    "wider": ("llama", wider, "is not what was judged"),
+    "wider": ("llama", wider, "cannot be read from model.safetensors"),
     "another model's": ("roberta", other, "cannot be read from model.safetensors"),
     "cut off": ("vit", shorter(WEIGHTS), "cannot be read from model.safetensors"),
     "gone": ("albert", gone(WEIGHTS), "cannot be read from model.safetensors"),

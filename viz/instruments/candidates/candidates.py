@@ -20,7 +20,13 @@ from viz.instruments.kit.spec import Spec, face
 from viz.labels import percent
 
 CANDIDATES = Instrument("attention_atlas_candidates", "candidates/candidates")
-CUTS = {"top_k": "cut by top-k", "top_p": "cut by top-p", "min_p": "cut by min-p", "filters": "cut"}
+CUTS = {
+    "top_k": "cut by top-k",
+    "top_p": "cut by top-p",
+    "min_p": "cut by min-p",
+    "not_allowed": "not allowed",
+    "filters": "cut",
+}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from viz.widgets import errata, page_parts
 from viz.workspace.decode import pictures, player
 from viz.workspace.decode.maths.sampling_arithmetic import title, way
 
-FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
+FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p", "not_allowed": "The model's configuration"}
 
 
 def show(
@@ -56,7 +56,7 @@ def _equation(params: Any, step: Step) -> None:
             )
         for cut in step.cuts:
             st.text(
-                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model."
+                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} {'token' if cut.tokens == 1 else 'tokens'}, together {percent(cut.probability)} by the model."
             )
         st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
         page_parts.equation(

@@ -13,15 +13,17 @@ from dataclasses import astuple, dataclass
 
 from core.analysis.arithmetic.digits import read, shown
 from core.decoding.choose import Candidate, Choice
-from core.decoding.filters import Filter
+from core.decoding.filters import Filter, NotAllowed
 from core.decoding.step import Step
 
 FEWEST, MOST = 3, 10
 """Decimals of a score: as few as give the probability that is shown."""
 DIGITS = 3
 """Significant digits of a probability."""
+NEVER = "its configuration says that the model never writes it"
 UNSEEN = "it does not stand in the text"
 NAMES = {
+    "not_allowed": "not allowed",
     "repetition_penalty": "repetition penalty",
     "temperature": "temperature",
     "top_k": "top-k",
@@ -55,7 +57,8 @@ def title(step: Filter) -> str:
     >>> title(TopK(40))
     'top-k 40'
     """
-    return f"{NAMES.get(step.name, step.name)} {_setting(step):g}"
+    name = NAMES.get(step.name, step.name)
+    return name if isinstance(step, NotAllowed) else f"{name} {_setting(step):g}"
 
 
 def way(candidate: Candidate, step: Step | Choice) -> Way:
@@ -96,6 +99,10 @@ def _stages(
 # ------------------------------------------------------------------------------------------------ what each filter does
 
 
+def _allowed(each: Filter, now: str, shut: float, decimals: int) -> tuple[str, str]:
+    return (NEVER, "cut") if shut else ("", now)
+
+
 def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[str, str]:
     if not stands:
         return UNSEEN, now
@@ -130,6 +137,7 @@ def _compared(each: Filter, now: str, part: float, decimals: int) -> tuple[str, 
 
 
 _PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
+    "not_allowed": _allowed,
     "repetition_penalty": _penalised,
     "temperature": _cooled,
     "top_k": _ranked,
