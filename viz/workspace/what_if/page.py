@@ -92,7 +92,7 @@ def _changed(asked: toolbar.Asked) -> None:
         left, right = st.columns([3, 2], gap="large")
         with left:
             views.heads_grid(change)
-        with right:
+        with right, st.container(key="what_if.beside"):
             edits.switch(change)
             views.says(change, found)
             page_parts.numbers(sentence(change, found, moved))
