@@ -24,13 +24,13 @@ from core.text import PieceTokenizer, Tokenizer
 
 SIZES: Mapping[str, str] = {
     "n_layers": "layers",
-    "n_heads": "heads that ask",
-    "n_kv_heads": "heads that answer",
+    "n_heads": "heads",
+    "n_kv_heads": "key-value heads",
     "d_model": "width",
     "d_head": "width of a head",
     "d_ff": "width of the feed-forward network",
-    "n_vocab": "rows of the token table",
-    "n_ctx": "tokens read at once",
+    "n_vocab": "vocabulary",
+    "n_ctx": "context length",
 }
 Facts = tuple[tuple[str, str], ...]
 

@@ -50,7 +50,7 @@ def test_a_model_is_uploaded_and_a_refused_one_keeps_what_was_chosen(visitor, ap
     expect(visitor.locator("li[data-there]")).to_have_count(3)
     upload(visitor, app_url, llama, "config.json")
     opened(visitor)
-    expect(visitor.get_by_text("heads that answer")).to_be_visible()
+    expect(visitor.get_by_text("key-value heads")).to_be_visible()
     expect(visitor.get_by_role("heading", name="What its heads do")).to_be_visible()
 
 

@@ -53,8 +53,8 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
     for part in (
         "config.json calls it roberta",
         "kind: bert, attention: self",
-        "layers: 2, heads that ask: 3, width: 33, width of a head: 11",
-        "tokens read at once: 59",
+        "layers: 2, heads: 3, width: 33, width of a head: 11",
+        "context length: 59",
         f"parameters: {n:,} in ",
         "stored as BF16",
         f"memory: {held / 2**20:,.1f} MB ({halves:,} numbers stay in half precision, mapped from the file), "

@@ -116,7 +116,7 @@ def test_bars_of_a_step_add_up_to_one(engine):
         assert sum(bar.after for bar in shown["bars"]) + after == pytest.approx(1)
         assert n_others + len(shown["bars"]) == 320 and shown["taken"] in {bar.id for bar in shown["bars"]}
         assert all(
-            bar.way.line.startswith("score ") and bool(bar.way.rule) == bool(bar.cut_by)
+            bar.way.line.startswith("logit ") and bool(bar.way.rule) == bool(bar.cut_by)
             for bar in shown["bars"]
         )
 
@@ -124,12 +124,12 @@ def test_bars_of_a_step_add_up_to_one(engine):
 def test_the_table_and_the_arrays_hold_what_each_filter_made_of_the_scores(engine):
     data = page.compute(page.Params(model="gpt-mini", temperature=1.2, top_k=5, n=1))
     table, scores = folds.candidate_table(data.last), folds.arrays(data, controls.ALL)["candidate_scores"]
-    assert table.columns.tolist()[2:5] == ["score", "temperature 1.2", "top-k 5"] and scores.shape == (
+    assert table.columns.tolist()[2:5] == ["logit", "temperature 1.2", "top-k 5"] and scores.shape == (
         len(table),
         2,
     )
     assert (
-        np.allclose((table["score"] - table["score"].max()) / 1.2, table["temperature 1.2"])
+        np.allclose((table["logit"] - table["logit"].max()) / 1.2, table["temperature 1.2"])
         and (scores[:, 1] == table["top-k 5"]).all()
     )
     assert np.isneginf(scores[5:, 1]).all() and table["cut by"].tolist()[4:7] == [

@@ -142,7 +142,7 @@ def test_kinds_are_those_measured_over_many_sentences():
     own = page("heads_compared.table", step="2").dataframe[0].value
     assert (
         list(own.columns)
-        == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"]
+        == ["entropy, bits", "distance, words", "on the first", "on the one before", "on itself"]
         and len(own) == 8
     )
 

@@ -66,7 +66,7 @@ def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
     said, model = words(test), brought.open("tiny-llama")
     for part in (
         f"{model.n_parameters:,} in",
-        "heads that answer",
+        "key-value heads",
         "stored as F32",
         "entries",
         "broken does not open.",

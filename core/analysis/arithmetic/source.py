@@ -147,6 +147,7 @@ def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
     sides = {name: len(run.axis(name).ids) for name in {"target", queries, keys}}
     return {
         "head": config.n_heads,
+        "kv_head": getattr(config, "n_kv_heads", config.n_heads),  # where heads share keys and values
         "query": sides[queries],
         "key": sides[keys],
         "pos": sides[queries if queries in ("source", "target") else keys],

@@ -21,6 +21,8 @@ from viz.memo import remembered
 
 GRID = Instrument("attention_atlas_grid", "grid/grid")
 THUMB = 32
+DEEP = 12
+"""With more layers than these the tiles are small, and where there is room the layers go across."""
 _NOT_FINITE = 255
 
 
@@ -100,6 +102,7 @@ class AllHeads(Spec):
         packet = Packet(
             {
                 "size": [n_layers, n_heads],
+                "deep": n_layers > DEEP,
                 "shape": list(thumbs.shape[2:]),
                 "tokens": [rows, columns],
                 "kinds": ranks,

@@ -50,7 +50,7 @@ export function paintTiles(pen, view, whole = false) {
     pen.fillStyle = quiet; pen.font = `${FONT}px ${theme.font}`;
     pen.fillText(count === 1 ? "1 head" : `${count} heads`, from + after + 8, y + 9);
   }
-  if (layered) { paintColumns(pen, view, quiet); if (!view.slides || whole) paintLayers(pen, view, 2, quiet); }
+  if (layered) { paintColumns(pen, view, quiet); if (!view.slides || whole) paintRows(pen, view, 2, quiet); }
 }
 
 export function paintTile(pen, view, tile, x, y, side, veil) {
@@ -119,17 +119,20 @@ function captionOf(view, tile) {
 /** A measure as short as it can be told apart: 0.81, 12.3, 240. */
 export const number = (value) => (Number.isFinite(value) ? (Math.abs(value) < 10 ? value.toFixed(2) : String(Number(value.toPrecision(3)))).replace("-", "\u2212") : "not a number");
 
+/** The names of columns and rows: heads and layers, or the other way round. */
+const NAMES = [["Head ", "H"], ["Layer ", "L"]];
+
 function paintColumns(pen, view, quiet) {
-  const { side, head: { size: [, heads] } } = view;
+  const { side, columns } = view, [long, short] = NAMES[Number(view.across)];
   pen.fillStyle = quiet; pen.font = `${FONT}px ${view.theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "center";
-  const words = pen.measureText("Head 00").width < side + view.gap - 4;
-  for (let c = 0; c < heads; c++) pen.fillText(words ? `Head ${c}` : side >= 28 ? `H${c}` : String(c), view.spots[c][0] + side / 2, 13);
+  const room = (text) => pen.measureText(text).width < side + view.gap - 4, form = room(`${long}00`) ? long : side >= 28 || room(`${short}00`) ? short : "";
+  for (let c = 0; c < columns; c++) pen.fillText(`${form}${c}`, view.spots[c][0] + side / 2, 13);
 }
 
-function paintLayers(pen, view, x, quiet) {
-  const { side, head: { size: [layers, heads] } } = view;
+function paintRows(pen, view, x, quiet) {
+  const { side, columns, left, tiles } = view, [long, short] = NAMES[1 - Number(view.across)];
   pen.fillStyle = quiet; pen.font = `${FONT}px ${view.theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "left";
-  for (let r = 0; r < layers; r++) pen.fillText(view.left < 60 ? `L${r}` : `Layer ${r}`, x - 2, view.spots[r * heads][1] + side / 2);
+  for (let r = 0; r < tiles.length / columns; r++) pen.fillText(`${left < 60 ? short : long}${r}`, x - 2, view.spots[r * columns][1] + side / 2);
 }
 
 /** The forbidden cells of a tile, hatched, drawn once and stamped on each. */
@@ -163,6 +166,6 @@ export function drawOver(view) {
   if (view.slides && view.order === "layers") {       // names of layers stay while the tiles slide under them
     const x = view.scroller.scrollLeft;
     pen.fillStyle = theme.background; pen.fillRect(x, 26, view.left, view.h);
-    paintLayers(pen, view, x + 2, css(rgb(theme.text), 0.72));
+    paintRows(pen, view, x + 2, css(rgb(theme.text), 0.72));
   }
 }

@@ -4,7 +4,7 @@ import { magnify, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 
 export const CAPTION = 16;
-const SMALLEST = 24, METER = 9;
+const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36;
 
 /** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
 export function readTiles(view, packet) {
@@ -38,7 +38,7 @@ function arrange(view) {
       .filter((group) => group.tiles.length);
   }
   if (measure) return [{ tiles: [...all].sort(falling((tile) => tile.numbers[measure[1]])) }];
-  return [{ tiles: all }];
+  return [{ tiles: view.across ? all.map((_, i) => all[(i % head.size[0]) * head.size[1] + Math.floor(i / head.size[0])]) : all }];
 }
 
 /** One letter for each kind, the first of its own that no other has: the second sign beside the colour. */
@@ -55,17 +55,19 @@ export function letters(kinds) {
 export const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
 
 export function place(view) {
-  const width = view.root.clientWidth / magnify(view, view.frame), { head, all, root } = view, [, heads] = head.size;
+  const width = view.root.clientWidth / magnify(view, view.frame), { head, all, root } = view, [layers, heads] = head.size;
   if (!width || !all.length) return;
   const phone = width < 560, layered = view.order === "layers", meter = measured(view.colour) >= 0 ? METER : 0;
+  view.left = layered ? (phone ? 28 : 72) : 0;
+  // A model of many layers is one look, not three screens: small tiles close together, its layers across where they fit.
+  const deep = layered && !phone && head.deep, fit = (count, gap) => Math.floor((width - view.left - gap * (count - 1) - 6) / count);
+  view.across = deep && layers > heads && fit(layers, CLOSE) >= SMALLEST;
+  view.gap = deep ? CLOSE : phone ? (layered && heads > 8 ? 3 : 8) : 12;
   view.groups = arrange(view);
   view.tiles = view.groups.flatMap((group) => group.tiles);
-  view.left = layered ? (phone ? 28 : 72) : 0;
-  view.gap = phone ? (layered && heads > 8 ? 3 : 8) : 12;
   if (layered) {
-    view.columns = heads;
-    const fit = (width - view.left - view.gap * (heads - 1) - 6) / heads;
-    view.side = Math.max(SMALLEST, Math.floor(Math.min(fit, 112)));
+    view.columns = view.across ? layers : heads;
+    view.side = Math.max(SMALLEST, Math.min(fit(view.columns, view.gap), deep ? SMALL : 112));
   } else {
     const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
     view.columns = Math.max(1, Math.floor((width + view.gap) / (wanted + view.gap)));

@@ -66,8 +66,7 @@ def request(start: Any) -> Request | None:
             placeholder="Type and press Enter",
             drops=("target",),
         )
-        if not state.presenting():
-            _reads.show(reader, task.box)
+        _reads.show(reader, task.box)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tasks.chips(writers, chosen)
         presets.menu(reader)

@@ -97,8 +97,8 @@ def _looking(data: Any) -> None:
         st.markdown(
             "The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
             "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
-            "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
-            "drawn number points at one of them. The same seed draws the same numbers again."
+            "and filters made of it, hatching is what they cut; the last row is the draw: all kept tokens side by side, the "
+            "random number points at one of them. The same seed draws the same numbers again."
         )
         last = data.last
         kept = "states" if recurrent else "keys and values"
@@ -121,7 +121,7 @@ def _tables(data: Any, beam: Callable[[], None] | None) -> None:
 
 
 def candidate_table(step: Step) -> pd.DataFrame:
-    """The listed candidates, most probable first; their score after each filter, and the rule that cut them."""
+    """The listed candidates, most probable first; their logit after each filter, and the rule that cut them."""
     named = [title(each) for each in step.filters]
     return pd.DataFrame(
         [
@@ -137,7 +137,7 @@ def candidate_table(step: Step) -> pd.DataFrame:
             )
             for c in step.candidates
         ],
-        columns=["token", "id", "score", *named, "probability", "after filters", "cut by", "taken"],
+        columns=["token", "id", "logit", *named, "probability", "after filters", "cut by", "taken"],
     )
 
 

@@ -16,8 +16,8 @@ from viz.workspace.decode.pictures import tail
 from viz.workspace.shared.toy_models import KIND
 
 HONEST = (
-    "A model of this size was never taught to answer. What can be said is how probable it holds the right answer to be beside wrong ones: "
-    "shares are among these candidates only."
+    "Nothing is written here: shown is how probable the model holds the right answer to be beside wrong ones. "
+    "The shares are among these candidates only."
 )
 EXAMPLES = {
     "classification": {"text": "The soup was cold and the bread was old."},
@@ -89,7 +89,7 @@ def _asked(model: Model) -> None:
                         "candidate",
                         "tokens",
                         "ln p",
-                        "ln p a token",
+                        "ln p per token",
                         "share",
                         "rank of its first token",
                     ],

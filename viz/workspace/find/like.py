@@ -70,7 +70,8 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> V
         tiles.draw(head, pictures[head], "find.query")
         with st.container(horizontal=True):
             tiles.opened(head, "Open in Look")
-        head_picker.pills(measured, head.place)
+        run = pictures[head].run or head_picker.run(head.model, text, None)
+        head_picker.pills(measured, head.place, run)
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return ViewContent(

@@ -16,7 +16,7 @@ from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
-from viz.labels import literal, visible
+from viz.labels import literal, shorten, visible
 from viz.memo import remembered
 from viz.shell import links, subject
 from viz.widgets import page_parts
@@ -161,7 +161,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
             habit = pool.habit(head)
             with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
                 st.markdown(
-                    f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]"
+                    f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(shorten(head.model, 20))}]]  \n:small[{literal(habit)}]"
                 )
                 if head in pictures:
                     picture = pictures[head]

@@ -18,6 +18,9 @@ from viz.shell import state
 from viz.workspace.shared.head_picker import GROUP, HeadRef, grid_key, look, mark
 from viz.workspace.shared.head_picker import show as show_head
 
+MANY = 96
+"""More heads than these are one map of the model, by layers: the clearest first would be screens of one habit."""
+
 
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
@@ -35,7 +38,7 @@ def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
             kind_order=tiles.habits,
             measures=measures(attention),
             allowed=attention.allowed[0, 0],
-            order=None if full else tiles.clearest,
+            order=None if full or len(tiles.clearest) > MANY else tiles.clearest,
             order_name="the clearest first",
             group=GROUP,
             url="look.order",

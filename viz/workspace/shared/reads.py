@@ -7,6 +7,7 @@ import streamlit as st
 from core.model import Model
 from core.serving import bounds
 from viz.labels import literal, shorten
+from viz.shell import state
 from viz.widgets import reads
 from viz.workspace.shared import presets
 from viz.workspace.shared.toy_models import kind_of
@@ -22,8 +23,9 @@ def line(model: Model, box: str) -> str:
 
 
 def show(model: Model, box: str) -> None:
-    """The line below the box."""
-    reads.show(line(model, box))
+    """The line below the box; before a room its place belongs to the picture."""
+    if not state.presenting():
+        reads.show(line(model, box))
 
 
 def told(model: Model, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz.instruments.grid.grid import DEEP
 from viz.instruments.kit import origin
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
@@ -89,7 +90,8 @@ def _changed(asked: toolbar.Asked) -> None:
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)
-        left, right = st.columns([3, 2], gap="large")
+        deep = change.kind.n_layers(change.before.model.config) > DEEP
+        left, right = (st.container(), st.container()) if deep else st.columns([3, 2], gap="large")
         with left:
             views.heads_grid(change)
         with right:

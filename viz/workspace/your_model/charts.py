@@ -29,7 +29,13 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
     """
     here = [word for word in words if any(word == cell[2] for cell in cells)]
     hues = [theme.CATEGORICAL[words.index(word) % len(theme.CATEGORICAL)] for word in here]
-    legend = alt.Legend(title=None, orient="top", columns=4, labelLimit=0, symbolType="square")
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        columns=alt.ExprRef("width < 400 ? 1 : 4"),
+        labelLimit=0,
+        symbolType="square",
+    )
     colour = alt.Color("word:N", scale=alt.Scale(domain=here, range=hues), legend=legend)
     return _table(cells, colour, "what it does", alt.value(theme.BACKGROUND), "score")
 

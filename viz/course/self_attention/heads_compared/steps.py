@@ -113,7 +113,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     def figures() -> pd.DataFrame:
         w = data.weights[None].astype(float)
         columns = {
-            "entropy, nats": entropy(w)[0].mean(-1),
+            "entropy, bits": entropy(w)[0].mean(-1) / np.log(2),
             "distance, words": distance(w)[0],
             "on the first": on_first(w)[0],
             "on the one before": at_offset(w, -1)[0],

@@ -157,7 +157,7 @@ def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
 def _line(stages: Sequence[Stage]) -> str:
     """The stages one behind the other; what leaves the score alone is only named."""
     given, *through, power_of, part = stages
-    told, stays, now = [f"score {given.result}"], [], given.result
+    told, stays, now = [f"logit {given.result}"], [], given.result
     for stage in through:
         if stage.result == now and stage.put != UNSEEN:
             stays.append(stage.name)
