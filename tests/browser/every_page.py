@@ -20,6 +20,8 @@ SCHEMES = {  # Streamlit gives a toast, which says that a model is being opened,
     "dark": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
 }
 GO = "(address) => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
+BEATS = "your_model"
+"""It asks each second while heads are surveyed behind it; what it asks once one has left within the app nobody answers, and a page that waits for it never rests."""
 DRAWN = """() => {
   const nodes = document.querySelectorAll("*").length, still = nodes === window.before && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
   window.before = nodes;
@@ -75,8 +77,9 @@ def walk(browser: Any, url: str, scheme: str, anew: bool = False) -> Iterator[tu
     """Every page, drawn: gone to within the app, as the button Back of a browser does, or each loaded `anew`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    for number, entry in enumerate(pages.discover()):
-        if anew or not number:
+    left = None
+    for entry in pages.discover():
+        if anew or left in (None, BEATS):
             page.goto(url + entry.address, wait_until="commit")
         else:
             before = asked(page)
@@ -85,6 +88,7 @@ def walk(browser: Any, url: str, scheme: str, anew: bool = False) -> Iterator[tu
         settle(page)
         page.wait_for_function(DRAWN, polling=150)
         yield entry.slug, page
+        left = entry.slug
     context.close()
 
 
