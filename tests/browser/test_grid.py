@@ -44,6 +44,8 @@ if show == "page":
 if show == "bare":
     w = luck.random((1, 2, 3, 3)); w[0, 1, 1, 1] = np.nan
     grid(w, key="g")
+if show == "deep":
+    grid(luck.random((14, 3, 4, 4)), key="g")
 if show == "tiny":
     grid(np.zeros((1, 1, 0, 0)), key="g")
     grid(np.ones((2, 2, 1, 1)), key="h")
@@ -104,6 +106,12 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     settle(seen.page)
     assert len(seen.sent) == before
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
+
+
+def test_many_layers_go_across_where_there_is_room(visit: Visitor) -> None:
+    seen = visit("deep")
+    assert (seen.attribute("columns"), tiles(seen)[:2]) == ("14", ["L0.H0", "L1.H0"])
+    assert walk(seen, "Home", "ArrowRight", "ArrowDown") == "L1.H1"
 
 
 @pytest.mark.slow

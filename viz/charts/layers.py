@@ -215,7 +215,7 @@ def agreement_plot(
         alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0]))
     )
     named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
-    return alt.layer(line, dots, named).properties(height=330, title="Gradient attribution vs. ablation")
+    return alt.layer(line, dots, named).properties(height=330, title=["Gradient attribution", "vs. ablation"])
 
 
 def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, whole: float) -> list[str]:
