@@ -11,6 +11,7 @@ import core
 from core.analysis.attribution.ablation_sweep import Item, agreement, estimate, off, places, samples, sweep
 from core.analysis.attribution.importance import Sample, loss
 from core.analysis.attribution.means import mean_outputs
+from core.analysis.attribution.one_layer import OneLayer
 from core.analysis.attribution.target_token import Asked, rows, telling, truth
 from core.analysis.attribution.token_importance import attention_gradient, hidden_from, ranks_agree, shares
 from core.edits import MeanHead, ScaleHead, ZeroHead
@@ -49,6 +50,33 @@ def test_a_sweep_is_the_log_probability_without_each_head_minus_the_plain_one(ca
             )
             assert found[layer, head] == pytest.approx(changed, abs=1e-5)
         assert np.abs(found).max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "shared"),
+    [
+        ("llama", "causal", True),
+        ("gpt", "causal", True),
+        ("transformer", "cross", True),
+        ("albert", "self", False),
+    ],
+)
+def test_what_lies_below_a_layer_is_computed_once(family, kind, shared):
+    """A batch of a layer's heads, begun at that layer, gives what a run of each from the start gives."""
+    model = build_bert(family) if family == "albert" else build_other(family)
+    item = ITEMS.get(family, ITEMS["gpt"])
+    each = OneLayer(model, item.text, kind, target=item.target)
+    if not shared:  # as a network in which something else passes between the layers
+        each.__dict__["_layers"] = ("", [])
+    for layer in range(model.spec.kind(kind).n_layers(model.config)):
+        edits = [off(model, kind, layer, head) for head in range(model.config.n_heads)]
+        alone = np.stack([item.run(model, keep=(), edits=(edit,)).logits[2] for edit in edits])
+        np.testing.assert_allclose(each.rows(layer, edits, 2), alone, rtol=1e-5, atol=1e-5)
+        assert np.abs(np.diff(alone, axis=0)).max() > 1e-4
+        assert (each._from(layer) is not model) == (shared and layer > 0)
+    name, layers = each._layers
+    assert bool(each._given) == shared == bool(name)
+    assert not shared or list(getattr(model.network, name)) == layers  # the model itself stays whole
 
 
 def test_the_mean_is_that_of_all_tokens_of_the_texts():

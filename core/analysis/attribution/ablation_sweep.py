@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from core.analysis.attribution.importance import Sample
+from core.analysis.attribution.one_layer import OneLayer
 from core.analysis.attribution.target_token import Asked
 from core.analysis.heads.likeness import cosine
 from core.data import doodles
@@ -56,6 +57,11 @@ def off(model: Model, kind: str, layer: int, head: int, average: Array | None = 
     )
 
 
+def heads_off(model: Model, kind: str, layer: int, average: Array | None = None) -> list[Edit]:
+    """For each head of a layer the edit that switches it off."""
+    return [off(model, kind, layer, head, average) for head in range(model.config.n_heads)]
+
+
 def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
     """The asked number with one edit."""
     return asked.value(item.run(model, keep=(), edits=(edit,)).scores)
@@ -72,11 +78,13 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
         raise InputError(
             "There is no target.", "Heads are compared on one and the same translation.", "Give target."
         )
-    before = asked.value(item.run(model, keep=()).scores)
-    found = np.zeros((model.spec.kind(kind).n_layers(model.config), model.config.n_heads))
-    for layer, head in places(model, kind):
-        found[layer, head] = without(model, item, asked, off(model, kind, layer, head, average)) - before
-    return found
+    before, flat = asked.value(item.run(model, keep=()).scores), replace(asked, row=0)
+    each = OneLayer(model, item.text, kind, target=item.target, pair=item.pair)
+    rows = [
+        each.rows(layer, heads_off(model, kind, layer, average), asked.row)
+        for layer in range(model.spec.kind(kind).n_layers(model.config))
+    ]
+    return np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
 
 
 def estimate(

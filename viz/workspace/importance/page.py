@@ -9,6 +9,7 @@ import numpy as np
 
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.ablation_sweep import Item
+from core.analysis.attribution.one_layer import OneLayer
 from core.analysis.attribution.target_token import Asked, telling
 from core.errors import InputError
 from core.run import Run
@@ -94,22 +95,22 @@ def compute(p: Params) -> Swept:
     average = averages(p.model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)
 
-    def without(layer: int, head: int) -> np.ndarray:
-        """The row of the scores: from it any word, or any class, is read."""
-        return (
-            item.run(model, keep=(), edits=(ablation_sweep.off(model, kind, layer, head, average),))
-            .scores[asked.row]
-            .copy()
-        )
+    heads_of = OneLayer(model, p.text, kind, target=run.target_text)
 
-    places = list(ablation_sweep.places(model, kind))
+    def without(layer: int) -> np.ndarray:
+        """The row of the scores without each head: from it any word, or any class, is read."""
+        return heads_of.rows(layer, ablation_sweep.heads_off(model, kind, layer, average), asked.row)
+
     rows = each(
-        [(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places],
-        one,
-        "Ablating heads:",
+        [
+            (("importance.row", *here, asked.row, layer), partial(without, layer))
+            for layer in range(model.spec.kind(kind).n_layers(model.config))
+        ],
+        one * model.config.n_heads,
+        "Ablating the heads of layer",
     )
     before, flat = asked.value(run.scores), replace(asked, row=0)
-    effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
+    effects = np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
     guesses = engine_client.submit(
         ("importance.guess", *here, asked),
         lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average),

@@ -1,0 +1,134 @@
+"""The heads of one layer taken away, each alone, in one batch that begins at that layer: what lies below stays as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.model import Model
+from core.run import Run
+from core.run.lazy_logits import finite
+from core.trace import Edit
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Row r of the batch is changed by edit r alone."""
+
+    where: str
+    edits: tuple[Edit, ...]
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return torch.cat([edit(value[row : row + 1]) for row, edit in enumerate(self.edits)])
+
+
+class _Seen(nn.Module):
+    """A layer that remembers what went in and what came out."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer, self.given, self.gave = layer, None, None
+
+    def forward(self, x: Any, *rest: Any, **named: Any) -> Any:
+        self.given = x
+        self.gave = self.layer(x, *rest, **named)
+        return self.gave
+
+
+class _Passed(nn.Module):
+    """In the place of a layer that need not be computed: hands on what it is given, or what it was told to."""
+
+    def __init__(self, value: Tensor | None = None) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self, x: Tensor, *rest: Any, **named: Any) -> Tensor:
+        return x if self.value is None else self.value.expand(len(x), *self.value.shape[1:])
+
+
+class OneLayer:
+    """Runs of one input in which the heads of a layer are changed, each alone.
+
+    A layer reads what the layer below gave, which no change above it moves: the input is read once as it is, then each
+    batch begins with what its layer was given. Where a network has no such list of layers (one used again and again,
+    loops, something between two layers) it is read from the start. The target of a translator must be given.
+    Numbers agree with those of single runs to rounding, not to the bit.
+    """
+
+    def __init__(
+        self, model: Model, text: str, kind: str, *, target: str | None = None, pair: str | None = None
+    ) -> None:
+        self.model, self.kind = model, model.spec.kind(kind)
+        self._read = {"text": text, "target": target, "pair": pair}
+
+    def rows(self, layer: int, edits: Sequence[Edit], row: int) -> Array:
+        """The scores at position `row`, or of the classes, with each of these edits of the layer's heads: (edit, vocab)."""
+        model, n = self._from(layer), len(edits)
+        texts = [self._read["text"]] * n
+        many = {
+            f"{name}s": [self._read[name]] * n for name in ("target", "pair") if self._read[name] is not None
+        }
+        each = _Each(self.kind.path(layer, "heads"), tuple(edits))
+        runs = model.run_many(texts, keep=(), edits=(each,), **many)  # pyright: ignore[reportArgumentType]
+        return np.stack([_scores(run, row) for run in runs])
+
+    def _from(self, layer: int) -> Model:
+        """The model without the layers below this one."""
+        if not layer or not self._given:
+            return self.model
+        name, layers = self._layers
+        below = [_Passed()] * (layer - 1) + [_Passed(self._given[layer])]
+        return _with(self.model, name, [*below, *layers[layer:]])
+
+    @cached_property
+    def _layers(self) -> tuple[str, list[nn.Module]]:
+        """The list that holds the layers of this kind, by its name in the network; none where there is no such list."""
+        n, network = self.kind.n_layers(self.model.config), self.model.network
+        for name, part in network.named_children():
+            whole = isinstance(part, nn.ModuleList) and self.kind.layered and len(set(part)) == len(part) == n
+            if whole and all(
+                any(each is self.kind.module(network, i) for each in block.modules())
+                for i, block in enumerate(part)
+            ):
+                return name, list(part)
+        return "", []
+
+    @cached_property
+    def _given(self) -> list[Tensor]:
+        """What each layer is given when nothing is changed; none where that is not all that passes between them."""
+        name, layers = self._layers
+        if not layers:
+            return []
+        seen = [_Seen(layer) for layer in layers]
+        _with(self.model, name, seen).run(**self._read, keep=())  # pyright: ignore[reportArgumentType]
+        plain = all(isinstance(each.given, Tensor) for each in seen)
+        joined = all(below.gave is above.given for below, above in pairwise(seen))
+        return [each.given for each in seen] if plain and joined else []  # pyright: ignore[reportReturnType]
+
+
+def _with(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
+    """The same model, its weights shared, with other layers under this name. Model and network themselves stay as they are."""
+    network, found = copy.copy(model.network), copy.copy(model)
+    network._modules = {**model.network._modules, name: nn.ModuleList(layers)}
+    object.__setattr__(found, "network", network)  # as it was settled: a new Model would be settled anew
+    return found
+
+
+def _scores(run: Run, row: int) -> Array:
+    """One row of `run.scores`; of words no other row is computed."""
+    model = run.model
+    if model.asked != "logits" or model.outputs["logits"].reads != "hidden":
+        return run.scores[row].copy()
+    with torch.inference_mode():
+        found = model.network.logits(run.outputs.hidden[:, row : row + 1])[0, 0]
+    return finite(found, model.name).float().numpy()
