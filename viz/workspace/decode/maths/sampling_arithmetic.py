@@ -164,7 +164,8 @@ def _line(stages: Sequence[Stage]) -> str:
             continue
         told, stays = [*told, *_kept(stays)], []
         if stage.result == "cut":
-            return " → ".join([*told, f"cut by {stage.name}: {stage.put}"])
+            by = "" if stage.name == NAMES["not_allowed"] else "cut by "
+            return " → ".join([*told, f"{by}{stage.name}: {stage.put}"])
         told.append(f"{stage.name}: {stage.result if stage.put != UNSEEN else 'not in the text'}")
         now = stage.result
     return " → ".join(
