@@ -42,6 +42,11 @@ def lasting() -> Iterator[None]:
         yield
 
 
+def copied(weight: Tensor) -> int:
+    """Bytes of its copy, which is in float32."""
+    return weight.numel() * torch.float32.itemsize
+
+
 class Room:
     """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
 
@@ -62,11 +67,11 @@ class Room:
 
     def _made(self, laid: PackedWeight) -> Tensor:
         with lasting():
-            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight.contiguous(), 32)
+            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight.float().contiguous(), 32)
         with self._lock:
             self.forget(id(laid))  # two asked at once
-            self._copies[id(laid)] = copy, laid.weight.nbytes
-            self.nbytes += laid.weight.nbytes
+            self._copies[id(laid)] = copy, copied(laid.weight)
+            self.nbytes += copied(laid.weight)
             while self.nbytes > self.most and len(self._copies) > 1:
                 self.forget(next(iter(self._copies)))
         return copy
@@ -93,14 +98,14 @@ class PackedWeight:
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
-    A weight in half precision stays as it is stored: see `by_blocks`. One that is to be multiplied `as_it_lies` gets no copy.
+    One that is to be multiplied `as_it_lies` gets no copy: of a weight in half precision see `by_blocks`.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, as_it_lies: bool = False) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
         self.half = weight.dtype in HALF
-        plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+        plain = weight.device.type == "cpu" and (self.half or weight.dtype == torch.float32)
         self.fits = plain and not as_it_lies and _offered()
         weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
@@ -114,10 +119,9 @@ class PackedWeight:
     def __call__(self, x: Tensor) -> Tensor:
         if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.device.type != "cpu":
             return F.linear(x, self.weight.to(x.dtype), self.bias)
-        if self.half:
-            return _Blocks.apply(x, self.weight, self.bias)  # pyright: ignore
         if not self.fits or x.requires_grad:
-            return F.linear(x, self.weight, self.bias)
+            of = _Blocks.apply if self.half else F.linear
+            return of(x, self.weight, self.bias)  # pyright: ignore
         if x.numel() == x.shape[-1]:
             return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
         return torch.ops.mkldnn._linear_pointwise(x, ROOM.copy(self), self.bias, "none", [], "")
@@ -131,10 +135,7 @@ def settle(network: nn.Module) -> None:
     """
     maps = [part for part in network.modules() if hasattr(part, "as_it_lies")]
     weights = [part._parameters["weight"] for part in maps]
-    large = (
-        sum(weight.nbytes for weight in weights if weight is not None and weight.dtype not in HALF)
-        > ROOM.most
-    )
+    large = sum(copied(weight) for weight in weights if weight is not None) > ROOM.most
     for part in maps:
         part.as_it_lies = large  # pyright: ignore
 
