@@ -18,7 +18,7 @@ from core.trace import record
 
 LAYERS = 3
 """Heads that go by position are in the first layers; what is above reads what these found."""
-STEPS, ROWS, RATE = 120, 192, 0.2
+STEPS, ROWS, RATE = 120, 96, 0.2
 NOISE = 0.5
 """A new row begins so far from a copy of an old one, in standard deviations of the old rows."""
 PRIOR = 0.1
@@ -36,8 +36,8 @@ def more_positions(network: Any, n_old: int, n: int, seed: int = 0) -> Tensor:
 
     By position alone, the query at i and the key at j are those of x_i = mean + s (p_i - mean p), where the mean over
     texts and the share s of each feature are measured in each layer. A head's score of a distance is the mean of
-    q_i k_j / sqrt(d_head) over old pairs with j - i = that distance. The new rows go down the Kullback-Leibler divergence of
-    softmax of their scores from softmax of these means, plus PRIOR times their squared distance from the old rows' Gaussian.
+    q_i k_j / sqrt(d_head) over old pairs with j - i = that distance. The new rows go down the cross-entropy of
+    softmax of their scores with softmax of these means, plus PRIOR times their squared distance from the old rows' Gaussian.
 
     >>> from core.models.bert import BERT, BERTConfig
     >>> net = BERT(BERTConfig(n_layers=3, n_heads=2, d_model=6, d_ff=5, n_vocab=11, n_ctx=40)).eval()
@@ -55,20 +55,17 @@ def more_positions(network: Any, n_old: int, n: int, seed: int = 0) -> Tensor:
         _Heads(layer.self_attn, found, away)
         for layer, found in zip(network.layers[:LAYERS], _by_position(network, n_old, draw), strict=True)
     ]
-    wanted = [_further(each.profile(away), n_old, n).log_softmax(-1) for each in heads]
+    wanted = [_further(each.profile(away), n_old, n) for each in heads]
     copies = (away @ inverse).repeat(-(-n // n_old), 1)[n_old:n]
     noise = torch.randn(copies.shape, generator=draw).to(copies)
     new = ((1 - NOISE**2) ** 0.5 * copies + NOISE * noise).requires_grad_()
     optim = torch.optim.Adam([new])
     for step in range(STEPS):
         rows = torch.randperm(n, generator=draw)[:ROWS]
-        distance = (torch.arange(n) - rows[:, None] + n - 1).to(old.device)
         table, lost = torch.cat((away, new @ root)), PRIOR * new.square().mean()
         for each, profile in zip(heads, wanted, strict=True):
-            given, want = each.scores(table, rows).log_softmax(-1), profile[:, distance].log_softmax(-1)
-            lost = lost + F.kl_div(given, want, log_target=True, reduction="sum") / (
-                len(heads) * want[..., 0].numel()
-            )
+            given, want = each.scores(table, rows), profile.unfold(-1, n, 1)[:, n - 1 - rows]
+            lost = lost + F.cross_entropy(given.flatten(0, 1), want.flatten(0, 1).softmax(-1)) / len(heads)
         optim.param_groups[0]["lr"] = RATE * min(1.0, 2 - 2 * step / STEPS)
         optim.zero_grad()
         lost.backward()

@@ -41,7 +41,6 @@ def before(table):
 
 def test_the_head_of_the_word_before_finds_it_at_positions_it_never_learnt(monkeypatch):
     monkeypatch.setattr(fitted, "LAYERS", 1)
-    monkeypatch.setattr(fitted, "STEPS", 30)
     monkeypatch.setattr(fitted, "TEXTS", 4)
     copies = bigbird_mini.stretched(load_weights(shipped_folder() / bigbird_mini.BASE))[
         "embed.position.weight"
@@ -50,7 +49,7 @@ def test_the_head_of_the_word_before_finds_it_at_positions_it_never_learnt(monke
     assert torch.equal(table[:OLD], copies[:OLD]) and not torch.equal(table[OLD:], copies[OLD:])
     (alike, alike_near), (apart, apart_near) = before(copies), before(table)
     assert alike < 0.55 and alike_near < 0.8, "a copy of a position takes half of the attention"
-    assert apart > 0.75 and apart_near > 0.85
+    assert apart > 0.8 and apart_near > 0.85
 
 
 @pytest.fixture
