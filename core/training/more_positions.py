@@ -7,6 +7,7 @@ of the first layers give to a distance goes on beyond the old end.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from core.trace import record
 
 LAYERS = 3
 """Heads that go by position are in the first layers; what is above reads what these found."""
-STEPS, ROWS, RATE = 120, 96, 0.2
+STEPS, ROWS, RATE = 300, 96, 0.2
 NOISE = 0.5
 """A new row begins so far from a copy of an old one, in standard deviations of the old rows."""
 PRIOR = 0.1
@@ -31,7 +32,7 @@ REACH = 0.8
 """Beyond this share of the old length a distance has few pairs; from there on a head gives what it gives far away."""
 
 
-def more_positions(network: Any, n_old: int, n: int, seed: int = 0) -> Tensor:
+def more_positions(network: Any, n_old: int, n: int, *, steps: int = STEPS, seed: int = 0) -> Tensor:
     """(n d_model): the first `n_old` rows of the position table as they are, and n - n_old fitted ones.
 
     By position alone, the query at i and the key at j are those of x_i = mean + s (p_i - mean p), where the mean over
@@ -41,7 +42,7 @@ def more_positions(network: Any, n_old: int, n: int, seed: int = 0) -> Tensor:
 
     >>> from core.models.bert import BERT, BERTConfig
     >>> net = BERT(BERTConfig(n_layers=3, n_heads=2, d_model=6, d_ff=5, n_vocab=11, n_ctx=40)).eval()
-    >>> found = more_positions(net, 20, 40)
+    >>> found = more_positions(net, 20, 40, steps=5)
     >>> found.shape, bool((found[:20] == net.embed["position"].weight[:20]).all())
     (torch.Size([40, 6]), True)
     """
@@ -60,13 +61,13 @@ def more_positions(network: Any, n_old: int, n: int, seed: int = 0) -> Tensor:
     noise = torch.randn(copies.shape, generator=draw).to(copies)
     new = ((1 - NOISE**2) ** 0.5 * copies + NOISE * noise).requires_grad_()
     optim = torch.optim.Adam([new])
-    for step in range(STEPS):
+    for step in range(steps):
         rows = torch.randperm(n, generator=draw)[:ROWS]
         table, lost = torch.cat((away, new @ root)), PRIOR * new.square().mean()
         for each, profile in zip(heads, wanted, strict=True):
             given, want = each.scores(table, rows), profile.unfold(-1, n, 1)[:, n - 1 - rows]
             lost = lost + F.cross_entropy(given.flatten(0, 1), want.flatten(0, 1).softmax(-1)) / len(heads)
-        optim.param_groups[0]["lr"] = RATE * min(1.0, 2 - 2 * step / STEPS)
+        optim.param_groups[0]["lr"] = RATE * min(1.0, 2 - 2 * step / steps)
         optim.zero_grad()
         lost.backward()
         optim.step()
@@ -117,12 +118,16 @@ class _Heads:
 def _further(profile: Tensor, n_old: int, n: int) -> Tensor:
     """(head 2 n - 1): a profile of distances below `n_old` gone on to n; far away it is flat.
 
-    >>> _further(torch.tensor([[9.0, 1.0, 2.0, 5.0, 2.0, 1.0, 9.0]]), 4, 6).tolist()
-    [[1.0, 1.0, 1.0, 1.0, 2.0, 5.0, 2.0, 1.0, 1.0, 1.0, 1.0]]
+    Far away are n / n_old times as many keys as before: log(n / n_old) less, together they get what they got.
+
+    >>> _further(torch.tensor([[9.0, 1.0, 2.0, 5.0, 2.0, 1.0, 9.0]]), 4, 8)[0, 4:-4]
+    tensor([0.3069, 1.0000, 2.0000, 5.0000, 2.0000, 1.0000, 0.3069])
     """
     reach, middle = round(REACH * (n_old - 1)), n_old - 1
     near = profile[:, middle - reach : middle + reach + 1]
     side = max(1, reach // 4)
-    left, right = near[:, :side].mean(-1, keepdim=True), near[:, -side:].mean(-1, keepdim=True)
+    left, right = (
+        each.mean(-1, keepdim=True) - math.log(n / n_old) for each in (near[:, :side], near[:, -side:])
+    )
     more = n - 1 - reach
     return torch.cat((left.expand(-1, more), near, right.expand(-1, more)), -1)
