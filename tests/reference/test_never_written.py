@@ -18,6 +18,7 @@ from core.decoding.beam_hypothesis import along
 from core.decoding.prompt import prompt_of
 from core.errors import InputError
 from core.text.learn import byte_level_bpe
+from core.tools.export import export_model
 
 TEXT, PAD, END, N = "She has a white car.", 2, 1, 9
 PAIR = [30, 40]
@@ -98,6 +99,17 @@ def test_neither_drawn_nor_written_by_a_run_of_its_own(written):
     for ids in (*drawn, list(run.ids[1:])):
         assert PAD not in ids and tuple(PAIR) not in pairwise(ids)
     assert list(run.ids[1 : N + 1]) == [step.id for step in decode(ours, TEXT, max_new_tokens=N)]
+
+
+def test_it_is_written_with_the_model(written, tmp_path):
+    ours = open_model(written[0])
+    folder = export_model(ours, tmp_path / "out")
+    assert open_model(folder).never == ours.never
+    model = MarianMTModel.from_pretrained(folder).eval()
+    assert model.generation_config.bad_words_ids == [[PAD], PAIR]
+    ids = ours.run(TEXT, target="x").source.ids
+    greedy = list(decode(ours, TEXT, Greedy(), max_new_tokens=N))
+    assert list(greedy[-1].ids) == theirs(model, ids)
 
 
 def test_it_stands_in_either_file_and_is_judged(written, tmp_path):
