@@ -269,9 +269,8 @@ class Gate:
                 return
             start = time.perf_counter()
             try:
-                with (
-                    turn.taken(after=-math.inf) if job.cost <= SHORT else nullcontext()
-                ):  # somebody waits for it
+                first = -math.inf  # somebody waits for it
+                with turn.taken(first) if job.cost <= SHORT else nullcontext():
                     outcome = True, self._value(job.key, job.fn)
             except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception; it is the callers' to handle
                 outcome = False, error

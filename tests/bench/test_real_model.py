@@ -29,15 +29,8 @@ pytestmark = [
 ]
 TEXT = "Once upon a time there was a little girl who lived in a house by the sea. She had a big boat and"
 N, OPENED, WATCHED = 24, 1.3, 1.05
+THREADS = 2
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module", params=DTYPES)

@@ -18,15 +18,8 @@ transformers = pytest.importorskip("transformers")
 
 MINI = {"n_layer": 6, "n_head": 8, "n_embd": 256, "n_inner": 1024, "vocab_size": 4096, "n_positions": 512}
 SMALL = {"n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 50257, "n_positions": 1024}
+THREADS = 1
 KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def pair(folder: Path, shape: dict[str, int]):

@@ -1,8 +1,7 @@
 """Runs of visitors take turns among each other and with short forwards: whoever waits for a model gives his up.
 
-Short runs go before long ones: who was served quickly last time passes those whose page takes longer, until they have waited for some
-of its times. Who asks again and again, as one does who drags a slider, lets the others go first: three times as long as his last run
-took he waits.
+Short runs go a little before long ones: a run is due by as much later as the visitor's last one took. Who asks again and again,
+as one does who drags a slider, lets the others go first: three times as long as his last run took he waits.
 """
 
 from __future__ import annotations
@@ -32,8 +31,6 @@ class Pace:
 
     SHARE, MOST, RECENT, KNOWN = 3.0, 0.2, 1.0, 1024
     """Runs that a respite takes, its seconds at most; seconds in which another ran; visitors that are remembered."""
-    PASSED = 1.0
-    """Who runs a second longer than another lets him go first, if that one comes no more than so many seconds after him."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -48,7 +45,7 @@ class Pace:
                 self._last.popitem(last=False)
 
     def yields(self, visitor: str) -> float:
-        """For how many seconds he lets those go first whose runs take no time; a newcomer lets nobody.
+        """How many seconds later than he came his next run is due: as long as his last one took; a newcomer's at once.
 
         >>> pace = Pace()
         >>> pace.ran("a", 10.00, 10.02)
@@ -57,7 +54,7 @@ class Pace:
         """
         with self._lock:
             begun, ended = self._last.get(visitor, (0.0, 0.0))
-        return self.PASSED * min(ended - begun, self.MOST)
+        return min(ended - begun, self.MOST)
 
     def respite(self, visitor: str, now: float) -> float:
         """Seconds to wait before his next run."""

@@ -62,11 +62,6 @@ def heads_off(model: Model, kind: str, layer: int, average: Array | None = None)
     return [off(model, kind, layer, head, average) for head in range(model.config.n_heads)]
 
 
-def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
-    """The asked number with one edit."""
-    return asked.value(item.run(model, keep=(), edits=(edit,)).scores)
-
-
 def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | None = None) -> Array:
     """How the asked number changes when one head is switched off, each head alone: (layer, head), after minus before.
 

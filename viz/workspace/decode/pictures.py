@@ -146,7 +146,7 @@ def _unlooking(data: Any) -> None:
 
 
 def bars(step: Step) -> dict[str, Any]:
-    """The ten most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
+    """The most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
     listed = list(step.candidates[: IN_A_ROOM if state.presenting() else ROWS])
     if step.chosen not in listed:
         listed[-1] = step.chosen
