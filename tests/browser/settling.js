@@ -12,19 +12,30 @@
       if (kind === 0) yield [number, whole()];
       else {
         const length = kind === 2 ? whole() : kind === 1 ? 8 : 4;
+        yield [number, bytes.subarray(at, at + length)];
         at += length;
-        yield [number, null];
       }
     }
   }
+  const field = (bytes, wanted) => { for (const [number, value] of fields(bytes)) if (number === wanted) return String(value); };
+
+  let page;
+  const parts = new Set();   // of this page: one of a page that was left may ask, and is not answered
 
   function said(bytes) {
-    for (const [number] of fields(bytes)) if (number === RERUN_SCRIPT) { wire.asked += 1; wire.begun = false; }
+    for (const [number, ask] of fields(bytes)) {
+      const part = number === RERUN_SCRIPT && field(ask, ASKING_PART);
+      if (number === RERUN_SCRIPT && (!part || parts.has(part))) { wire.asked += 1; wire.begun = false; }
+    }
   }
 
   function heard(bytes) {
     for (const [number, value] of fields(bytes)) {
-      if (number === NEW_SESSION) wire.begun = wire.running = true;
+      if (number === NEW_SESSION) {
+        wire.begun = wire.running = true;
+        if (page !== (page = field(value, PAGE))) parts.clear();
+      }
+      if (number === DELTA) parts.add(field(value, PART));
       if (number === SCRIPT_FINISHED) wire.running = value === FOR_ANOTHER_RUN;
     }
   }

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
 
 PATIENCE = 120_000
 """Milliseconds after which a page that does not come to rest is broken; a machine that is only busy needs less."""
@@ -25,7 +28,11 @@ WIRE = (
     (Path(__file__).parent / "settling.js")
     .read_text("utf-8")
     .replace("RERUN_SCRIPT", _number(BackMsg, "rerun_script"))
+    .replace("ASKING_PART", _number(ClientState, "fragment_id"))
     .replace("NEW_SESSION", _number(ForwardMsg, "new_session"))
+    .replace("PAGE", _number(NewSession, "page_script_hash"))
+    .replace("DELTA", _number(ForwardMsg, "delta"))
+    .replace("PART", _number(Delta, "fragment_id"))
     .replace("SCRIPT_FINISHED", _number(ForwardMsg, "script_finished"))
     .replace("FOR_ANOTHER_RUN", str(ForwardMsg.FINISHED_EARLY_FOR_RERUN))
 )

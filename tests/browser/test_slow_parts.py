@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from settling import settle
 
 TEXT = "I am a student."
@@ -26,11 +27,20 @@ LISTEN = """async () => {
   }
 }"""
 """Keeps what an instrument gives Streamlit to call when it is taken away, or when a later packet overtook one."""
-OVERTAKE = """() => {
-  [...document.querySelectorAll('[data-testid="stTopNavLink"]')].find((link) => link.innerText.trim() === 'Decode').click();
-  [...document.querySelectorAll('button')].find((button) => button.innerText.includes('See all heads')).click();
+OVERTAKE = """async (answered) => {
+  const named = (place, words) => [...document.querySelectorAll(place)].find((each) => each.innerText.includes(words));
+  const link = named('[data-testid="stTopNavLink"]', "Decode"), part = named("button", "See all heads"), before = wire.asked;
+  link.click();
+  if (answered) {
+    const turn = new MessageChannel();
+    await new Promise((done) => {
+      turn.port1.onmessage = () => (wire.asked > before && wire.begun ? done() : turn.port2.postMessage(0));
+      turn.port2.postMessage(0);
+    });
+  }
+  part.click();
 }"""
-"""A link to another page, and at once, before the server answered, a button of a part of this one."""
+"""A link to another page, and at once, before the server answers or before the browser has drawn what it answered, a button of a part of this one."""
 
 
 def test_a_sentence_box_that_comes_after_a_second_run_holds_the_sentence(visitor, app_url: str) -> None:
@@ -62,10 +72,14 @@ def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
     assert page.locator(".editor").get_attribute("data-allowed") == "15"
 
 
-def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(visitor, app_url: str) -> None:
+@pytest.mark.parametrize("answered", [False, True], ids=["before the answer", "before it is drawn"])
+def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(
+    visitor, app_url: str, answered: bool
+) -> None:
     visitor.goto(app_url)
     visitor.get_by_role("button", name="See all heads").wait_for()
-    visitor.evaluate(OVERTAKE)
+    settle(visitor)
+    visitor.evaluate(OVERTAKE, answered)
     visitor.wait_for_url("**/decode**")
     settle(visitor)
     visitor.get_by_role("button", name="Play").first.wait_for()
