@@ -155,7 +155,13 @@ class Recorder(Tap):
 
     Loud by construction: a path seen twice, axis words that do not fit the tensor, an edit that changes
     shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError with the path. `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
-    there yet is passed over. `later` names paths that another pass will record: asking for them is no error.
+    there yet is passed over. `later` names paths that another pass will record: asking for them is no error. With `last_query`
+    a value that has queries is kept for the last one only.
+
+    >>> tap = Recorder(last_query=True)
+    >>> _ = tap("pattern", torch.eye(3), "query key")
+    >>> tap.close()["pattern"].tolist()
+    [[0.0, 0.0, 1.0]]
     """
 
     __slots__ = ("_book", "_prefix")
@@ -168,8 +174,9 @@ class Recorder(Tap):
         limit: int | None = None,
         partial: bool = False,
         later: Sequence[str] = (),
+        last_query: bool = False,
     ) -> None:
-        self._book = _Book(tuple(keep), tuple(edits), limit, partial, tuple(later))
+        self._book = _Book(tuple(keep), tuple(edits), limit, partial, tuple(later), last_query)
         self._prefix = ""
 
     def __truediv__(self, part: str) -> Recorder:
@@ -239,7 +246,19 @@ def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
 class _Book:
     """The shared state of one recorder and its scopes."""
 
-    __slots__ = ("bytes", "edits", "keep", "later", "limit", "partial", "plans", "records", "seen", "where")
+    __slots__ = (
+        "bytes",
+        "edits",
+        "keep",
+        "last_query",
+        "later",
+        "limit",
+        "partial",
+        "plans",
+        "records",
+        "seen",
+        "where",
+    )
 
     def __init__(
         self,
@@ -248,8 +267,10 @@ class _Book:
         limit: int | None,
         partial: bool,
         later: tuple[str, ...],
+        last_query: bool,
     ) -> None:
         self.keep, self.edits, self.limit, self.partial, self.later = keep, edits, limit, partial, later
+        self.last_query = last_query
         self.where = tuple(edit.where for edit in edits)
         self.plans = _plans(keep, self.where)
         self.records: dict[str, Record] = {}
@@ -263,6 +284,10 @@ class _Book:
         return plan
 
     def record(self, path: str, value: Tensor, plan: Plan) -> None:
+        if self.last_query and "query" in plan.words:
+            query = plan.words.index("query")
+            last = value.shape[query] - 1
+            value = value.narrow(query, last, 1).clone() if last else value
         if self.limit is not None:
             self.bytes += value.numel() * value.element_size()
             if self.bytes > self.limit:

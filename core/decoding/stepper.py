@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.decoding.fast_gpt_step import OneToken
 from core.models import Batch, Kind
-from core.trace import OFF, Edit, Recorder, Tap, matches
+from core.trace import Edit, Recorder, Tap, matches
 
 if TYPE_CHECKING:
     from core.decoding.prompt import Prompt
@@ -113,12 +113,10 @@ class Stepper:
                 hidden = hidden[:, -1:]
         else:
             ids = torch.tensor([list(row) for row in new])
-            if ids.shape[1] > 1:  # only the last row's patterns are wanted
-                self._forward(ids[:, :-1], OFF, self._cache)
-            if self._one is not None and self._cache.n_read and len(ids) == 1:
-                return self._read_one(int(ids[0, -1]), self._one, self._cache)
-            tap = Recorder(self._keep)
-            hidden = self._forward(ids[:, -1:], tap, self._cache)
+            if self._one is not None and self._cache.n_read and ids.shape == (1, 1):
+                return self._read_one(int(ids[0, 0]), self._one, self._cache)
+            tap = Recorder(self._keep, last_query=True)
+            hidden = self._forward(ids, tap, self._cache)[:, -1:]
         logits = self._network.logits(hidden, tap)[:, -1]
         trace = tap.close()
         patterns, allowed = (

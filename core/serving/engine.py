@@ -15,7 +15,7 @@ import torch
 
 from core.edits import Function
 from core.errors import InputError
-from core.serving.cache import ByteCache
+from core.serving.cache import MISSING, ByteCache
 from core.serving.executor import Busy, Gate, Superseded
 from core.serving.registry import Listing, Registry, log
 
@@ -153,6 +153,17 @@ class Engine:
         144
         """
         return self._ask(("value", key), fn, cost, session, on_wait)
+
+    def kept(self, key: Hashable) -> Any | None:
+        """The value of a key of `submit` that was computed before and is still kept, None for none: what it is made of need not be asked for again.
+
+        >>> with Engine() as engine:
+        ...     before = engine.kept("square"), engine.submit("square", lambda: 12 * 12, cost=1)
+        ...     before, engine.kept("square")
+        ((None, 144), 144)
+        """
+        value = self._cache.get(("value", key))
+        return None if value is MISSING else value
 
     def models(self) -> tuple[Listing, ...]:
         """Every model of the store, the ones that cannot be used with their problem."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -54,18 +55,22 @@ class Tokenizer:
         pad: int | None = None,
         mask: int | None = None,
     ) -> None:
-        self._special = backend
-        self._literal = tokenizers.Tokenizer.from_str(backend.to_str())
-        self._literal.encode_special_tokens = True
+        self._backend = backend
+        backend.encode_special_tokens = True
         self.start, self.end, self.pad, self.mask = start, end, pad, mask
         self._names: dict[int, str] = {}
+
+    @cached_property
+    def _special(self) -> tokenizers.Tokenizer:
+        """One that reads the names of special tokens as these: few texts are read so, and a vocabulary takes its time and room."""
+        return tokenizers.Tokenizer.from_str(self._backend.to_str())
 
     @classmethod
     def from_file(cls, path: Path | str, **ids: int | None) -> Tokenizer:
         return cls(tokenizers.Tokenizer.from_file(str(path)), **ids)  # pyright: ignore[reportArgumentType]
 
     def __len__(self) -> int:
-        return self._special.get_vocab_size(with_added_tokens=True)
+        return self._backend.get_vocab_size(with_added_tokens=True)
 
     @property
     def source(self) -> Tokenizer:
@@ -75,11 +80,11 @@ class Tokenizer:
     @cached_property
     def special_tokens(self) -> dict[str, int]:
         """The names that mean something to the model, with their ids."""
-        added = self._special.get_added_tokens_decoder()
+        added = self._backend.get_added_tokens_decoder()
         return {token.content: index for index, token in sorted(added.items()) if token.special}
 
     def to_json(self) -> str:
-        return self._special.to_str(pretty=False)
+        return self._backend.to_str(pretty=False)
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Tokens of a text, nothing added to it.
@@ -87,10 +92,10 @@ class Tokenizer:
         Raises InputError for text that is not valid Unicode (half of a surrogate pair), or longer than `LONGEST`.
         """
         check_text(text)
-        typed = None if self.mask is None else self._special.id_to_token(self.mask)
+        typed = None if self.mask is None else self._backend.id_to_token(self.mask)
         if not special and typed and typed in text:
             special = not any(name in text for name in self.special_tokens if name != typed)
-        encoding = (self._special if special else self._literal).encode(text, add_special_tokens=False)
+        encoding = (self._special if special else self._backend).encode(text, add_special_tokens=False)
         added = bool(self._prefix) and not text.startswith(self._prefix)
         spans = tuple(
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
@@ -101,7 +106,7 @@ class Tokenizer:
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids that its post-processor puts before and behind one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
-        encoding = self._literal.encode("a")
+        encoding = self._backend.encode("a")
         own = [at for at, added in enumerate(encoding.special_tokens_mask) if not added]
         if not own:
             return (), ()
@@ -125,7 +130,7 @@ class Tokenizer:
         """The ids of many texts, names of special tokens read as letters."""
         return [
             encoding.ids
-            for encoding in self._literal.encode_batch_fast(list(texts), add_special_tokens=False)
+            for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
         ]
 
     def typed_special(self, text: str) -> list[str]:
@@ -133,7 +138,7 @@ class Tokenizer:
         return [name for name in self.special_tokens if name in text]
 
     def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
-        return self._special.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(
+        return self._backend.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(
             self._prefix
         )
 
@@ -158,7 +163,7 @@ class Tokenizer:
         return name
 
     def _named(self, index: int) -> str:
-        raw = self._special.id_to_token(index)
+        raw = self._backend.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
         if self._spaced and raw not in self.special_tokens:
@@ -173,21 +178,31 @@ class Tokenizer:
 
     @cached_property
     def _decoder(self) -> str:
-        return (json.loads(self._special.to_str()).get("decoder") or {}).get("type", "")
+        """How pieces become text, as JSON."""
+        return _rules(self._backend.decoder)
 
     @cached_property
     def _spaced(self) -> bool:
         """Whether ▁ in a piece is a space: SentencePiece's, be it as Metaspace or, as Llama 2's file says it, step by step."""
-        return self._decoder == "Metaspace" or '"String":"▁"},"content":" "' in self.to_json()
+        return _kind(self._decoder) == "Metaspace" or '"String":"▁"},"content":" "' in self._decoder
 
-    @property
+    @cached_property
     def _byte_level(self) -> bool:
-        return self._decoder == "ByteLevel"
+        return _kind(self._decoder) == "ByteLevel"
 
     @cached_property
     def _prefix(self) -> str:
-        pre = json.loads(self._special.to_str()).get("pre_tokenizer") or {}
-        return " " if pre.get("type") == "ByteLevel" and pre.get("add_prefix_space") else ""
+        cut = _rules(self._backend.pre_tokenizer)
+        return " " if _kind(cut) == "ByteLevel" and json.loads(cut).get("add_prefix_space") else ""
+
+
+def _rules(part: Any) -> str:
+    """A part of a tokenizer as the library writes it."""
+    return "{}" if part is None else part.__getstate__().decode()
+
+
+def _kind(rules: str) -> str:
+    return json.loads(rules).get("type", "")
 
 
 def typed(text: str) -> str:

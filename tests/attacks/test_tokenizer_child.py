@@ -19,11 +19,9 @@ def hostile(tmp_path, monkeypatch, code):
     import core.checkpoints.tokenizer as face
 
     source = shutil.copytree(face.CHILD.parent, tmp_path / "safety") / face.CHILD.name
-    source.write_text(
-        face.CHILD.read_text().replace(
-            "def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"
-        )
-    )
+    begins = "def found(name: str, given: list[str]) -> dict:\n"
+    assert begins in face.CHILD.read_text()
+    source.write_text(face.CHILD.read_text().replace(begins, f"{begins}    {code}\n"))
     monkeypatch.setattr(face, "CHILD", source)
     return good_folder(tmp_path / "model") / "tokenizer.json"
 

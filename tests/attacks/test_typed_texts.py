@@ -30,7 +30,7 @@ PASSES = {"be_the_head": 3.0}
 def test_more_letters_than_the_longest_never_reach_the_library(monkeypatch):
     tokenizer = Tokenizer(good_tokenizer())
     assert tokenizer.encode("a" * LONGEST).ids
-    monkeypatch.setattr(tokenizer, "_literal", None)
+    monkeypatch.setattr(tokenizer, "_backend", None)
     with pytest.raises(InputError, match="20,001 letters"):
         tokenizer.encode("a" * (LONGEST + 1))
 

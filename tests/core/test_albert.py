@@ -132,7 +132,7 @@ def test_a_weight_that_is_missing_is_still_said():
 
 def test_a_folder_holds_the_shared_layer_once(tmp_path):
     made = build("albert")
-    made.tokenizer._special.save(str(tmp_path / "tokens.json"))
+    made.tokenizer._backend.save(str(tmp_path / "tokens.json"))
     folder = store.save_model(
         tmp_path / "model",
         family="albert",

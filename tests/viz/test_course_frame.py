@@ -57,6 +57,9 @@ def shown(slug: str, **query: str) -> AppTest:
     return test
 
 
+CARD = "[Blackboard :gray[:small[3 min]]](/blackboard)"
+
+
 def said(test: AppTest) -> str:
     kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
@@ -70,7 +73,7 @@ def test_an_exhibit_is_one_folder(blackboard: pages.Entry, capsys: pytest.Captur
     assert "/blackboard" in capsys.readouterr().out.split()
     assert blackboard in pages.exhibits(Chapter.WHY) and blackboard in dict(course.compute())[Chapter.WHY]
     card = said(shown("course"))
-    assert "[Blackboard](/blackboard)" in card and "3 min" in card
+    assert CARD in card
     page = shown("blackboard")
     assert page.title[0].value == "Blackboard" and "Three words stand in a row." in said(page)
 
@@ -165,7 +168,7 @@ def test_a_damaged_picture_leaves_the_course(
     monkeypatch: pytest.MonkeyPatch, blackboard: pages.Entry
 ) -> None:
     monkeypatch.setattr(blackboard.module, "thumbnail", lambda: 1 / 0)
-    assert "[Blackboard](/blackboard)" in said(shown("course"))
+    assert CARD in said(shown("course"))
 
 
 # ------------------------------------------------------------------ the small pictures

@@ -17,9 +17,11 @@ or {"problem": "a sentence part", "file": its name}. Imports nothing of ours but
 """
 
 import json
+import os
 import re
 import runpy
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +229,8 @@ def check_added(held: dict) -> None:
             raise Refused("it adds a token without a name")
 
 
-def cleaned(path: str) -> str:
-    """The tokenizer.json without padding and truncation, its parts checked."""
+def cleaned(path: str) -> tuple[str, list[dict]]:
+    """The tokenizer.json without padding and truncation, its parts checked, and the tokens that it adds."""
     with open(path, encoding="utf-8") as file:
         held = json.load(file)
     if not isinstance(held, dict):
@@ -238,16 +240,16 @@ def cleaned(path: str) -> str:
     trim_spans(held)
     check_added(held)
     FILES["check_ids"](held["model"].get("vocab"))
-    return json.dumps(held, ensure_ascii=False)
+    return json.dumps(held, ensure_ascii=False), held.get("added_tokens") or []
 
 
-def tried(text: str) -> dict:
-    """Load it, encode and decode with it, and say what it holds."""
+def tried(text: str, added: Sequence[dict] = ()) -> dict:
+    """Load it, encode and decode with it, and say what it holds; `added` are the tokens that the file adds, whose ids count as it writes them."""
     import tokenizers
 
     backend = tokenizers.Tokenizer.from_str(text)
     ids = set(backend.get_vocab(with_added_tokens=True).values())
-    written = {token["id"] for token in json.loads(text).get("added_tokens") or []}
+    written = {token["id"] for token in added}
     for literal in (False, True):
         backend.encode_special_tokens = literal
         try_texts(backend)
@@ -270,13 +272,10 @@ def found(name: str, given: list[str]) -> dict:
     """What is said of the files of a kind."""
     import tokenizers
 
+    if name == "tokenizer.json":
+        return tried(*cleaned(*given))
     if name != "source.spm":
-        readers = {
-            "tokenizer.json": cleaned,
-            "vocab.json": FILES["from_pair"],
-            "vocab.txt": FILES["from_words"],
-        }
-        return tried(readers[name](*given))
+        return tried(FILES["from_pair" if name == "vocab.json" else "from_words"](*given))
     names, cutters = FILES["from_marian"](*given, MAX_WORD)
     for cutter in cutters.values():
         try_texts(tokenizers.Tokenizer.from_str(cutter["model"]))
@@ -301,10 +300,12 @@ def main(argv: list[str]) -> None:
         out = {
             "problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"
         }
-    data = json.dumps(out).encode()
+    data = json.dumps(out, ensure_ascii=False).encode("utf-8", "surrogatepass")
     if len(data) > out_bytes:
         data = json.dumps({"problem": "it is too large"}).encode()
     sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    os._exit(0)  # what was made need not be taken apart
 
 
 if __name__ == "__main__":

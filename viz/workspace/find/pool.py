@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+import core.serving.engine
 from core.analysis.heads import evidence, similar, sketch
 from core.analysis.heads.evidence import Behind
 from core.analysis.heads.habits import Heads
@@ -175,7 +176,8 @@ def rows(found: Pool) -> Rows:
         progress(f"Reading {len(read)} {found.read} with {', '.join(found.models)}") as tell,
         engine_client.many() as ask,
     ):
-        return gathered(found, ask, lambda number: tell(number / len(steps)))
+        kept = core.serving.engine.default().kept(_key(found, read))
+        return kept or gathered(found, ask, lambda number: tell(number / len(steps)))
 
 
 def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
@@ -195,9 +197,11 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
             )
             tell(done := done + 1)
         parts.append(each)
-    return ask(
-        ("find.rows", found, len(read)), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0
-    )
+    return ask(_key(found, read), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0)
+
+
+def _key(found: Pool, read: Sequence[Example]) -> tuple[object, ...]:
+    return "find.rows", found, len(read)
 
 
 def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:

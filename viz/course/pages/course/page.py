@@ -122,10 +122,7 @@ def _tile(slug: str, title: str, aside: str, picture: Callable[[], None], key: s
     """A picture with its name below; the whole of it is the link (stage.css)."""
     with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
         picture()
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(slug, literal(title), **link)
-            if aside:
-                st.markdown(f":gray[:small[{aside}]]", width="content")
+        links.to(slug, f"{literal(title)} :gray[:small[{aside}]]" if aside else literal(title), **link)
 
 
 def _also(others: list[Beside]) -> None:
