@@ -11,6 +11,7 @@ from test_card_samples import COPIERS, TRANSLATORS, _scores, card, plain
 import core
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
+from core.checkpoints.scores import read_scores
 from core.scoring import induction
 from core.training import growth
 from core.training.recipes import bert_mini
@@ -97,6 +98,38 @@ def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
         "rightly in three of four cases" in told
         and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
     )
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_blocks_guess_hidden_words_as_all_pairs_do(split: str) -> None:
+    name = f"prose {split}, passages of 512 tokens"
+    rows = {
+        score.of: score.value
+        for score in read_scores(shipped_folder() / "bigbird-mini")
+        if (score.split, score.measure) == (name, "masked_top1")
+    }
+    blocks, full = rows["bigbird-mini"], rows["bigbird-mini with the full mask"]
+    assert abs(full - blocks) <= 0.02 and min(blocks, full) > 0.45
+
+
+def test_blocks_cost_less_where_a_text_is_long() -> None:
+    """Twice the text is about twice the cost in blocks, and four times where all pairs are read."""
+    found = {
+        (score.of, score.measure): score.value
+        for score in read_scores(shipped_folder() / "bigbird-mini")
+        if score.measure.startswith(("ms", "mb"))
+    }
+    blocks, full = "bigbird-mini", "bigbird-mini with the full mask"
+    for what in ("ms_by_length", "mb_by_length"):
+        assert 1.5 < found[blocks, f"{what}, 4096 tokens"] / found[blocks, f"{what}, 2048 tokens"] < 2.5
+        assert 3 < found[full, f"{what}, 4096 tokens"] / found[full, f"{what}, 2048 tokens"] < 5
+        assert found[full, f"{what}, 4096 tokens"] > 8 * found[blocks, f"{what}, 4096 tokens"]
+    told = plain(card(blocks))
+    assert "Up to some 300 tokens reading in blocks takes longer" in told
+    for n, sign in ((256, 1), (512, -1)):
+        assert (
+            sign * (found[blocks, f"ms_by_length, {n} tokens"] - found[full, f"ms_by_length, {n} tokens"]) > 0
+        )
 
 
 @pytest.mark.parametrize("name", COPIERS)

@@ -131,13 +131,14 @@ def test_strings_are_gone_on_with_as_the_card_says() -> None:
     )
 
 
-def test_blanks_are_filled_as_the_card_says() -> None:
-    model, told = core.open_model("bert-mini"), []
-    for line in paragraphs("bert-mini", "> "):
+@pytest.mark.parametrize("name", ["bert-mini", "bigbird-mini"])
+def test_blanks_are_filled_as_the_card_says(name: str) -> None:
+    model, told = core.open_model(name), []
+    for line in paragraphs(name, "> "):
         text, _, words = line.removeprefix("> ").rpartition(": ")
         told.append((text + ".", words))
     assert len(told) == 10
-    (chosen,) = paragraphs("bert-mini", "Five chosen:")
+    (chosen,) = paragraphs(name, "Five chosen:")
     for part in chosen.removeprefix("Five chosen: ").split(" / "):
         text, words = re.fullmatch(r"(.*▁[^:]*): ([^(]*?\d %)\.?(?: \(.*\))?", part).groups()  # pyright: ignore[reportOptionalMemberAccess]
         told.append((text.replace("*", "") + ".", words))

@@ -21,7 +21,7 @@ from viz.workspace.shared import reads as _reads
 NO_SENTENCE = {
     "albert/params": "texts that a bag of words counts, and no model reads",
     "autoencoder/params": "one word, which no model reads",
-    "sparse_attention/params": "a long text for bigbird-mini, or for bert-mini where that is not here",
+    "sparse_attention/params": "a long text for bigbird-mini",
     "bert_input/pieces": "pieces of a vocabulary",
     "prompting/few": "one word, as its label says",
     "retrieval/params": "a query",

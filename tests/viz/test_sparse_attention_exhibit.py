@@ -169,7 +169,7 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     guessed = read.guesses(LONG)
     assert f"Of {guessed.n} hidden tokens it says {guessed.blocks} rightly" in said(after)
     assert 0 < guessed.blocks <= guessed.n and 0 < guessed.same <= guessed.n
-    assert ("is not here" in said(after)) != found.trained
+    assert found.model == "bigbird-mini"
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,6 @@ def reads(params: Params, _: Mask) -> Folds:
     """Where one head looks, block by block; what hidden words are worth with either mask."""
     found = read.reading(params.own, params.layer, params.head)
     origin.tell(model=found.model, text=params.own, kind="self", layer=params.layer, head=params.head)
-    if not found.trained:
-        st.caption(
-            f"{read.MODEL} is not here. This is {read.BASE} under the mask that {read.MODEL} learns with: its own "
-            "weights, its places used again, not one step of training with blocks."
-        )
     if found.given + 2 > found.n:
         st.caption(f"The text has {found.given:,} tokens. The first {found.n - 2:,} are read.")
     where = f"L{params.layer}.H{params.head}"

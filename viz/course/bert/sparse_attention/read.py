@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import torch
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.layers.block_sparse import PARTS
 from core.model import Model
-from core.models import Batch, families
+from core.models import Batch
 from core.scoring.cost import read_in_full
 from core.serving.engine import default
-from core.training.recipes.bigbird_mini import BASE, RECIPE, stretched
+from core.training.recipes.bigbird_mini import RECIPE
 from viz.course.bert.sparse_attention.maths import by_block, held
 from viz.labels import shorten
 from viz.widgets import engine_client
@@ -43,11 +42,6 @@ class Read:
     names: tuple[str, ...]
     held: Mapping[str, float]
 
-    @property
-    def trained(self) -> bool:
-        """Whether it is bigbird-mini, which has learnt with this mask."""
-        return self.model == MODEL
-
 
 @dataclass(frozen=True)
 class Guessed:
@@ -60,18 +54,7 @@ class Guessed:
 
 
 def model() -> Model:
-    """bigbird-mini; where it is not here, the weights that it begins with: bert-mini's, under the same mask."""
-    entry = default().entry(MODEL)
-    return default().open(MODEL) if entry is not None and entry.ok else _before()
-
-
-@cache
-def _before() -> Model:
-    base, family = default().open(BASE), families()[RECIPE.family]
-    with torch.device("meta"):
-        network = family.network(RECIPE.config)
-    network.load_state_dict(stretched(base.network.state_dict()), assign=True)
-    return Model(f"{BASE} in blocks", family, RECIPE.config, network, base.tokenizer)
+    return default().open(MODEL)
 
 
 def fitting(reader: Model, text: str) -> tuple[str, int]:
