@@ -78,6 +78,11 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
 
     # ask the room: nothing is told before the reveal, an answer can be changed, who comes back finds the present
+    kept_back: list[Any] = []
+    lost.route(
+        "**/loadVegaEmbed.*.js",
+        lambda route: route.continue_() if kept_back else kept_back.append(route.abort()),
+    )
     lost.context.set_offline(True)
     goes_to(lecturer, app_url, "scaling")
     for one in (desktop, phone):
@@ -110,6 +115,8 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
             "Of 2 who voted twice, 2 changed from wrong to right and 0 from right to wrong."
         )
     expect(lecturer.get_by_text("Right.")).to_be_visible()
+    expect(lost.locator(".vega svg").first).to_be_visible()
+    assert kept_back, "what draws the chart was never kept back from the one who was lost"
 
     # the picture of the phone: in its own colours, nothing cut, nothing that axe calls serious
     fill = phone.locator(".vega svg text").filter(has_text="variance").first.get_attribute("fill")

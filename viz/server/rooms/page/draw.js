@@ -36,8 +36,17 @@ export function arrange(home, keys) {
 
 export const isDrawn = () => latest.size > 0;
 
-/** Draw a picture in its place; one that a newer one has overtaken is let go. */
-export async function draw(told, code) {
+const AGAIN = 2000;   // milliseconds: what could not be fetched is asked for again
+let lost = 0;   // a browser keeps in mind that a module did not come, but not under another name
+
+/** Draw a picture in its place; one that a newer one has overtaken is let go, one that the connection kept back is tried again. */
+export const draw = (told, code) => drawn(told, code).catch((error) => {
+  console.warn(error);
+  lost += 1;
+  setTimeout(() => latest.get(told.key)?.told === told && draw(told, code), AGAIN);
+});
+
+async function drawn(told, code) {
   const turn = (turns.get(told.key) ?? 0) + 1, root = roots.get(told.key);
   turns.set(told.key, turn);
   latest.set(told.key, { told, code });
@@ -88,14 +97,14 @@ function fitted(spec, width) {
 async function chart(root, { chart: spec, alt, key }) {
   const name = document.body.dataset.vega;
   if (!name) return;
-  const { embed, expressionInterpreter } = await (await import(new URL(`static/js/${name}`, document.baseURI))).t();
+  const { embed, expressionInterpreter } = await (await import(new URL(`static/js/${name}#${lost}`, document.baseURI))).t();
   root.className = "vega";
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", alt);
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
-  const drawn = fitted(dark.matches ? swapped(spec) : spec, width);
-  await embed(root, { ...drawn, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
+  const shown = fitted(dark.matches ? swapped(spec) : spec, width);
+  await embed(root, { ...shown, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
     { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
   root.dataset.drawn = key;
 }

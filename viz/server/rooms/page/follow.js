@@ -31,7 +31,7 @@ const HEARD = {
     at("invite").classList.toggle("small", !told.invites);
     arrange(at("pictures"), told.pictures);
   },
-  picture: (told) => draw(told, code).catch((error) => console.warn(error)),
+  picture: (told) => draw(told, code),
   touch: (told) => isDrawn() && touch(told),
   ask: (told) => ask(at("ask"), told, leads ? null : (question, answer) => send("answer", { question, answer })),
   pause({ paused }) {

@@ -54,7 +54,7 @@ const HEARD = {
     at("unseen").hidden = told.pictures.length > 0 || !told.unseen;
     arrange(at("pictures"), told.pictures);
   },
-  picture: (told) => draw(told, code).catch((error) => console.warn(error)),
+  picture: (told) => draw(told, code),
   touch: (told) => isDrawn() && touch(told),
   ask(told) {
     ask(at("ask"), told, null);
