@@ -21,7 +21,7 @@ from core.serving.registry import Listing, Registry, log
 
 __all__ = ["Busy", "Engine", "Listing", "RunRequest", "Superseded", "default"]
 
-CACHE_BYTES = 5 * 2**25
+CACHE_BYTES = 9 * 2**24
 """Budget of the process-wide cache."""
 
 HEAVY_BYTES = 2**30

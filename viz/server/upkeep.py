@@ -40,8 +40,10 @@ GENERATIONS = 10
 
 LARGE = 2**22
 """Bytes. What one run keeps is smaller, weights are larger."""
-M_MMAP_THRESHOLD = -3
-"""The number of that setting (malloc.h)."""
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""The numbers of these settings (malloc.h)."""
+ARENAS = 2
+"""Heaps of the C library: threads that take turns need no more, and each keeps what was freed in it."""
 
 
 class Upkeep:
@@ -119,9 +121,10 @@ class Upkeep:
 
 
 def return_large_blocks() -> None:
-    """Of the C library: a block of `LARGE` bytes is the system's again as soon as it is free. By itself it keeps ever larger ones."""
+    """Of the C library: a block of `LARGE` bytes is the system's again as soon as it is free. By itself it keeps ever larger ones, in a heap a thread."""
     if libc := _libc():
         libc.mallopt(M_MMAP_THRESHOLD, LARGE)
+        libc.mallopt(M_ARENA_MAX, ARENAS)
 
 
 def _trim() -> None:
