@@ -33,6 +33,8 @@ OUTLINE = """() => ({
   marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
   charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
 })"""
+LIT = """(scheme) => getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme === scheme"""
+"""Streamlit hears of it some frames after the browser."""
 FADED = """() => {
   const faded = (root) => !root.getAnimations().some((one) => one instanceof CSSTransition) && [...root.querySelectorAll("*")].every((e) => !e.shadowRoot || faded(e.shadowRoot));
   return faded(document);
@@ -137,6 +139,7 @@ def saved_charts(page: Any, folder: Path, every: bool) -> list[Chart]:
 def lit(page: Any, scheme: str) -> None:
     """The page by day or at night, its colours as they stay."""
     page.emulate_media(color_scheme=scheme)
+    page.wait_for_function(LIT, arg=scheme)
     settle(page)
     page.wait_for_function(FADED)
 
