@@ -33,7 +33,9 @@ OUTLINE = """() => ({
   marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
   charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
 })"""
-LIT = """(scheme) => getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme === scheme"""
+LIT = (
+    """(scheme) => getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme === scheme"""
+)
 """Streamlit hears of it some frames after the browser."""
 FADED = """() => {
   const faded = (root) => !root.getAnimations().some((one) => one instanceof CSSTransition) && [...root.querySelectorAll("*")].every((e) => !e.shadowRoot || faded(e.shadowRoot));
