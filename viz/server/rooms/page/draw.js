@@ -36,14 +36,13 @@ export function arrange(home, keys) {
 
 export const isDrawn = () => latest.size > 0;
 
-const AGAIN = 2000;   // milliseconds: what could not be fetched is asked for again
+const SOON = 2000, LATE = 60000;   // milliseconds until what could not be fetched is asked for again: each time twice as long, up to a minute
 let lost = 0;   // a browser keeps in mind that a module did not come, but not under another name
 
 /** Draw a picture in its place; one that a newer one has overtaken is let go, one that the connection kept back is tried again. */
-export const draw = (told, code) => drawn(told, code).catch((error) => {
+export const draw = (told, code, after = SOON) => drawn(told, code).catch((error) => {
   console.warn(error);
-  lost += 1;
-  setTimeout(() => latest.get(told.key)?.told === told && draw(told, code), AGAIN);
+  setTimeout(() => latest.get(told.key)?.told === told && draw(told, code, Math.min(2 * after, LATE)), after);
 });
 
 async function drawn(told, code) {
@@ -97,7 +96,8 @@ function fitted(spec, width) {
 async function chart(root, { chart: spec, alt, key }) {
   const name = document.body.dataset.vega;
   if (!name) return;
-  const { embed, expressionInterpreter } = await (await import(new URL(`static/js/${name}#${lost}`, document.baseURI))).t();
+  const vega = await import(new URL(`static/js/${name}#${lost}`, document.baseURI)).catch((error) => { lost += 1; throw error; });
+  const { embed, expressionInterpreter } = await vega.t();
   root.className = "vega";
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", alt);
