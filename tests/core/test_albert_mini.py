@@ -22,7 +22,7 @@ from core.models.bert import BERT
 from core.scoring import masked
 from core.tools.evaluate import evaluate
 from core.training.loop.engine import Plan, train
-from core.training.recipe import drawn, recipes
+from core.training.recipe import Follower, drawn, recipes
 from core.training.recipes import albert_mini, bert_mini
 
 SHAPE = {"n_layers": 2, "n_heads": 3, "d_model": 33, "d_ff": 13, "n_vocab": len(TOK), "n_ctx": 61}
@@ -30,15 +30,23 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def task(monkeypatch):
+def begun(monkeypatch):
+    """Makes either stage, small: `begun(kind)`."""
     config = replace(albert_mini.RECIPE.config, d_embed=7, **SHAPE)
     recipe = replace(albert_mini.RECIPE, config=config, inherit=lambda network: None, steps=4)
     monkeypatch.setattr(albert_mini, "RECIPE", recipe)
+    monkeypatch.setattr(albert_mini, "STEPS", 4)
+    monkeypatch.setattr(albert_mini, "THEN", 2)
     monkeypatch.setattr(albert_mini, "LONG", (16, 32, 61))
     monkeypatch.setattr(bert_mini, "CHECKED", 1)
     torch.manual_seed(3)
     teacher = BERT(replace(bert_mini.RECIPE.config, **SHAPE))
-    return albert_mini.Orders(BOOKS, BOOKS, TOK, 0, CPU, teacher)
+    return lambda kind: kind(BOOKS, BOOKS, TOK, 0, CPU, teacher)
+
+
+@pytest.fixture
+def task(begun):
+    return begun(albert_mini.Orders)
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -61,7 +69,7 @@ def test_ordered_pairs_are_neighbours_as_they_stand_or_swapped(in_order):
 def test_half_of_the_pairs_of_a_batch_are_swapped_and_the_step_alone_decides(task):
     batch, n_tokens = task.batch(1)
     told = torch.cat([rows.follows for rows in batch.groups if rows.follows is not None])
-    assert len(told) == albert_mini.mix(1).pairs and 0.3 < told.float().mean() < 0.7
+    assert len(told) == task.mixed(1).pairs and 0.3 < told.float().mean() < 0.7
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in batch.groups)
     again, _ = task.batch(1)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(batch.groups, again.groups, strict=True))
@@ -70,18 +78,35 @@ def test_half_of_the_pairs_of_a_batch_are_swapped_and_the_step_alone_decides(tas
 def test_windows_grow_and_the_pull_falls(task):
     sizes = [task.batch(step)[0].groups[0].batch.ids.shape[1] for step in range(4)]
     assert sizes == [16, 16, 32, 61]
-    assert [albert_mini.pull(step) for step in range(4)] == [2.0, 1.0, 0.0, 0.0]
-    shares = [albert_mini.mix(step).share for step in range(4)]
+    assert [task.batch(step)[0].pull for step in range(4)] == [2.0, 1.0, 0.0, 0.0]
+    shares = [task.mixed(step).share for step in range(4)]
     assert shares[0] == bert_mini.HIDDEN and shares[-1] == pytest.approx(0.15)
 
 
-@pytest.mark.parametrize("step", [0, 3])
-def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(task, step):
+def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
+    task = begun(albert_mini.Compared)
+    torch.manual_seed(0)
+    network = ALBERT(albert_mini.RECIPE.config)
+    assert isinstance(task, Follower)
+    task.follow(network)
+    first = torch.randn(5, SHAPE["d_model"])[:, None]
+    told = task.teacher.next_sentence(task.teacher.pooled(first))
+    torch.testing.assert_close(network.sentence_order(network.pooled(first)), told)
+    lessons = [task.batch(step)[0] for step in (4, 5)]
+    assert [(lesson.pull, lesson.told) for lesson in lessons] == [(2.0, 0.0), (0.0, 1.0)]
+    assert lessons[0].groups[0].batch.ids.shape == (96, SHAPE["n_ctx"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [(albert_mini.Orders, 0), (albert_mini.Orders, 3), (albert_mini.Compared, 4)]
+)
+def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun, kind, step):
+    task = begun(kind)
     torch.manual_seed(0)
     network = ALBERT(albert_mini.RECIPE.config)
     batch, _ = task.batch(step)
     loss = task.loss(network, batch)
-    words, told, gaps, n = [], [], 0.0, 0
+    words, told, gaps, n, first, read = [], [], 0.0, 0, [], []
     for rows in batch.groups:
         hidden, theirs = [], []
         for net, into in ((network, hidden), (task.teacher, theirs)):
@@ -94,17 +119,39 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(task,
                     order = net.sentence_order(net.pooled(out))
                     told.append(F.cross_entropy(order, (~rows.follows).long(), reduction="none"))
         assert len(hidden) == len(theirs) == 3  # what enters, and what leaves each layer
+        if rows.follows is not None:
+            for own, goal in zip(hidden[1:], theirs[1:], strict=True):
+                own, goal = own[:, 0].detach(), goal[:, 0]
+                first.append(spread(own, goal))
+            read.append(
+                spread(
+                    *(
+                        net.pooled(last[-1]).detach()
+                        for net, last in ((network, hidden), (task.teacher, theirs))
+                    )
+                )
+            )
         for own, goal in zip(hidden, theirs, strict=True):
             own, goal = own[rows.batch.real].detach(), goal[rows.batch.real].detach()
             gaps += float(((own - goal) ** 2).mean(-1).sum() / goal.var())
             n += len(goal)
-    wanted = torch.cat(words).mean() + torch.cat(told).mean() + albert_mini.pull(step) * gaps / n
+    apart = gaps / n + (np.mean(first) + np.mean(read) if kind is albert_mini.Compared else 0.0)
+    wanted = torch.cat(words).mean() + batch.told * torch.cat(told).mean() + batch.pull * apart
     torch.testing.assert_close(loss, wanted, rtol=1e-4, atol=1e-5)
     loss.backward()
-    assert all(weight.grad is not None and weight.grad.abs().max() > 0 for weight in network.parameters())
+    assert all(
+        weight.grad is not None
+        and bool(weight.grad.any()) == (batch.told > 0 or "sentence_order" not in name)
+        for name, weight in network.named_parameters()
+    )
     assert all(weight.grad is None for weight in task.teacher.parameters())
     with torch.inference_mode():
         assert set(task.check(network.eval())) == {"valid_nats", "top1", "order"}
+
+
+def spread(own: torch.Tensor, goal: torch.Tensor) -> float:
+    """What is left of the goal's variance."""
+    return float((own - goal).square().sum() / (goal - goal.mean(0)).square().sum())
 
 
 @pytest.mark.slow

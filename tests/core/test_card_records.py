@@ -14,7 +14,8 @@ from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
 from core.scoring import induction
 from core.training import growth
-from core.training.recipes import bert_mini
+from core.training.recipes import albert_mini, bert_mini
+from viz.course.bert.albert import pairs
 
 
 @pytest.mark.slow
@@ -98,6 +99,49 @@ def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
         "rightly in three of four cases" in told
         and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
     )
+
+
+def test_what_is_said_of_alberts_two_stages_is_so() -> None:
+    told, trained = plain(card("albert-mini")), read_training(shipped_folder() / "albert-mini")
+    assert trained is not None
+    first, later = (number(steps) for steps in re.findall(r"stage has ([\d,]+) steps", told))
+    assert first == albert_mini.STEPS and first + later == trained.steps
+    ends = [row for row in trained.log if row["step"] in (first, trained.steps)]
+    assert [f"{100 * row['order']:.1f}" for row in ends[:1]] == re.findall(
+        r"([\d.]+) % of the pairs\. Each", told
+    )
+    tokens = [ends[0]["tokens"] / first, (trained.tokens - ends[0]["tokens"]) / later]
+    assert re.findall(r"steps of about (\d+),000 tokens", told) == [f"{each / 1000:.0f}" for each in tokens]
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_albert_guesses_nearly_as_bert_and_tells_the_order(split: str) -> None:
+    rows = {
+        (score.of, score.measure): score.value
+        for score in read_scores(shipped_folder() / "albert-mini")
+        if score.split == f"prose {split}"
+    }
+    assert rows["albert-mini", "masked_top1"] >= 0.42
+    assert 0 < rows["bert-mini", "masked_top1"] - rows["albert-mini", "masked_top1"] < 0.01
+    assert rows["albert-mini", "sentence_order_accuracy"] >= 0.70
+    sizes = {name: core.open_model(name).n_parameters for name in ("bert-mini", "albert-mini")}
+    assert 3 * sizes["albert-mini"] <= sizes["bert-mini"]
+    assert "a fifth of its parameters" in plain(card("albert-mini"))
+    assert round(sizes["bert-mini"] / sizes["albert-mini"]) == 5
+
+
+def test_alberts_order_of_our_own_stories_is_as_its_card_says() -> None:
+    model, right = core.open_model("albert-mini"), 0
+    found = [*pairs.neighbours(False), *pairs.neighbours(True)]
+    for pair in found:
+        scores = [
+            model.run(first, pair=second).sentence_order
+            for first, second in ((pair.first, pair.second), (pair.second, pair.first))
+        ]
+        one, other = (float(order[0] - order[1]) for order in scores)
+        right += one > other
+    (told,) = re.findall(r"of the (\d+) pairs of neighbours.*? in (\d+), little", plain(card("albert-mini")))
+    assert told == (str(len(found)), str(right))
 
 
 @pytest.mark.parametrize("split", ["valid", "test"])

@@ -131,7 +131,7 @@ def test_strings_are_gone_on_with_as_the_card_says() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["bert-mini", "bigbird-mini"])
+@pytest.mark.parametrize("name", ["bert-mini", "bigbird-mini", "albert-mini"])
 def test_blanks_are_filled_as_the_card_says(name: str) -> None:
     model, told = core.open_model(name), []
     for line in paragraphs(name, "> "):

@@ -1,15 +1,17 @@
 """albert-mini: bert-mini's texts and tokens for a network with one layer's weights, which also tells the order of two texts.
 
-It does not begin from nothing: see `inherit`, and `Orders.apart` for what it follows at first.
+It does not begin from nothing: see `inherit`, and `Orders.apart` for what it follows at first. The order of two texts is
+learnt in a second stage: see `Compared`.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,18 +29,29 @@ from core.training.recipes.bert_mini import HIDDEN, IDS, Mix, Rows
 FROM = bert_mini.RECIPE.name
 LAYER = 2
 """Which of bert-mini's layers the one layer begins as."""
+STEPS, THEN = 4700, 1600
+"""Of the first stage and of the second."""
 LONG, PARTS = (64, 128, 256), (0.3, 0.75)
-"""Windows are this many tokens in the first, second and last part of the training, and where the second and the last begin."""
+"""Windows are this many tokens in the first, second and last part of the first stage, and where the second and the last begin."""
 PULL, PULLED = 2.0, 0.5
-"""How much it counts at first that each layer's output be bert-mini's; over this part of the training that falls to nothing."""
+"""How much it counts at first that each layer's output be bert-mini's; over this part of a stage that falls to nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Rows, and how much the distance to bert-mini's layers counts at this step."""
+    """Rows, and how much the distance to bert-mini's layers and the order of the pairs count at this step."""
 
     groups: list[Rows]
     pull: float
+    told: float = 1.0
+
+
+class Both(NamedTuple):
+    """Of the same rows what enters the first layer and leaves each, in two networks."""
+
+    rows: Rows
+    ours: list[Tensor]
+    theirs: list[Tensor]
 
 
 class Streams(Tap):
@@ -77,8 +90,12 @@ class Orders(bert_mini.Passages):
     def config(self) -> ALBERTConfig:
         return RECIPE.config
 
+    def part(self, step: int) -> float:
+        """How much of the stage lies behind."""
+        return step / STEPS
+
     def mixed(self, step: int) -> Mix:
-        return mix(step)
+        return mix(self.part(step))
 
     def pair(self, books: Books, rng: np.random.Generator, of: Mix) -> Pair | None:
         return books.ordered(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
@@ -88,16 +105,26 @@ class Orders(bert_mini.Passages):
 
     def batch(self, step: int) -> tuple[Any, int]:
         groups, n_tokens = super().batch(step)
-        return Lesson(groups, pull(step)), n_tokens
+        return Lesson(groups, pull(self.part(step))), n_tokens
 
     def loss(self, network: Any, batch: Any) -> Tensor:
         """Both objectives, and as long as it counts the distance to bert-mini."""
         taps = [Streams() for _ in batch.groups]
         hidden = [network(rows.batch, tap) for rows, tap in zip(batch.groups, taps, strict=True)]
-        loss = self.objectives(network, batch.groups, hidden)
-        return loss + batch.pull * self.apart(batch.groups, taps) if batch.pull else loss
+        loss = self.objectives(network, batch.groups, hidden, batch.told)
+        return loss + batch.pull * self.apart(network, self.both(batch.groups, taps)) if batch.pull else loss
 
-    def apart(self, groups: list[Rows], taps: list[Streams]) -> Tensor:
+    def both(self, groups: list[Rows], taps: list[Streams]) -> list[Both]:
+        """What entered the first layer and left each here, and in bert-mini on the same rows."""
+        found = []
+        for rows, tap in zip(groups, taps, strict=True):
+            theirs = Streams()
+            with torch.no_grad():
+                self.teacher(rows.batch, theirs)
+            found.append(Both(rows, tap.found, theirs.found))
+        return found
+
+    def apart(self, network: Any, found: list[Both]) -> Tensor:
         """How far what leaves the layers lies from bert-mini's, on the same rows: squared, in parts of the variance there.
 
         The mean over tokens, numbers and layers. A hidden word is one bit of news in seven tokens, a layer's output is 256
@@ -105,11 +132,9 @@ class Orders(bert_mini.Passages):
         2020, MobileBERT, 3.5; Jiao et al. 2020, TinyBERT, 4.1).
         """
         total, n = torch.zeros((), device=self.device), 0
-        for rows, tap in zip(groups, taps, strict=True):
-            real, theirs = rows.batch.real, Streams()
-            with torch.no_grad():
-                self.teacher(rows.batch, theirs)
-            for own, wanted in zip(tap.found, theirs.found, strict=True):
+        for rows, ours, theirs in found:
+            real = rows.batch.real
+            for own, wanted in zip(ours, theirs, strict=True):
                 goal = wanted[real].float()
                 total = total + (own[real].float() - goal).square().sum() / goal.var() / goal.shape[1]
                 n += len(goal)
@@ -120,34 +145,81 @@ class Orders(bert_mini.Passages):
         return found | {"order": found.pop("next")}
 
 
-def pull(step: int) -> float:
-    """How much the distance to bert-mini counts at this step.
+class Compared(Orders):
+    """The second stage: windows fill the context, pairs are most of the tokens, and the first token follows bert-mini's.
 
-    >>> pull(0), pull(RECIPE.steps)
-    (2.0, 0.0)
+    Each text is as often the first as the second, so no word and no place in one of them says anything of the order, and
+    there is no slope to go down before the two are compared: the first stage ended at chance. Whether one text follows
+    another is such a comparison, and bert-mini has learnt it. So the order begins as that.
     """
-    return PULL * max(0.0, 1 - step / (PULLED * RECIPE.steps))
+
+    def part(self, step: int) -> float:
+        return (step - STEPS) / THEN
+
+    def mixed(self, step: int) -> Mix:
+        return Mix(self.config.n_ctx, windows=96, pairs=384, short=16)
+
+    def batch(self, step: int) -> tuple[Any, int]:
+        """The less bert-mini counts, the more does the order: before it is of any use, to be right is to say nothing."""
+        lesson, n_tokens = super().batch(step)
+        return replace(lesson, told=1 - lesson.pull / PULL), n_tokens
+
+    @torch.no_grad()
+    def follow(self, network: Any) -> None:
+        """Read the first token as bert-mini does, for whether the second text follows."""
+        teacher: Any = self.teacher
+        network.pooler.load_state_dict(teacher.pooler.state_dict())
+        network.to_sentence_order.load_state_dict(teacher.to_next_sentence.state_dict())
+
+    def apart(self, network: Any, found: list[Both]) -> Tensor:
+        """The same, and again at the first token of pairs alone, which among a hundred would hardly count: there, and as it is read.
+
+        The mean square in parts of the numbers' own variances, as what all texts have in common at this token says nothing.
+        What enters the first layer is the same for all.
+        """
+        teacher: Any = self.teacher
+        layers, read = [], []
+        for rows, ours, theirs in found:
+            if rows.follows is None:
+                continue
+            layers += [spread(own[:, 0], goal[:, 0]) for own, goal in zip(ours[1:], theirs[1:], strict=True)]
+            read.append(spread(network.pooled(ours[-1]), teacher.pooled(theirs[-1])))
+        return super().apart(network, found) + torch.stack(layers).mean() + torch.stack(read).mean()
 
 
-def mix(step: int) -> Mix:
-    """What the batch of this step is made of: about 9,000 tokens, since two cores take seconds for as many; bert-mini's has 31,000.
+def spread(own: Tensor, goal: Tensor) -> Tensor:
+    """The mean square between rows of numbers, in parts of the variance of the goal's columns.
 
-    Pairs are most of it: their order is the harder objective.
+    >>> spread(torch.tensor([[2.0, 7.0], [2.0, 7.0]]), torch.tensor([[1.0, 7.0], [3.0, 7.0]]))  # its means: as good as nothing
+    tensor(1.)
     """
-    part = step / RECIPE.steps
+    return (own.float() - goal.float()).square().mean() / goal.float().var(0, correction=0).mean()
+
+
+def pull(part: float) -> float:
+    """How much the distance to bert-mini counts where this part of a stage is over.
+
+    >>> pull(0.0), pull(0.25), pull(1.0)
+    (2.0, 1.0, 0.0)
+    """
+    return PULL * max(0.0, 1 - part / PULLED)
+
+
+def mix(part: float) -> Mix:
+    """What a batch of the first stage is made of where this part of it is over: about 33,000 tokens, most of them in pairs."""
     long = LONG[sum(part >= begins for begins in PARTS)]
     share = HIDDEN + (SHARE - HIDDEN) * min(1.0, part / PARTS[1])
-    return Mix(long, windows=8, pairs=88, short=4, share=share)
+    return Mix(long, windows=24, pairs=320, short=12, share=share)
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Orders:
+def prepare(data: Path, work: Path, seed: int, device: torch.device, kind: type[Orders] = Orders) -> Orders:
     """What bert-mini reads, by the tokens of the shipped bert-mini: its table is what this one begins with."""
     folder, saved = store.shipped_folder() / FROM, work / "tokenizer.json"
     if not saved.is_file():
         shutil.copyfile(folder / saved.name, saved)
     found = bert_mini.prepare(data, work, seed, device)
     teacher = store.load_model(folder, FROM, shipped=True).network
-    return Orders(found.train, found.valid, found.tokenizer, seed, device, teacher)
+    return kind(found.train, found.valid, found.tokenizer, seed, device, teacher)
 
 
 @torch.no_grad()
@@ -176,13 +248,13 @@ def inherit(network: Any) -> None:
     network.masked_lm.bias.copy_(held["masked_lm.bias"])
 
 
-RECIPE = Recipe(
+WORDS = Recipe(
     name="albert-mini",
     family="albert",
     config=ALBERTConfig(
         n_layers=6, n_heads=8, d_model=256, d_ff=1024, d_embed=64, n_vocab=8000, n_ctx=256, activation="gelu"
     ),
-    steps=6000,
+    steps=STEPS,
     prepare=prepare,
     begin=bert_mini.begin,
     inherit=inherit,
@@ -191,4 +263,8 @@ RECIPE = Recipe(
     lr=2e-3,
     matrix_lr=0.01,
     warm_up=100,
+)
+RECIPE = replace(
+    WORDS,
+    then=replace(WORDS, steps=THEN, prepare=partial(prepare, kind=Compared), lr=1.5e-3, matrix_lr=0.01),
 )

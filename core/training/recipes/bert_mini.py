@@ -101,14 +101,14 @@ class Passages:
     def loss(self, network: Any, batch: list[Rows]) -> Tensor:
         return self.objectives(network, batch, [network(rows.batch) for rows in batch])
 
-    def objectives(self, network: Any, groups: list[Rows], hidden: list[Tensor]) -> Tensor:
-        """The mean over hidden words plus the mean over pairs."""
+    def objectives(self, network: Any, groups: list[Rows], hidden: list[Tensor], told: float = 1.0) -> Tensor:
+        """The mean over hidden words plus `told` times the mean over pairs."""
         guessed = torch.cat([h[rows.chosen] for h, rows in zip(hidden, groups, strict=True)])
         wanted = torch.cat([rows.wanted for rows in groups])
         head, table = network.masked_lm, network.embed["token"].weight
         words = cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
         scores, follows = self._pairs(network, groups, hidden)
-        return words + F.cross_entropy(scores.float(), (~follows).long())
+        return words + told * F.cross_entropy(scores.float(), (~follows).long())
 
     def check(self, network: Any) -> Mapping[str, float]:
         right = n = lost = pairs = n_pairs = 0.0
