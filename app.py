@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -25,11 +26,15 @@ from viz.shell import errors
 COPIES = 2**26
 """Bytes for weights in the processor's own layout: enough for the models of a lesson, and a class of a hundred fits into 1.2 GB beside them."""
 
+SHAPES = 256
+"""Shapes of a product for which oneDNN keeps the code that it wrote; by itself 1,024, which takes a class of a hundred 60 MB more and no less time."""
+
 
 @contextlib.asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     torch.set_num_threads(1)
     threadpoolctl.threadpool_limits(1, "blas")
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(SHAPES))  # read at the first product
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     asgi.send_at_once()
     turns.take()
