@@ -26,6 +26,19 @@ def test_axe_finds_nothing_serious_on_a_page_opened_at_night(chromium: Any, app_
     assert {slug: wrong for slug, wrong in found.items() if wrong} == {}
 
 
+def test_an_open_fold_is_read_at_night(chromium: Any, app_url: str) -> None:
+    """Its line, too: Streamlit darkens the words of what is open."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
+    page = context.new_page()
+    page.goto(app_url + "/masks")
+    settle(page)
+    page.get_by_role("button", name="What am I looking at").click()
+    settle(page)
+    assert page.locator('[class*="st-key-word-fold"] button[aria-expanded="true"]').count() == 1
+    assert serious(page, "dark") == []
+    context.close()
+
+
 FOCUSED = """() => {
   let at = document.activeElement;
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;

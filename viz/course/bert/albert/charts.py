@@ -154,14 +154,21 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
 
 @kept
 def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> vega.Layers:
-    """A line a model: the cosine of what enters and what leaves each layer.
+    """A line a model: the cosine of what enters and what leaves each layer. Of two near each other the larger is said above.
 
     >>> len(alike([("bert-mini", [0.5, 0.9])]).to_dict()["data"]["values"])
     2
     """
     names = [phrase(name) for name, _ in rows]
+    most = [max(values) for values in zip(*(values for _, values in rows), strict=False)]
     cells = [
-        {"layer": layer, "cosine": float(value), "model": name, "said": f"{value:.2f}"}
+        {
+            "layer": layer,
+            "cosine": float(value),
+            "model": name,
+            "said": f"{value:.2f}",
+            "above": layer >= len(most) or bool(value == most[layer]),
+        }
         for name, (_, values) in zip(names, rows, strict=True)
         for layer, value in enumerate(values)
     ]
@@ -175,9 +182,12 @@ def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> 
         color=vega.hue("model:N", vega.hues(names), vega.legend(labelFontSize=13)),
         tooltip=vega.told("model:N", "layer:O", ("said:N", "cosine")),
     )
-    said = base.mark_text(dy=-13, fontSize=13).encode(text="said:N")
+    said = [
+        base.transform_filter(where).mark_text(dy=dy, fontSize=13).encode(text="said:N")
+        for where, dy in (("datum.above", -13), ("!datum.above", 17))
+    ]
     return vega.framed(
-        base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1), said, height=height
+        base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1), *said, height=height
     )
 
 
