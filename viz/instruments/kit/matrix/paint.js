@@ -82,7 +82,7 @@ function writeCells(pen, view) {
 
 function label(pen, view, axis, i, strong) {
   const { theme, left, top, unit } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i];
-  const most = row ? left - 12 : 130, turned = !row && !view.flat;
+  const most = row ? left - 12 : view.up + 2, turned = !row && !view.flat;
   pen.save();
   pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
   pen.textBaseline = "middle";

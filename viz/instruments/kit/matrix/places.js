@@ -12,7 +12,7 @@ export function place(view) {
   const phone = width < 560, pen = probe, { rows, cols, rim } = view;
   pen.font = `${LABEL}px ${view.theme.font}`;
   const widest = (names) => Math.min(phone ? 84 : 130, Math.ceil(Math.max(...names.map((n) => pen.measureText(n).width))));
-  const side = widest(view.queryNames), up = widest(view.keyNames);
+  const side = widest(view.queryNames), up = view.up = widest(view.keyNames);   // a longer name is written narrower
   pen.font = `600 12px ${view.theme.font}`;
   view.axisNames = view.axis.map((name, axis) => (phone ? plainAxis(view, axis) : name));
   const corner = Math.ceil(Math.max(...view.axisNames.map((name) => pen.measureText(`${name} \u2192`).width)));
