@@ -39,11 +39,10 @@ PULL, PULLED = 2.0, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Rows, and how much the distance to bert-mini's layers and the order of the pairs count at this step."""
+    """Rows, and how much the distance to bert-mini's layers counts at this step."""
 
     groups: list[Rows]
     pull: float
-    told: float = 1.0
 
 
 class Both(NamedTuple):
@@ -111,8 +110,12 @@ class Orders(bert_mini.Passages):
         """Both objectives, and as long as it counts the distance to bert-mini."""
         taps = [Streams() for _ in batch.groups]
         hidden = [network(rows.batch, tap) for rows, tap in zip(batch.groups, taps, strict=True)]
-        loss = self.objectives(network, batch.groups, hidden, batch.told)
+        loss = self.objectives(network, batch.groups, hidden, self.told(batch.pull))
         return loss + batch.pull * self.apart(network, self.both(batch.groups, taps)) if batch.pull else loss
+
+    def told(self, pull: float) -> float:
+        """How much the order of the pairs counts where the distance counts so much."""
+        return 1.0
 
     def both(self, groups: list[Rows], taps: list[Streams]) -> list[Both]:
         """What entered the first layer and left each here, and in bert-mini on the same rows."""
@@ -159,10 +162,9 @@ class Compared(Orders):
     def mixed(self, step: int) -> Mix:
         return Mix(self.config.n_ctx, windows=96, pairs=384, short=16)
 
-    def batch(self, step: int) -> tuple[Any, int]:
+    def told(self, pull: float) -> float:
         """The less bert-mini counts, the more does the order: before it is of any use, to be right is to say nothing."""
-        lesson, n_tokens = super().batch(step)
-        return replace(lesson, told=1 - lesson.pull / PULL), n_tokens
+        return 1 - pull / PULL
 
     @torch.no_grad()
     def follow(self, network: Any) -> None:

@@ -160,14 +160,13 @@ def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> 
     2
     """
     names = [phrase(name) for name, _ in rows]
-    most = [max(values) for values in zip(*(values for _, values in rows), strict=False)]
     cells = [
         {
             "layer": layer,
             "cosine": float(value),
             "model": name,
             "said": f"{value:.2f}",
-            "above": layer >= len(most) or bool(value == most[layer]),
+            "above": bool(value >= max(other[layer] for _, other in rows if layer < len(other))),
         }
         for name, (_, values) in zip(names, rows, strict=True)
         for layer, value in enumerate(values)
