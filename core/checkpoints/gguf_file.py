@@ -9,7 +9,8 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -24,10 +25,9 @@ from core.checkpoints.foreign import plan_foreign
 from core.checkpoints.safety.gguf_header import AGAIN, GGUFHeader, Stored, bad, read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.safety.safetensors_header import Entry
-from core.checkpoints.tokenizer import FILE, read_tokenizer
+from core.checkpoints.tokenizer import FILE, Reading
 from core.checkpoints.weights import Weights
 from core.errors import InputError
-from core.text import Tokenizer
 
 SUFFIX = ".gguf"
 KINDS = ("llama", "qwen2", "qwen3")
@@ -144,7 +144,8 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
         raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
 
 
-def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
+@contextmanager
+def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
     """The tokenizer of the file's own words and merges, tried in the child as that of any foreign folder is."""
     facts = read_gguf_header(file).facts
     kind, cut = facts.get("tokenizer.ggml.model"), facts.get("tokenizer.ggml.pre", "gpt-2")
@@ -182,11 +183,8 @@ def gguf_tokenizer(file: Path, plan: Plan) -> Tokenizer:
     }
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        try:
-            return read_tokenizer(Path(place), plan)
-        except InputError as error:
-            wrong = error.wrong.replace(FILE, f"The tokenizer of {shown(file.name)}")
-            raise InputError(wrong, error.rule, AGAIN) from None
+        with Reading(Path(place), plan, f"The tokenizer of {shown(file.name)}") as reading:
+            yield reading
 
 
 def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import inside, json_object, shown
-from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer
+from core.checkpoints.gguf_file import gguf_in, gguf_reading
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.load_plan import Plan
-from core.checkpoints.tokenizer import KINDS, VOCAB, given_files, read_tokenizer, try_in_child
+from core.checkpoints.tokenizer import KINDS, VOCAB, Reading, given_files, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.text import PieceTokenizer, Tokenizer
@@ -60,7 +60,8 @@ def found(folder: Path) -> Found:
     try:
         lines += stored(plan, weights)
         packed = gguf_in(folder)
-        lines.append(tokens(read_tokenizer(folder, plan) if packed is None else gguf_tokenizer(packed, plan)))
+        with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
+            lines.append(tokens(reading.tokenizer))
     except InputError as error:
         problems.append(error)
     return Found(_said(folder), tuple(lines), tuple(problems))

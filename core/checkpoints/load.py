@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from core.checkpoints.files import MB, Unchanged, inside, json_object, shown, small_bytes
 from core.checkpoints.foreign import BAD_WORDS, plan_foreign
-from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_tokenizer, plan_gguf
+from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.safety.load_plan import Plan, build
-from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
+from core.checkpoints.tokenizer import Reading, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
+from core.layers.linear import ROOM
 from core.model import Model
 from core.models import Batch
 from core.run.lazy_logits import finite
+from core.text import Tokenizer
 
 log = logging.getLogger(__name__)
-TRIED = 16
+TRIED = 4
 GENERATION = "generation_config.json"
 
 
@@ -83,34 +86,51 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     files = Unchanged.now(weights.entries[each].file for each in plan.kept)
     packed = gguf_in(folder)
     card = _card(folder) if packed is None else gguf_card(packed)
-    if packed is not None:
-        tokenizer = gguf_tokenizer(packed, plan)
-    else:
-        tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
-    model = Model(name, plan.spec, plan.config, build(plan, weights), tokenizer, card, files, plan.never)
-    if not shipped:
-        try:
-            _try(model)
-        except InputError:
-            raise InputError(
-                "Its weights are numbers, but what they make of the first few tokens is NaN or infinite.",
-                "A picture of such a model would show nothing true.",
-                "Use a checkpoint from before the training broke, or export it in float32.",
-            ) from None
-    return model
+
+    def model(network: nn.Module, tokenizer: Tokenizer) -> Model:
+        return Model(name, plan.spec, plan.config, network, tokenizer, card, files, plan.never)
+
+    if shipped:
+        return model(build(plan, weights), shipped_tokenizer(folder, plan))
+    with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
+        network = build(plan, weights, reading.check)  # while a child tries the tokenizer
+        _try(plan, network)
+        return model(network, reading.tokenizer)
 
 
-def _try(model: Model) -> None:
-    """Read a few tokens. Raises InputError where finite weights make numbers that are not."""
-    if model.spec.reads is not None:
-        model.run(model.spec.reads(model.config).example)
-        return
-    ids = torch.arange(min(TRIED, model.config.n_vocab, model.config.n_ctx))[None]
-    given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
-    with torch.inference_mode():
-        hidden = finite(model.network(given), model.name)
-        if model.outputs and model.outputs[model.asked].reads == "hidden":
-            finite(getattr(model.network, model.asked)(hidden), model.name)
+def _try(plan: Plan, network: Any) -> None:
+    """Read a few tokens once, without copies of the weights. Raises InputError where finite weights make numbers that are not."""
+    ids = torch.arange(min(TRIED, plan.config.n_vocab, plan.config.n_ctx))[None]
+    source, values = ids, None
+    if plan.spec.reads is not None:
+        reader = plan.spec.reads(plan.config)
+        encoded = reader.encode(reader.example)
+        source, values = torch.tensor([encoded.ids]), torch.from_numpy(encoded.values)[None]
+        ids = ids if plan.spec.has_source else source
+    given = Batch(
+        ids=ids,
+        real=ids >= 0,
+        source=source,
+        source_real=source >= 0,
+        segments=torch.zeros_like(ids),
+        values=values,
+    )
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a core is the child's: of two threads one would wait at every product
+    try:
+        with torch.inference_mode(), ROOM.closed():
+            hidden = finite(network(given), "")
+            for name, output in plan.spec.outputs(plan.config).items():
+                if output.reads == "hidden":
+                    finite(getattr(network, name)(hidden), "")
+    except InputError:
+        raise InputError(
+            "Its weights are numbers, but what they make of the first few tokens is NaN or infinite.",
+            "A picture of such a model would show nothing true.",
+            "Use a checkpoint from before the training broke, or export it in float32.",
+        ) from None
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _card(folder: Path) -> str:

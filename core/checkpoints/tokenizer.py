@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -57,22 +59,55 @@ def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 
 
 def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
-    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json, after the child has tried it.
+    """The tokenizer of a foreign folder, after the child has tried it (`Reading`)."""
+    with Reading(folder, plan) as reading:
+        return reading.tokenizer
 
-    Where what is read is no text, the plan has its names and no file is asked for. Padding and truncation are taken off. Marks that the config does not name are found by the plan's names for them.
+
+class Reading(AbstractContextManager["Reading"]):
+    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json.
+
+    The child tries it from now on, whatever is done here meanwhile; it is made here when `tokenizer` is asked for. Where what
+    is read is no text, the plan has its names and no file is asked for. Padding and truncation are taken off. Marks that the
+    config does not name are found by the plan's names for them. `called` is what a refusal calls the file, if not by its name.
     Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
     """
-    if plan.tokenizer is not None:
-        return Tokenizer(plan.tokenizer, **plan.ids)
-    name, given = given_files(folder)
-    facts = try_in_child(given, name)
-    check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
-    backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
-    if "cutters" not in facts:
-        return marked(backend, plan)
-    cutters = {side: Cutter.of(**held) for side, held in facts["cutters"].items()}
-    files = {file: need(folder, file).read_bytes() for file in (SOURCE, TARGET, VOCAB)}
-    return marked(backend, plan, partial(PieceTokenizer, **cutters, files=files))
+
+    def __init__(self, folder: Path, plan: Plan, called: str = "") -> None:
+        self._folder, self._plan, self._called = folder, plan, called
+        self._trial = (
+            Trial(*given_files(folder), tokenizers.Tokenizer.from_str) if plan.tokenizer is None else None
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self._trial is not None:
+            self._trial.close()
+
+    def check(self) -> None:
+        """Raises InputError once the child has refused it."""
+        if self._trial is not None and self._trial.ended:
+            _ = self.tokenizer
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Ours, once the child has said that it holds."""
+        if self._plan.tokenizer is not None:
+            return Tokenizer(self._plan.tokenizer, **self._plan.ids)
+        assert self._trial is not None
+        try:
+            return self._made(self._trial.facts)
+        except InputError as error:
+            if not self._called:
+                raise
+            raise InputError(error.wrong.replace(FILE, self._called), error.rule, AGAIN) from None
+
+    def _made(self, facts: Mapping[str, Any]) -> Tokenizer:
+        check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
+        if "cutters" not in facts:
+            return marked(facts["tokenizer"], self._plan)
+        cutters = {side: Cutter.of(**held) for side, held in facts["cutters"].items()}
+        files = {file: need(self._folder, file).read_bytes() for file in (SOURCE, TARGET, VOCAB)}
+        return marked(facts["tokenizer"], self._plan, partial(PieceTokenizer, **cutters, files=files))
 
 
 def marked(
@@ -132,33 +167,78 @@ def _rules(folder: Path) -> dict[str, bool | None]:
 
 
 def try_in_child(
-    given: Sequence[Path | str], name: str, *, memory: int = MEMORY, cpu: int = CPU, wall: float = WALL
+    given: Sequence[Path | str], name: str, load: Callable[[str], Any] = str, **limits: Any
 ) -> dict[str, Any]:
-    """What the child says about a tokenizer: the cleaned file and its ids. Raises InputError for every bad end."""
-    limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
-    command = [sys.executable, "-I", str(CHILD), *limits, name, *map(str, given)]
-    calm = {
-        key: value
-        for key, value in os.environ.items()
-        if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
-    }
-    calm |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "RUST_BACKTRACE": "0"}
-    try:
-        done = subprocess.run(
-            command, env=calm, stdin=subprocess.DEVNULL, capture_output=True, timeout=wall, check=False
-        )
-        facts = json.loads(done.stdout) if done.returncode == 0 else None
-    except subprocess.TimeoutExpired:
-        raise _refused(name, "it does not end") from None
-    except (OSError, ValueError):
-        raise _refused(name, "it could not be tried") from None
-    if facts is None:
-        raise _refused(
-            name, f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
-        )
-    if "problem" in facts:
-        raise _refused(facts.get("file", name), facts["problem"])
-    return facts
+    """What a child says about a tokenizer (`Trial`)."""
+    with closing(Trial(name, given, load, **limits)) as trial:
+        return trial.facts
+
+
+class Trial:
+    """A child that tries a tokenizer from now on, until it ends or is closed. Raises InputError for every bad end."""
+
+    def __init__(
+        self,
+        name: str,
+        given: Sequence[Path | str],
+        load: Callable[[str], Any] = str,
+        *,
+        memory: int = MEMORY,
+        cpu: int = CPU,
+        wall: float = WALL,
+    ) -> None:
+        self._name, self._load, self._wall = name, load, wall
+        self._broken = f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
+        limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
+        command = [sys.executable, "-I", "-S", str(CHILD), *limits, name, *map(str, given)]
+        calm = {
+            key: value
+            for key, value in os.environ.items()
+            if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
+        }
+        calm |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "RUST_BACKTRACE": "0"}
+        none, heard = subprocess.DEVNULL, subprocess.PIPE
+        try:
+            self._child = subprocess.Popen(command, env=calm, stdin=none, stdout=heard, stderr=none)
+        except OSError:
+            raise _refused(name, "it could not be tried") from None
+
+    def close(self) -> None:
+        self._child.kill()  # of one that has said all it has no effect
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        self._child.wait()
+
+    @property
+    def ended(self) -> bool:
+        return self._child.poll() is not None
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the child says: the ids, and as "tokenizer" what `load` makes of the cleaned file once the child has loaded it, while it tries it."""
+        clock = threading.Timer(self._wall, self._child.kill)
+        clock.start()
+        try:
+            loaded, facts = self._heard()
+        except ValueError:
+            raise _refused(self._name, "it could not be tried") from None
+        finally:
+            late = not clock.is_alive()
+            clock.cancel()
+        if late or facts is None:
+            raise _refused(self._name, "it does not end" if late else self._broken)
+        if "problem" in facts:
+            raise _refused(facts.get("file", self._name), facts["problem"])
+        return facts | {"tokenizer": loaded}
+
+    def _heard(self) -> tuple[Any, dict[str, Any] | None]:
+        out = self._child.stdout
+        assert out is not None
+        cleaned = out.readline(MAX_OUT + 1)
+        loaded = self._load(cleaned.decode()) if len(cleaned) > 1 and cleaned.endswith(b"\n") else None
+        said = out.read(MAX_OUT + 1)
+        self.close()
+        return loaded, None if self._child.returncode else json.loads(said)
 
 
 def _refused(name: str, problem: str) -> InputError:

@@ -58,11 +58,23 @@ class Room:
     def __init__(self, most: int) -> None:
         self.most, self.nbytes = most, 0
         self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
+        self._closed = threading.local()
         self._copies: dict[int, tuple[Tensor, int]] = {}
 
-    def copy(self, laid: PackedWeight) -> Tensor:
-        """The weight in the processor's layout."""
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Make no copies in this thread: for a network that is run once."""
+        self._closed.now = True
+        try:
+            yield
+        finally:
+            self._closed.now = False
+
+    def copy(self, laid: PackedWeight) -> Tensor | None:
+        """The weight in the processor's layout; None where there is none and none is to be made."""
         found = self._copies.get(id(laid))
+        if found is None and getattr(self._closed, "now", False):
+            return None
         return found[0] if found else self._made(laid)
 
     def _made(self, laid: PackedWeight) -> Tensor:
@@ -119,12 +131,14 @@ class PackedWeight:
     def __call__(self, x: Tensor) -> Tensor:
         if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.device.type != "cpu":
             return F.linear(x, self.weight.to(x.dtype), self.bias)
-        if not self.fits or x.requires_grad:
+        packed = self.fits and not x.requires_grad
+        if packed and x.numel() == x.shape[-1]:
+            return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
+        copy = ROOM.copy(self) if packed else None
+        if copy is None:
             of = _Blocks.apply if self.half else F.linear
             return of(x, self.weight, self.bias)  # pyright: ignore
-        if x.numel() == x.shape[-1]:
-            return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
-        return torch.ops.mkldnn._linear_pointwise(x, ROOM.copy(self), self.bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise(x, copy, self.bias, "none", [], "")
 
 
 def settle(network: nn.Module) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import resource
 import struct
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +75,7 @@ class Refusal:
 
     def __call__(self, folder: Path | str, *words: str, before_reading: bool = True) -> InputError:
         if before_reading:
-            self._patch.setattr("core.checkpoints.load.build", self._must_not_come_to_this)
+            self._patch.setattr("core.checkpoints.load.build", self._unread)
         peak, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
         with pytest.raises(InputError) as caught:
             open_model(folder)
@@ -91,5 +93,10 @@ class Refusal:
         assert grown < 20 * 1024, f"{grown / 1024:.0f} MB"
         return error
 
-    def _must_not_come_to_this(self, *_: object) -> None:
+    def _unread(self, _plan: object, _weights: object, between: Callable[[], object]) -> None:
+        """In place of reading the weights: waits for a refusal that needs none of them."""
+        waited = threading.Event()
+        for _ in range(400):
+            between()
+            waited.wait(0.01)
         raise AssertionError("weights were about to be read")

@@ -7,21 +7,22 @@ import sys
 
 import pytest
 from crafted.case import MB
-from crafted.vocabulary import padding
 from crafting import good_folder
 
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
 
+FOUND = "def found(out: Out, name: str, given: list[str]) -> dict:\n"
+LOADED = "    backend = tokenizers.Tokenizer.from_str(text)\n"
 
-def hostile(tmp_path, monkeypatch, code):
+
+def hostile(tmp_path, monkeypatch, code, behind=FOUND):
     """The same limits around a child that does its worst after they are set."""
     import core.checkpoints.tokenizer as face
 
     source = shutil.copytree(face.CHILD.parent, tmp_path / "safety") / face.CHILD.name
-    begins = "def found(name: str, given: list[str]) -> dict:\n"
-    assert begins in face.CHILD.read_text()
-    source.write_text(face.CHILD.read_text().replace(begins, f"{begins}    {code}\n"))
+    assert behind in face.CHILD.read_text()
+    source.write_text(face.CHILD.read_text().replace(behind, f"{behind}    {code}\n"))
     monkeypatch.setattr(face, "CHILD", source)
     return good_folder(tmp_path / "model") / "tokenizer.json"
 
@@ -61,10 +62,18 @@ def test_nothing_can_be_written(tmp_path, monkeypatch):
 
 
 def test_what_only_the_real_library_does_is_survived(tmp_path, monkeypatch):
-    """Padding to 10^12 aborts a process that encodes with it; here it is put back behind the cleaning."""
-    code = f"held = json.loads(text); held['padding'] = {padding(10**12)!r}; text = json.dumps(held)"
-    path = hostile(tmp_path, monkeypatch, code)
-    with pytest.raises(InputError, match="refused"):
+    """Padding to 10^12 aborts a process that encodes with it; here it is put back behind the cleaning. This process has loaded the file by then."""
+    path = hostile(tmp_path, monkeypatch, "backend.enable_padding(length=10**12)", LOADED)
+    loaded = []
+    with pytest.raises(InputError, match="ends the process"):
+        try_in_child([path], "tokenizer.json", loaded.append)
+    assert len(loaded) == 1
+
+
+@pytest.mark.parametrize("code", ["import os; os._exit(0)", "out.say(text[:-1]); import os; os._exit(0)"])
+def test_half_an_answer_is_none(tmp_path, monkeypatch, code):
+    path = hostile(tmp_path, monkeypatch, code, LOADED)
+    with pytest.raises(InputError, match="could not be tried"):
         try_in_child([path], "tokenizer.json")
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from crafting import good_folder, packed, tensor
 from upload_sender import CONFIG, HEAD, TOKENIZER, WEIGHTS, Sender, Watch, refused
 
 import core.serving.engine
+from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
 from core.serving import brought, resolve
 from core.serving.engine import Engine, RunRequest
@@ -309,7 +311,7 @@ def test_what_no_disk_and_no_memory_holds_is_refused_before_it_is_sent(sender: S
 
 
 def test_two_visitors_at_once_get_each_his_own(sender: Sender, monkeypatch) -> None:
-    monkeypatch.setattr("core.checkpoints.load.read_tokenizer", _shared(sender))
+    monkeypatch.setattr("core.checkpoints.load.Reading", _shared(sender))
     monkeypatch.setattr(routes, "read_tokenizer", lambda *_: None)
     visitors, came = [Sender(sender.files, f"visitor {i}") for i in range(4)], dict[str, str]()
     threads = [
@@ -331,6 +333,8 @@ def _shared(sender: Sender) -> Callable[..., Any]:
 
     from core.text import Tokenizer
 
-    return lambda folder, plan: Tokenizer(
-        tokenizers.Tokenizer.from_str(sender.files[TOKENIZER].decode()), **plan.ids
-    )
+    def tried(_: Path, plan: Plan) -> Any:
+        backend = tokenizers.Tokenizer.from_str(sender.files[TOKENIZER].decode())
+        return nullcontext(SimpleNamespace(check=lambda: None, tokenizer=Tokenizer(backend, **plan.ids)))
+
+    return tried

@@ -62,11 +62,11 @@ def resident(kind: str) -> int:
 
 
 def test_opening_against_reading_the_file(folder):
-    """The weights against the bytes of the file read once into memory; the whole, with all that is not weights, beside them.
+    """The whole of opening against the bytes of the file read once into memory, and the weights alone beside it.
 
-    Opening is: judge the config and the list of tensors, build the network without numbers, map the file, and read every
-    number of it once to judge that it is one. The whole has besides, whatever the weights weigh: the tokenizer, tried in
-    a child process and made, and a trial of a few tokens.
+    The weights: judge the config and the list of tensors, build the network without numbers, map the file, and read every
+    number of it once to judge that it is one. The whole has besides: a trial of a few tokens, and meanwhile the tokenizer,
+    tried in a child process and made.
     """
     file = folder / "model.safetensors"
 
@@ -93,9 +93,9 @@ def test_opening_against_reading_the_file(folder):
         )
         print(
             f"\n{folder.name}, {said}: file {1e3 * read:.0f} ms, weights {1e3 * opened:.0f} ms = {opened / read:.2f}"
-            f" (budget {OPENED}), with tokenizer, its child and a trial {all_of_it:.2f} s"
+            f", with tokenizer, its child and a trial {1e3 * all_of_it:.0f} ms = {all_of_it / read:.2f} (budget {OPENED})"
         )
-        assert opened <= OPENED * read
+        assert all_of_it <= OPENED * read
     print(f"{whole / 2**20:.0f} MB of weights, {own / 2**20:.0f} MB of them in memory of the process's own")
     assert own < 0.1 * whole
 

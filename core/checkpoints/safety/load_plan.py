@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -185,9 +185,10 @@ def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
     return found
 
 
-def build(plan: Plan, weights: Weights) -> nn.Module:
+def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: None) -> nn.Module:
     """The network with its weights: those of the plan's `kept` as they are stored, the others in float32. Reads each tensor once.
 
+    `between` is called before each of them; what it raises ends the reading.
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
     """
     network = unfilled(plan.spec, plan.config)
@@ -199,6 +200,7 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
     state: dict[str, Tensor] = {}
     by_name = {take.name: take for take in plan.takes}
     for take in map(by_name.__getitem__, weights.in_order(by_name)):
+        between()
         get = weights.mapped if take.name in plan.kept else weights.read
         value = get(take.name)
         for copy in take.copies:

@@ -1,17 +1,49 @@
-"""Tokenizers that are other files than a tokenizer.json, made into one: GPT-2's two, BERT's one, Marian's three.
+"""The files of tokenizers: a tokenizer.json in its parts, and others made into one: GPT-2's two, BERT's one, Marian's three.
 
 Imports nothing of ours: the limited child that tries tokenizers loads this file, and this one the file beside it, by path.
 """
 
 import json
+import re
 import runpy
 from pathlib import Path
+from typing import Any
+
+NO_JSON = "it is not readable JSON"
+MARK: Any = re.compile(r"[ \t\r\n]*([{}:,]?)[ \t\r\n]*")
 
 
 class Refused(Exception):
     """What is wrong with a tokenizer, a part of a sentence; `file` is what it is wrong with, where there are several."""
 
     file = ""
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict:
+    """An object whose keys stand once: of two the library might take the other."""
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        raise Refused("a key stands twice in it")
+    return held
+
+
+def members(text: str) -> dict[str, tuple[Any, str]]:
+    """The members of a JSON object, each read and as it is written: most of a file is as it was, and need not be written anew."""
+    read: Any = json.JSONDecoder(object_pairs_hook=once).raw_decode
+    pairs, sign = [], MARK.match(text)
+    if sign[1] != "{":
+        json.loads(text)
+        raise Refused("it is not a JSON object")
+    while sign[1] != "}":
+        key, end = read(text, sign.end())
+        sign = MARK.match(text, end)
+        value, end = read(text, begin := sign.end())
+        pairs.append((key, (value, text[begin:end])))
+        if sign[1] != ":" or type(key) is not str or (sign := MARK.match(text, end))[1] not in (",", "}"):
+            raise Refused(NO_JSON)
+    if sign.end() != len(text):
+        raise Refused(NO_JSON)
+    return once(pairs)
 
 
 def check_ids(vocab: object) -> None:
@@ -122,7 +154,7 @@ def _words(path: str) -> dict:
     try:
         held = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError):
-        raise Refused("it is not readable JSON") from None
+        raise Refused(NO_JSON) from None
     if not isinstance(held, dict):
         raise Refused("it is not a JSON object")
     check_ids(held)

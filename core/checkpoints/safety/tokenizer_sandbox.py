@@ -11,11 +11,13 @@ file is: its path may be that of a blob.
 A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
 stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. What goes
 wrong with yet another text must not be in it: regular expressions are those of known models and no others, a word is
-looked up in pieces only up to a length, and texts grow by little. Prints one object:
-{"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..}, of Marian's with "cutters" (see `tokenizer_files.cutter`),
+looked up in pieces only up to a length, and texts grow by little. Prints two lines: the cleaned file as soon as it is
+loaded, so that who waits can load it while texts are tried, else nothing; and one object:
+{"n_ids": .., "largest_id": ..}, of Marian's with "cutters" (see `tokenizer_files.cutter`),
 or {"problem": "a sentence part", "file": its name}. Imports nothing of ours but the files beside it.
 """
 
+import gc
 import json
 import os
 import re
@@ -105,8 +107,25 @@ SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*(?:\\S|\.)")
 """Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign, spaces too where they are signs."""
 
 
+OURS = ("padding", "truncation")
 FILES = runpy.run_path(str(Path(__file__).with_name("tokenizer_files.py")))
 Refused: Any = FILES["Refused"]
+NO_JSON = FILES["NO_JSON"]
+
+
+class Out:
+    """The two lines that are printed, each of at most so many bytes."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.begun = most, False
+
+    def say(self, line: str) -> None:
+        data = line.encode("utf-8", "surrogatepass") + b"\n"
+        if len(data) > self.most:
+            raise Refused("it is too large")
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        self.begun = True
 
 
 def limit(memory: int, cpu: int) -> None:
@@ -230,24 +249,26 @@ def check_added(held: dict) -> None:
 
 
 def cleaned(path: str) -> tuple[str, list[dict]]:
-    """The tokenizer.json without padding and truncation, its parts checked, and the tokens that it adds."""
+    """The tokenizer.json in a line, without padding and truncation, its parts checked, and the tokens that it adds."""
     with open(path, encoding="utf-8") as file:
-        held = json.load(file)
-    if not isinstance(held, dict):
-        raise Refused("it is not a JSON object")
-    held["padding"] = held["truncation"] = None
+        written = FILES["members"](file.read())
+    held: Any = {key: value for key, (value, _) in written.items()} | dict.fromkeys(OURS)
     check_parts(held)
     trim_spans(held)
     check_added(held)
     FILES["check_ids"](held["model"].get("vocab"))
-    return json.dumps(held, ensure_ascii=False), held.get("added_tokens") or []
+    said = {key: text for key, (_, text) in written.items()}
+    said |= {key: json.dumps(held[key]) for key in (*OURS, "post_processor") if key in held}
+    whole = ",".join(f"{json.dumps(key)}:{text}" for key, text in said.items())
+    return f"{{{whole}}}".replace("\n", " "), held.get("added_tokens") or []
 
 
-def tried(text: str, added: Sequence[dict] = ()) -> dict:
+def tried(out: Out, text: str, added: Sequence[dict] = ()) -> dict:
     """Load it, encode and decode with it, and say what it holds; `added` are the tokens that the file adds, whose ids count as it writes them."""
     import tokenizers
 
     backend = tokenizers.Tokenizer.from_str(text)
+    out.say(text)
     ids = set(backend.get_vocab(with_added_tokens=True).values())
     written = {token["id"] for token in added}
     for literal in (False, True):
@@ -257,7 +278,7 @@ def tried(text: str, added: Sequence[dict] = ()) -> dict:
         if len(framed.ids) > TOKENS * len(TEXTS[0]):
             raise Refused("it puts far more marks around a text than the text has characters")
         ids |= set(framed.ids)  # what its post-processor adds has an id of its own, that of a word or not
-    return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
+    return {"n_ids": len(ids | written), "largest_id": max(ids | written)}
 
 
 def try_texts(backend: Any) -> None:
@@ -268,43 +289,46 @@ def try_texts(backend: Any) -> None:
         backend.decode(encoding.ids)
 
 
-def found(name: str, given: list[str]) -> dict:
+def found(out: Out, name: str, given: list[str]) -> dict:
     """What is said of the files of a kind."""
     import tokenizers
 
     if name == "tokenizer.json":
-        return tried(*cleaned(*given))
+        return tried(out, *cleaned(*given))
     if name != "source.spm":
-        return tried(FILES["from_pair" if name == "vocab.json" else "from_words"](*given))
+        return tried(out, FILES["from_pair" if name == "vocab.json" else "from_words"](*given))
     names, cutters = FILES["from_marian"](*given, MAX_WORD)
     for cutter in cutters.values():
         try_texts(tokenizers.Tokenizer.from_str(cutter["model"]))
-    return {**tried(names), "cutters": cutters}
+    return {**tried(out, names), "cutters": cutters}
 
 
 def main(argv: list[str]) -> None:
     sys.path.append(argv[0])
     memory, cpu, out_bytes = (int(value) for value in argv[1:4])
     limit(memory, cpu)
+    gc.disable()  # it ends in a moment
+    out = Out(out_bytes)
     try:
-        out = found(argv[4], argv[5:])
+        facts = found(out, argv[4], argv[5:])
     except Refused as error:
-        out = {"problem": str(error), "file": error.file or argv[4]}
+        facts = {"problem": str(error), "file": error.file or argv[4]}
     except UnicodeDecodeError:
-        out = {"problem": "it is not readable JSON" if argv[4].endswith(".json") else "it is not UTF-8 text"}
+        facts = {"problem": NO_JSON if argv[4].endswith(".json") else "it is not UTF-8 text"}
     except (json.JSONDecodeError, RecursionError):
-        out = {"problem": "it is not readable JSON"}
+        facts = {"problem": NO_JSON}
     except MemoryError:
-        out = {"problem": "it needs too much memory"}
+        facts = {"problem": "it needs too much memory"}
     except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-        out = {
+        facts = {
             "problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"
         }
-    data = json.dumps(out, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    if len(data) > out_bytes:
-        data = json.dumps({"problem": "it is too large"}).encode()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    if not out.begun:
+        out.say("")
+    try:
+        out.say(json.dumps(facts, ensure_ascii=False))
+    except Refused as error:
+        out.say(json.dumps({"problem": str(error)}))
     os._exit(0)  # what was made need not be taken apart
 
 

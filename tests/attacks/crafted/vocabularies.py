@@ -259,7 +259,13 @@ KINDS = ("llama", "gpt2", "gpt_neox", "qwen3", "gemma", "mistral", "gpt_neo", "g
 
 CASES = [
     *(
-        Case(f"{where} of {kind}: {name}", folder(kind, tokenizer=change), tuple(said))
+        Case(
+            f"{where} of {kind}: {name}",
+            folder(kind, tokenizer=change),
+            tuple(said),
+            late=name
+            == "10,000 marks",  # of a file that no pipe holds more is heard when its weights are read
+        )
         for where, lies in LIES.items()
         for kind, (name, (change, *said)) in zip(KINDS * 9, lies.items(), strict=False)
     ),
