@@ -59,6 +59,7 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
         }
     )
     expect(page.get_by_text("Line 4: “nowhere?masks.step=2” is no view of the atlas.")).to_be_visible()
+    expect(page.get_by_text("per file")).to_be_hidden()  # one limit is told, ours
     page.locator("input[type=file]").set_input_files(file)
     card = page.locator(".st-key-lessons-file")
     card.get_by_role("button", name="Begin in Present").click()
