@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -292,6 +294,12 @@ def test_components_are_registered_with_constant_code() -> None:
                 assert not any(isinstance(part, ast.JoinedStr) for part in inside), (
                     f"{_name(path)}:{node.lineno}"
                 )
+
+
+def test_measurements_that_no_push_runs_can_be_run() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "bench", "--collect-only", "tests/bench"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-2000:]
 
 
 def test_one_version() -> None:

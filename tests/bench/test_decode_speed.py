@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_speed import MINI, SMALL, one_thread, pair, transformers  # noqa: F401 - one_thread is a fixture for the whole file
+from test_speed import MINI, SMALL, pair
 
 import core
 from core.decoding import Beam, Sample, Step, decode
 
 pytestmark = pytest.mark.bench
 
-STEP = 25.0
+STEP, THREADS = 25.0, 1
 """Milliseconds for a step at 64 tokens, every head's pattern and all candidates recorded."""
 TEXT = "Once upon a time there was a little girl who lived in a house by the sea. "
 
