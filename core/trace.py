@@ -93,11 +93,12 @@ class Record(NamedTuple):
 class Trace:
     """What one run left behind, by path.
 
+    `met` are the paths of all values that the run passed, recorded or not.
     Raises KeyError with the nearest known paths when asked for one that was not recorded.
     """
 
-    def __init__(self, records: dict[str, Record]) -> None:
-        self._records = records
+    def __init__(self, records: dict[str, Record], met: frozenset[str]) -> None:
+        self._records, self.met = records, met
 
     def __getitem__(self, path: str) -> Tensor:
         return self._record(path).value
@@ -225,7 +226,7 @@ class Recorder(Tap):
     def close(self) -> Trace:
         """End the run: check that every pattern met a value, and hand over the trace."""
         self._book.check_all_used()
-        return Trace(self._book.records)
+        return Trace(self._book.records, _shared(frozenset(self._book.seen)))
 
 
 class Plan(NamedTuple):
@@ -241,6 +242,12 @@ class Plan(NamedTuple):
 def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
     """The plans of all paths met so far under these patterns: runs ask the same again and again."""
     return {}
+
+
+@lru_cache(maxsize=256)
+def _shared(paths: frozenset[str]) -> frozenset[str]:
+    """The same object for the same paths: thousands of runs may be kept."""
+    return paths
 
 
 class _Book:

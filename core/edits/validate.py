@@ -79,8 +79,10 @@ def shapes(run: Run) -> dict[str, Shape]:
         if name != "sentences":
             inside = run.model.spec.sentences or (name == "encoder" and run.model.spec.reads is not None)
             prefix = "" if inside else stack.removesuffix("layer")
-            narrow = getattr(config, "d_embed", config.d_model)
+            narrow = getattr(config, "d_embed", getattr(config, "d_half", config.d_model))
             found |= {f"{prefix}embed.position": (n, narrow), f"{prefix}embed.token": (1, n, narrow)}
+            if name == "decoder" and run.source is not None:  # an encoder that is no stack: that of a picture
+                found.setdefault("encoder.embed.position", (len(run.source.ids), config.d_model))
         entering, leaving = run.model.spec.stream
         widths = getattr(config, "widths", (config.d_model,) * (config.n_layers + 1))
         found |= {
@@ -92,4 +94,4 @@ def shapes(run: Run) -> dict[str, Shape]:
                 (leaving, widths[layer + 1]),
             )
         }
-    return found
+    return {path: size for path, size in found.items() if run.trace.met(path)}

@@ -122,6 +122,10 @@ class RunTrace:
         """Recorded paths that match, in the order of the computation; outputs are computed when asked for."""
         return [*self._trace.names(pattern), *self._later(pattern)]
 
+    def met(self, path: str) -> bool:
+        """Whether this run passed a value at that path, recorded or not."""
+        return path in self._trace.met or path in self._outputs.paths()
+
     def axes(self, path: str) -> tuple[str, ...]:
         """The axis words of a value, e.g. ('head', 'query', 'key')."""
         trace = (

@@ -14,7 +14,7 @@ from core.errors import InputError
 from viz.course.vision.show_attend_tell import charts, judging, maths, steps
 from viz.course.vision.show_attend_tell.params import SLUG, TEXTS, Params
 
-TEXT = TEXTS[0]
+TEXT = Params().text
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +122,12 @@ def test_a_scene_without_a_sentence_is_captioned_and_that_is_said():
 
 
 def test_a_touch_places_a_thing_and_another_takes_it_away():
-    assert maths.placed(TEXT, "green star", 24) == f"{TEXT}; green star 4,4"
-    assert maths.placed(TEXT, "green star", 1) == "blue house 0,3; blue house 3,4; green star 1,0"
+    own = TEXTS[0]
+    assert maths.placed(own, "green star", 24) == f"{own}; green star 4,4"
+    assert maths.placed(own, "green star", 1) == "blue house 0,3; blue house 3,4; green star 1,0"
     with pytest.raises(InputError):
         read(maths.placed("red cat 1,0", "red cat", 1))
-    assert Params(own="").text == maths.scene_of(Params().draw)
+    assert Params().text == maths.scene_of(Params().draw) != Params(draw=7).text == maths.scene_of(7)
 
 
 def test_the_board_draws_each_pixel_of_ink_once(data):

@@ -25,7 +25,9 @@ from viz.shell import notices, pages
 
 NO_TEXT = {
     "complexity": "counts operations by length and width",
+    "albert": "its sentences stand in folds: test_albert_exhibit types into them",
     "many_heads": "its words only name the rows; every number is drawn",
+    "picture_as_words": "attends to the patches of a doodle",
     "positional_encoding": "codes places, whatever stands there",
     "score_functions": "its query and keys are points of a plane",
     "sizes": "counts weights",

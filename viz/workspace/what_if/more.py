@@ -135,6 +135,11 @@ def _side(change: Change) -> tuple[Side, str]:
 def _places(change: Change) -> None:
     side, prefix = _side(change)
     where = f"{prefix}embed.position"
+    if not change.before.trace.met(where):
+        st.caption(
+            "This model adds no vectors of positions to its tokens: there are none to take away or to swap."
+        )
+        return
     how = st.segmented_control(
         "Positions",
         ["none", "swap"],

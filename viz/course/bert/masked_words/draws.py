@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.errors import InputError
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert.charts.token_rows import Row, token_rows
@@ -176,7 +177,13 @@ def _count(params: Params, text: Text) -> masking.Count:
 
 
 def how(text: Text, params: Params) -> dict[str, Any]:
-    """What every draw is given: the mask, the tokens that may stand in, the rates."""
+    """What every draw is given: the mask, the tokens that may stand in, the rates. Raises InputError where no token can be chosen."""
+    if text.special.all():
+        raise InputError(
+            f"{MODEL} knows no word of this text.",
+            "[UNK], which stands for what it does not know, is never chosen.",
+            "Type a sentence of common words.",
+        )
     tokenizer = default().open(MODEL).tokenizer
     special = set(tokenizer.special_tokens.values())
     drawable = np.array([index for index in range(len(tokenizer)) if index not in special])

@@ -21,7 +21,7 @@ class Params(Knobs):
     """`own` is a scene of the visitor's; while it is empty, `draw` says which one is drawn. `cells` is a draw of hard attention."""
 
     own: str = knob(
-        TEXTS[0],
+        "",
         sentence(
             "Scene: a colour, a kind and column,row for each thing; empty for a drawn one",
             TEXTS,
@@ -34,7 +34,7 @@ class Params(Knobs):
     kind: str = knob(KINDS[0], pills("Kind", KINDS))
     cells: int = knob(0, slider("Draw of the cells", 0, N_DRAWS - 1))
     judge: int = knob(0, draw(9999, again="Another caption"))
-    draw: int = knob(3, draw(9999, drops=("own",), again="Another scene"))
+    draw: int = knob(283, draw(9999, drops=("own",), again="Another scene"))
 
     @property
     def text(self) -> str:
