@@ -244,12 +244,6 @@ def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
     return {}
 
 
-@lru_cache(maxsize=256)
-def _shared(paths: frozenset[str]) -> frozenset[str]:
-    """The same object for the same paths: thousands of runs may be kept."""
-    return paths
-
-
 class _Book:
     """The shared state of one recorder and its scopes."""
 
@@ -328,6 +322,8 @@ class _Book:
                 )
 
 
+_shared = lru_cache(maxsize=256)(frozenset[str])
+"""One object for equal sets of paths: thousands of runs may be kept."""
 Out = TypeVar("Out")
 
 
