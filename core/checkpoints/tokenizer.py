@@ -216,14 +216,14 @@ class Trial:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the child says: the ids, and as "tokenizer" what `load` makes of the cleaned file once the child has loaded it, while it tries it."""
-        clock = threading.Timer(self._wall, self._child.kill)
+        late: list[bool] = []
+        clock = threading.Timer(self._wall, lambda: (late.append(True), self._child.kill()))
         clock.start()
         try:
             loaded, facts = self._heard()
         except ValueError:
             raise _refused(self._name, "it could not be tried") from None
         finally:
-            late = not clock.is_alive()
             clock.cancel()
         if late or facts is None:
             raise _refused(self._name, "it does not end" if late else self._broken)
