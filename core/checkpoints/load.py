@@ -24,7 +24,7 @@ from core.run.lazy_logits import finite
 from core.text import Tokenizer
 
 log = logging.getLogger(__name__)
-TRIED = 4
+TRIED = 16
 GENERATION = "generation_config.json"
 
 
