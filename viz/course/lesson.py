@@ -80,6 +80,10 @@ class Step(Generic[P, D]):
     texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
     nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
     chosen: then `controls` is a function of the params.
+
+    promises: what the step's sentences claim of the run, each a condition on params and data under the claim's own words, as
+    {"the diagonal has a rank correlation of at least 0.8": lambda params, data: ...}. They must hold at the opening and at every preset:
+    tests/viz/test_promises.py computes them, so that neither a training nor a new preset can make the page untrue.
     """
 
     draw: Callable[[P, D], Folds]
@@ -87,6 +91,7 @@ class Step(Generic[P, D]):
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
     alone: bool = False
+    promises: Mapping[str, Callable[[P, D], bool]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ class Lesson(Generic[P, D]):
     of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
     controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
     arrive: called first, where a link of yesterday needs to be read in today's words.
+    presets: the states that the exhibit offers besides its opening, each the fields that it changes; the promises of its steps hold there, too.
     """
 
     file: str
@@ -107,6 +113,7 @@ class Lesson(Generic[P, D]):
     controls: Sequence[str] = ()
     tells: Callable[[P, D], object] = lambda params, data: None
     arrive: Callable[[], object] = lambda: None
+    presets: Sequence[Mapping[str, Any]] = ()
 
     @property
     def slug(self) -> str:
