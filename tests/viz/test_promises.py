@@ -27,7 +27,9 @@ def test_the_claims_of_every_step_hold(slug: str, preset: int) -> None:
     broken = [
         (number, claim)
         for number, claim in claims(lesson)
-        if not lesson.steps[number - 1].promises[claim](params, None if lesson.steps[number - 1].alone else data)
+        if not lesson.steps[number - 1].promises[claim](
+            params, None if lesson.steps[number - 1].alone else data
+        )
     ]
     assert broken == []
 
