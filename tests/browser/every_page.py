@@ -32,6 +32,8 @@ OUTLINE = """() => ({
   nameless: [...document.querySelectorAll("details")].filter((fold) => !fold.getAttribute("aria-label")).length,
   marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
   charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
+  unfilled: [...document.querySelectorAll("p, li, td, th, label, summary, button, h1, h2, h3, text")].filter((e) => !e.closest(".katex, pre, code")).map((e) =>
+    [...e.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join(" ")).filter((words) => /\\{[A-Za-z_]+([.[][^{}\\s]*)?\\}/.test(words)).length,
 })"""
 LIT = (
     """(scheme) => getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme === scheme"""
@@ -109,13 +111,13 @@ def serious(page: Any, scheme: str) -> list[str]:
 
 
 def disordered(page: Any) -> list[str]:
-    """Headings that skip a level; folds and charts without a name."""
+    """Headings that skip a level; folds and charts without a name; placeholders that nothing filled in."""
     told = page.evaluate(OUTLINE)
     levels = told["headings"]
     in_order = levels.count(1) == 1 == levels[0] and all(
         after <= before + 1 for before, after in pairwise(levels)
     )
-    wrong = [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
+    wrong = [f"{told[name]} {name}" for name in ("nameless", "marks", "charts", "unfilled") if told[name]]
     return wrong if in_order else [f"headings {levels}", *wrong]
 
 

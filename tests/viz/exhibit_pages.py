@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
+
+PLACEHOLDER = re.compile(r"\{[A-Za-z_]+(?:[.\[][^{}\s]*)?\}")
+SET_OR_CODE = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|```.*?```|`[^`]*`", re.DOTALL)
 
 
 def drawn(
@@ -29,10 +33,19 @@ def drawn(
 
 
 def said(test: AppTest) -> str:
-    """All that is told, without the escapes of Markdown."""
-    return "\n".join(
-        str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
-    ).replace("\\", "")
+    """Return all words of the page without the escapes of Markdown; no placeholder may be left in them."""
+    words = [str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind]
+    assert [left for text in words for left in unfilled(text)] == []
+    return "\n".join(words).replace("\\", "")
+
+
+def unfilled(text: str) -> list[str]:
+    """List the placeholders that nothing filled in; braces of formulas and of lines of code are none.
+
+    >>> unfilled("{lines}"), unfilled("of {p.word} $\\\\mathrm{softmax}$"), unfilled("`{x}` {0, 1}")
+    (['{lines}'], ['{p.word}'], [])
+    """
+    return PLACEHOLDER.findall(SET_OR_CODE.sub("", text))
 
 
 def said_and_set(test: AppTest) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from exhibit_pages import drawn, folds
+from exhibit_pages import drawn, folds, said
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
 
@@ -121,7 +121,7 @@ def link(test: AppTest) -> dict[str, str]:
 
 def well(test: AppTest, what: str) -> None:
     assert not test.exception, (what, [error.value for error in test.exception])
-    assert not any(OUR_FAULT in element.value for element in test.text), what
+    assert OUR_FAULT not in said(test), what
 
 
 @dataclass
@@ -185,10 +185,10 @@ def walk(slug: str, steps: int) -> Visit:
         assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], (
             f"step {step}: a picture of a text says which model read it"
         )
-        said = [
+        words = [
             str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
         ] + [widget.label for widget in found]
-        assert [words for words in said if indexed(words)] == [], (
+        assert [each for each in words if indexed(each)] == [], (
             f"step {step}: x_i is set as mathematics, or written with a real index"
         )
         mine = []

@@ -65,7 +65,8 @@ STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1
 def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(
     slug: str, step: int, asked: list[Asked]
 ) -> None:
-    test = drawn(slug, {f"{slug}.step": str(step)}, {})
+    looking = {f"fold:{slug}.looking": True}
+    test = drawn(slug, {f"{slug}.step": str(step)}, looking)
     assert not test.exception and "went wrong" not in said(test)
     assert test.title[0].value == pages.find(slug).info.title
     assert any(test.get(kind) for kind in ("plotly_chart", "vega_lite_chart", "bidi_component")), "a picture"
