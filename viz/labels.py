@@ -2,7 +2,7 @@
 
 - canvas, Altair, `st.text`, tables: take any text literally; use `visible`, for a phrase of several words `phrase`.
 - Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plain`.
-- widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`.
+- widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`, for a sentence of ours `fill`.
   A label that is only read out (`label_visibility="collapsed"`) is said as it is written, backslashes too; use `spoken`.
 """
 
@@ -88,6 +88,15 @@ def literal(text: str) -> str:
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
     """
     return _labelled(text) if len(text) <= PHRASE else _escaped(text)
+
+
+def fill(markdown: str, **texts: object) -> str:
+    r"""Fill Markdown of ours with names, tokens and typed texts, each shown to the character: `{name}` stands for a text, `**{name}**` emphasises it.
+
+    >>> fill("**{head}** is nearest of {n}", head="L3.H4 of *my_model*", n=12)
+    '**L3\\.H4 of \\*my\\_model\\*** is nearest of 12'
+    """
+    return markdown.format(**{name: literal(str(text)) for name, text in texts.items()})
 
 
 def formulas(text: str, ours: bool = False) -> str:

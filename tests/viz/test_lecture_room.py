@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import core.serving.engine
+import viz
 from core.analysis.heads.compare import jensen_shannon
 from core.analysis.heads.similar import TextPatterns
 from viz.server.rooms import addresses, store
 from viz.server.rooms.store import InMemory
-from viz.workspace.lecture_room.heads_beside import ranked, words_of
+from viz.workspace.lecture_room.heads_beside import can_read, ranked, words_of
 
 PAGE = """
 from viz.shell import pages, state
@@ -87,9 +91,46 @@ def test_the_truth_goes_out_with_the_reveal_which_gives_what_most_said(room, pag
     assert not page.exception
     seen = told(room)
     assert seen["ask"]["counts"] == [0, 1, 2] and seen["ask"]["truth"] == [1]
-    assert seen["ask"]["why"] == "Because of this ."
+    assert seen["ask"]["why"] == "Because of **this**."  # taken literally, as on the page
     assert seen["view"]["pictures"] == ["first", "second", "last"]
     assert any("You said “three”" in str(line.value) for line in page.markdown)
+
+
+SIGNS = r"*a* __b__ [c](d)\. `e` $f$ <g> #h ##ing :cat: ~~i~~ | &amp; 1."
+
+
+def test_phones_get_a_question_to_the_character(room):
+    asked = PAGE.replace(
+        '"Which?", ("one", "two", "three"), "two", "Because of **this**."',
+        f"{SIGNS!r}, ({SIGNS!r}, 'two'), 'two', {SIGNS!r}",
+    )
+    page = AppTest.from_string(asked, default_timeout=60)
+    page.session_state["atlas.room"] = (room[0].code, room[1])
+    page.run()
+    seen = told(room)["ask"]
+    assert (seen["words"], seen["options"]) == (SIGNS, [SIGNS, "two"])
+    room[0].answer(room[0].sit(""), seen["id"], 0)
+    page.button[0].click().run()
+    assert not page.exception and told(room)["ask"]["why"] == SIGNS
+    assert any(line.value == SIGNS for line in page.text)  # the reason, as the lecturer's page shows it
+
+
+def test_no_text_that_is_taken_literally_is_escaped_or_has_markup():
+    """`page_parts.numbers` and `st.text` show a backslash and a star as they come."""
+    wrong = []
+    for path in Path(viz.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "page_parts.numbers",
+                "numbers",
+                "st.text",
+            ):
+                texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+                if "literal(" in ast.unparse(node) or any(
+                    "**" in text for text in texts if isinstance(text, str)
+                ):
+                    wrong.append(f"{path.name}:{node.lineno}")
+    assert wrong == []
 
 
 def test_a_session_that_leads_none_or_whose_room_ended_shows_nobody_anything(room, page):
@@ -144,6 +185,19 @@ def test_the_room_is_one_more_head_on_the_models_scale():
         assert one.row == pytest.approx(row / row.sum())
         assert one.bits == pytest.approx(jensen_shannon(share, one.row).item())
     assert [one.bits for one in found] == sorted(one.bits for one in found)
+
+
+def test_the_room_is_compared_only_with_heads_that_can_read_its_sentence():
+    """A model of digits and letters gives every English word the one unknown token."""
+    found = [
+        listing.name
+        for listing in core.serving.engine.default().models()
+        if listing.ok and can_read(listing.name, "The animal was too tired.")
+    ]
+    assert {"gpt-mini", "bert-mini", "translator-en-es"} <= {*found}
+    assert not [
+        name for name in found if name.startswith(("snail", "copy", "induction", "prompt", "vit", "speller"))
+    ]
 
 
 @pytest.mark.parametrize(

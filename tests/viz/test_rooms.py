@@ -148,18 +148,20 @@ def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority)
 
 
 @pytest.mark.parametrize(
-    ("words", "form"),
+    ("words", "form", "wrong"),
     [
-        ("", Form("choice", ("a", "b"))),
-        ("w" * 601, Form("choice", ("a", "b"))),
-        ("w", Form("choice", ("a",))),
-        ("w", Form("word", ("a",) * 401)),
-        ("w", Form("number", low=1, high=1)),
-        ("w", Form("number", low=0, high=float("inf"))),
+        ("", Form("choice", ("a", "b")), "empty.*Write what"),
+        (" ", Form("choice", ("a", "b")), "empty.*Write what"),
+        ("w" * 601, Form("choice", ("a", "b")), "601 characters.*shorter"),
+        ("w", Form("choice", ("a",)), "1 option"),
+        ("w", Form("choice", ()), "0 options"),
+        ("w", Form("word", ("a",) * 401), "401 options"),
+        ("w", Form("number", low=1, high=1), "No number"),
+        ("w", Form("number", low=0, high=float("inf")), "No number"),
     ],
 )
-def test_a_question_that_cannot_be_asked_says_so(words, form):
-    with pytest.raises(InputError):
+def test_a_question_that_cannot_be_asked_says_so(words, form, wrong):
+    with pytest.raises(InputError, match=wrong):
         Question("k", words, form)
 
 

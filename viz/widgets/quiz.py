@@ -188,8 +188,8 @@ def _ask_room(
     if lecture.led() is None:
         return
     told = guess is not None
-    said = spoken(why() if callable(why) else why) if told else ""
-    lecture.asks(Question(key, spoken(question), form, truth=truth if told else None, why=said), guessed=told)
+    said = (why() if callable(why) else why) if told else ""
+    lecture.asks(Question(key, question, form, truth=truth if told else None, why=said), guessed=told)
 
 
 def _commit(slot: str, widget: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from core.errors import InputError
+from viz.labels import phrase
 
 BINS = 12
 """Bars of the histogram of a number that was asked for."""
@@ -107,17 +108,25 @@ class Question:
 
     def __post_init__(self) -> None:
         form = self.form
-        if not self.words.strip() or len(self.words) > LONGEST:
+        if not self.words.strip():
             raise InputError(
-                "The question cannot be asked.",
-                f"It needs words, {LONGEST} letters at most.",
+                "The question is empty.",
+                f"It has 1 to {LONGEST} characters.",
+                "Write what the room shall answer.",
+            )
+        if len(self.words) > LONGEST:
+            raise InputError(
+                f"The question has {len(self.words):,} characters.",
+                f"It has {LONGEST} at most.",
                 "Write it shorter.",
             )
         if form.kind != "number" and not 1 < len(form.options) <= MOST_OPTIONS:
             raise InputError(
-                f"The question has {len(form.options)} options.",
+                f"The question has {len(form.options)} option{'s' * (len(form.options) != 1)}.",
                 f"It needs 2 to {MOST_OPTIONS}.",
-                "Write each option on a line of its own.",
+                "Write more words in the sentence."
+                if form.kind != "choice" and len(form.options) < 2
+                else "Write each option on a line of its own.",
             )
         if form.kind == "number" and not (math.isfinite(form.high - form.low) and form.low < form.high):
             raise InputError(
@@ -176,13 +185,17 @@ class Question:
         }
 
     def shown(self) -> dict[str, Any]:
-        """What everybody may know: before it is revealed, nothing of what was answered."""
+        """Return what everybody may know: before it is revealed, nothing of what was answered. Texts are as the lecturer's page shows them.
+
+        >>> Question("own", "play and ##ing?", Form("choice", ("##ing", "a b\\n"))).shown()["options"]
+        ['##ing', 'a b↵']
+        """
         form = self.form
         asked: dict[str, Any] = {
             "id": self.id,
-            "words": self.words,
+            "words": phrase(self.words),
             "kind": form.kind,
-            "options": list(form.options),
+            "options": list(map(phrase, form.options)),
             "low": form.low,
             "high": form.high,
             "unit": form.unit,
@@ -194,7 +207,7 @@ class Question:
             asked |= {
                 "answered": len(answers),
                 "truth": self.truth,
-                "why": self.why,
+                "why": "\n".join(phrase(line) if line else "" for line in self.why.split("\n")),
                 **form.spread(answers),
             }
             if self.first:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, literal, query_and_key
+from viz.labels import distinct, fill, query_and_key
 from viz.server.rooms.ask import Form, Question
 from viz.server.rooms.room import Room
 from viz.shell import errors, subject
@@ -54,10 +54,10 @@ def show(room: Room, asked: Question) -> None:
     heads = engine_client.submit(("room.heads", sentence), lambda: heads_beside.patterns(sentence), cost=30.0)
     found = heads_beside.ranked(shares, begins, at, heads)
     if not found:
-        st.text("No model reads this sentence.")
+        st.text("None of the models was trained on sentences like this one. Ask with an English sentence.")
         return
     near = found[:ROWS]
-    names = ["the room", *(f"{place}  {one.name.split()[0]}" for place, one in enumerate(near, 1))]
+    names = ["the room", *(f"{place}  {one.name}" for place, one in enumerate(near, 1))]
     origin.tell(text=sentence)
     heatmap(
         np.stack([shares, *(one.row for one in near)]),
@@ -80,7 +80,15 @@ def show(room: Room, asked: Question) -> None:
         ),
         hide_index=True,
     )
-    page_parts.numbers(
-        f"Of {len(found)} heads **{literal(best.name)}** is nearest: Jensen-Shannon divergence {best.bits:.2f} bits (maximum 1). "
-        f"The farthest, {literal(last.name)}, has {last.bits:.2f}. Weights on what a model adds to the text are left out."
+    st.markdown(
+        fill(
+            "Of {n} heads **{best}** is nearest: Jensen-Shannon divergence {least} bits (maximum 1). "
+            "The farthest, {last}, has {most}. Weights on tokens that a model adds to the text are left out.",
+            n=len(found),
+            best=best.name,
+            least=f"{best.bits:.2f}",
+            last=last.name,
+            most=f"{last.bits:.2f}",
+        ),
+        help=page_parts.meanings("Jensen-Shannon divergence"),
     )

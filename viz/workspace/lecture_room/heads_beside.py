@@ -11,10 +11,12 @@ import numpy as np
 import core.serving.engine
 from core.analysis.heads.compare import jensen_shannon
 from core.analysis.heads.similar import TextPatterns, seen
+from core.checkpoints import history
 from core.errors import InputError
 from core.run import Run
+from core.training.recipe import recipes
 from viz.labels import head_name
-from viz.widgets import engine_client
+from viz.widgets import engine_client, reads
 
 Array = np.ndarray
 
@@ -61,10 +63,10 @@ def ranked(
 
 
 def patterns(text: str) -> list[tuple[str, TextPatterns]]:
-    """How all models that read this text look from its words to its words, a kind of attention and a layer at a time."""
+    """Return how all models that can read this text attend from its words to its words, a kind of attention and a layer at a time."""
     found = []
     for listing in core.serving.engine.default().models():
-        if not listing.ok:
+        if not listing.ok or not can_read(listing.name, text):
             continue
         try:
             run = engine_client.run(listing.name, text)
@@ -73,6 +75,19 @@ def patterns(text: str) -> list[tuple[str, TextPatterns]]:
         for kind in run.kinds:
             found += _of_kind(run, kind, listing.name)
     return found
+
+
+def can_read(model: str, text: str) -> bool:
+    """Whether a model was trained on texts like this one: a shipped one that reads a language, or one of the visitor's with a token for all of it.
+
+    >>> text = "The animal was too tired."
+    >>> can_read("gpt-mini", text), can_read("snail-recall-attention", text), can_read("gpt-mini", "Das Tier ging nicht über die Straße.")
+    (True, False, False)
+    """
+    if history.base(model) in recipes() and reads.learnt(model) is None:
+        return False  # digits, letters, drawings
+    note = reads.judge(model, text)
+    return note is None or note.capitals
 
 
 def _of_kind(run: Run, kind: str, model: str) -> list[tuple[str, TextPatterns]]:
