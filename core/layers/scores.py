@@ -44,7 +44,7 @@ def _same_width(d_query: int, d_key: int, name: str) -> None:
 
 
 class Dot(Score):
-    """s = q . k (Ghojogh and Ghodsi 2020, Eq. (9); Luong et al. 2015, Eq. (8), dot).
+    """s = q . k (Ghojogh and Ghodsi 2020, Eq. (9); Luong et al. 2015, section 3.1, dot).
 
     Errors: ValueError when the two widths differ.
 
@@ -79,7 +79,7 @@ class ScaledDot(Score):
 
 
 class General(Score):
-    """s = q^T W k (Luong et al. 2015, Eq. (8), general; Ghojogh and Ghodsi 2020, Eq. (11)).
+    """s = q^T W k (Luong et al. 2015, section 3.1, general; Ghojogh and Ghodsi 2020, Eq. (11)).
 
     W k is prepared; `weight` is W (d_q d_k), so that the widths may differ.
 
@@ -122,7 +122,7 @@ class LinearAdditive(Score):
 
 
 class Additive(Score):
-    """s = v . tanh(W_1 q + W_2 k) (Bahdanau et al. 2015, appendix A.1.2; Luong et al. 2015, Eq. (8), concat).
+    """s = v . tanh(W_1 q + W_2 k) (Bahdanau et al. 2015, appendix A.1.2; Luong et al. 2015, section 3.1, concat).
 
     The same as v^T tanh(W [q; k]) with W = [W_1 W_2]: a feed-forward network with one hidden layer of width d_ff that
     reads query and key together. W_2 k is prepared.
@@ -167,7 +167,7 @@ class Cosine(Score):
 
 
 class Location(Score):
-    """s = W q, one score a position, whatever stands there (Luong et al. 2015, Eq. (9), location).
+    """s = W q, one score a position, whatever stands there (Luong et al. 2015, Eq. (8), location).
 
     The rows of W are positions: a source longer than `n_ctx` has no score.
     Errors: ValueError for more keys than rows, naming both.

@@ -71,7 +71,7 @@ class HAN(nn.Module):
 
     `Batch.segments` (batch pos) says in which sentence each token stands, from 0 on and without a gap; without it all
     is one sentence. `forward` gives the document's vector v (batch d_model), `classes` W v + b (batch class): their
-    softmax are the probabilities of the classes (Eq. (12)).
+    softmax are the probabilities of the classes (Eq. (11)).
 
     >>> net = HAN(HANConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])

@@ -131,6 +131,30 @@ def test_an_entry_leads_to_the_exhibits_that_show_it():
     assert set(erratum_places.places()) <= {entry.id for entry in ERRATA}
 
 
+def test_an_entry_that_stood_in_four_exhibits_stands_in_one():
+    shown = erratum_places.places()
+    assert {id: [entry.slug for entry in shown[id]] for id in ("E15", "E31", "E43", "E55")} == {
+        "E15": ["many_heads"],
+        "E31": ["many_heads"],
+        "E43": ["next_token"],
+        "E55": ["masks"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("id", "document", "section"),
+    [
+        ("E52", "beigy2024", "ALBERT; GPT-2; ELMo"),
+        ("E52", "beigy2021", "ELMo"),
+        ("E30", "beigy2024", "introduction"),
+        ("E35", "beigy2021", "self-attention"),
+    ],
+)
+def test_an_entry_stands_where_its_document_says_so(id: str, document: str, section: str):
+    assert (document, section) in {(where.document, where.section) for where in find(id).where}
+    assert id != "E30" or {where.document for where in find(id).where} == {"beigy2024"}
+
+
 def test_exhibits_are_read_through_their_parts(tmp_path: Path):
     home = tmp_path / "viz" / "course" / "why" / "a"
     home.mkdir(parents=True)

@@ -25,7 +25,7 @@ CREDITS = {
     "attention, Eqs. (2) and (5)": ("Chorowski", 2014, "Bahdanau, preprint", 2014),
     "score (9), inner product": ("Vaswani", 2017, "Luong", 2015),
     "score (12), additive": ("Vaswani", 2017, "Bahdanau", 2015),
-    "self-attention": ("Bahdanau", 2015, "Cheng", 2016),
+    "self-attention": ("Bahdanau", 2014, "Cheng", 2016),
 }
 """What for; who is cited and the year; who is usually cited and the year."""
 

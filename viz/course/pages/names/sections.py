@@ -87,8 +87,8 @@ def sections() -> tuple[Section, ...]:
         ),
         Section(
             "named",
-            "Models that are only named",
-            "The sources mention these and do not explain them. One line each; nothing of it runs here.",
+            "Models and methods that the sources only name",
+            "The sources mention these and do not explain them. One line each, and the page of the atlas that is nearest.",
             _named(),
         ),
         Section(
