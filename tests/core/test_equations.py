@@ -58,6 +58,8 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "bert.rate",
     "bert.sparse",
     "gpt.conditionals",
+    "elmo.printed_forward",
+    "elmo.printed_backward",
     "elmo.forward",
     "elmo.backward",
     "elmo.loss",
@@ -67,7 +69,7 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "tuning.frozen",
     "tuning.full",
 }
-OPENED = {"cases": 4, "lines": 2, "frac": 2, "sqrt": 1, "sum": 2, "sup": 2, "sub": 2, "bracket": 1}
+OPENED = {"cases": 4, "lines": 2, "frac": 2, "sqrt": 1, "sum": 2, "prod": 2, "sup": 2, "sub": 2, "bracket": 1}
 
 
 class Words(Exception):

@@ -79,6 +79,7 @@ function draw([kind, ...parts], view) {
     case "sup": return math("msup", make(parts[0]), make(parts[1]));
     case "sub": return math("msub", make(parts[0]), make(parts[1]));
     case "sum": return math("munderover", leaf("mo", "∑"), make(parts[0]), make(parts[1]));
+    case "prod": return math("munderover", leaf("mo", "∏"), make(parts[0]), make(parts[1]));
     case "cases": return math("mrow", leaf("mo", "{"), table([[make(parts[0]), make(parts[1])], [make(parts[2]), make(parts[3])]]));
     case "lines": return table(parts.map((part) => [make(part)]));
     default: throw new Error(`no drawing for ${kind}`);

@@ -98,7 +98,7 @@ FUNCTIONS = frozenset(
         "argmax",
     )
 )
-COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "cases": 4, "lines": 2}
+COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "prod": 2, "cases": 4, "lines": 2}
 OPERATORS = {"<=": "≤", "<-": "←", "~=": "≈", "-": "−", "||": "‖"}
 GREEK = {
     "alpha": "α",

@@ -66,7 +66,12 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         {"forward": found.forward, "backward": found.backward},
         {"model": MODEL},
         told,
-        {"elmo.forward": {"n": str(len(names))}, "elmo.backward": {"n": str(len(names))}},
+        {
+            "elmo.printed_forward": {},
+            "elmo.printed_backward": {},
+            "elmo.forward": {"n": str(len(names))},
+            "elmo.backward": {"n": str(len(names))},
+        },
     )
 
 

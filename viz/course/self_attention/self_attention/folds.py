@@ -42,7 +42,7 @@ def _one(data: Data, at: int) -> Told:
         f"self.{word}": {"x_i": x, f"{word[0]}_i": _listed(getattr(data.found, word[0])[at])}
         for word in ("query", "key", "value")
     }
-    return told, ()
+    return {"self.lifei": {}} | told, ()
 
 
 def _all(data: Data, at: int) -> Told:

@@ -304,6 +304,7 @@ def _split(run: Run, row: int) -> None:
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
+    lesson.equation("bahdanau.score", SLUG)
     lesson.equation("bahdanau.split", SLUG)
     page_parts.numbers(
         f"Both ways for this row, {found.width} hidden numbers: {scores}. Largest difference {gap:.0e}. "
