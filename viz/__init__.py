@@ -32,13 +32,25 @@ if TYPE_CHECKING:
         head_view,
         heatmap,
         picture_view,
+        qkv,
         source,
         strip,
         words,
     )
     from viz.instruments.kit.picture import draw
 
-__all__ = ["arithmetic", "draw", "grid", "head_view", "heatmap", "picture_view", "source", "strip", "words"]
+__all__ = [
+    "arithmetic",
+    "draw",
+    "grid",
+    "head_view",
+    "heatmap",
+    "picture_view",
+    "qkv",
+    "source",
+    "strip",
+    "words",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ import numpy as np, streamlit as st
 import core
 from core.analysis.arithmetic.cell import lines_of
 from core.analysis.arithmetic.source import source_of
-from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, picture_view, plane,
+from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, picture_view, plane, qkv,
                              sketch, source, strip, timeline, tree, weighing, words_view)
 from viz.instruments.candidates.candidates import Bar, Way
 from viz.instruments.diagram.diagram import Edge, Node
@@ -69,6 +69,8 @@ elif show == "picture":
     picture_view(np.arange(64).reshape(8, 8) * 4, np.hstack([look[:, :1], look[:, 2:]]), (2, 2), rows=english, special=["class token"], **more)
 elif show == "plane":
     plane([Point("query", (1.2, 0.6), "query"), Point("k1", (1.5, -0.2)), Point("k2", (0.2, 1.4))], values=[(1.5, 1.5), (-1.5, 1)], scores=[Score("dot", 2)], **more)
+elif show == "qkv":
+    qkv("auto", ["white", "car"], q=[1.0, -2.0], k=[[0.5, 0.0], [1.0, -1.0]], v=[[1.0, 0.0], [-1.0, 2.0]], scores=[0.5, 3.0], weights=[0.25, 0.75], width=8, **more)
 elif show == "sketch":
     from core.data import doodles
     sketch(doodles.as_text(doodles.own("fish")), **more)

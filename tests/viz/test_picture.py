@@ -65,6 +65,7 @@ def drawn(run: core.Run) -> dict[str, Picture]:
         "rollout": viz.strip(run, 1, "rollout", kind="self"),
         "strip": viz.strip(run, 1, 5),
         "arithmetic": viz.arithmetic(run, 1, 5, query=2),
+        "qkv": viz.qkv(run, 1, 5, query=2),
         "source": viz.source(run, 1),
     }
 

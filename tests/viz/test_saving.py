@@ -68,6 +68,7 @@ PICTURES = {
     "head_view": lambda run: viz.head_view(run, 1, [0, 5]),
     "strip": lambda run: viz.strip(run, 1, 5),
     "arithmetic": lambda run: viz.arithmetic(run, 1, 5, query=2),
+    "qkv": lambda run: viz.qkv(run, 1, 5, query=2),
     "source": lambda run: viz.source(run, 1),
     "mean": lambda run: viz.heatmap(run, 1, "mean"),
 }

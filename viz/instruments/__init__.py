@@ -21,6 +21,7 @@ from viz.instruments.marked.marked import marked, picked
 from viz.instruments.mask_editor.mask_editor import mask_editor
 from viz.instruments.picture.picture import DESCRIBING, LOOKING, Looks, picture_view
 from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
+from viz.instruments.qkv.qkv import qkv, qkv_packet
 from viz.instruments.sketch.sketch import sketch
 from viz.instruments.source.source import Chosen, source
 from viz.instruments.strip.strip import strip
@@ -77,6 +78,8 @@ __all__ = [
     "picture_view",
     "plane",
     "plane_packet",
+    "qkv",
+    "qkv_packet",
     "show_grid",
     "sketch",
     "source",

@@ -24,6 +24,8 @@ from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, 
 from viz.instruments.kit.spec import Spec
 from viz.instruments.picture.patches import on_patches
 from viz.instruments.picture.picture import PICTURE, PictureView
+from viz.instruments.qkv.of_run import sequence_of
+from viz.instruments.qkv.qkv import QKV
 from viz.instruments.source.source import SOURCE, Source
 from viz.instruments.strip.strip import STRIP, Strip
 from viz.instruments.words.words import READING, SUMMING, WORDS, WRITING, Words
@@ -236,6 +238,15 @@ def arithmetic(
     python = lines(run, "arithmetic", layer=layer, head=head, query=row, key=column, kind=attention.kind)
     spec = Arithmetic(lines_of(run, attention.kind, layer, head, row, column), python=python)
     return _drawn(ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head)
+
+
+def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | None = None) -> Picture:
+    """Draw one row of attention in five scenes: word; query, key and value; score; softmax; mixture. `query` is a token's index."""
+    attention = seen(run, kind, "token")
+    check(run, attention, layer, head)
+    row = position("query", query, len(attention.queries))
+    spec = sequence_of(run, attention.kind, layer, head, row)
+    return _drawn(QKV, spec, run, attention, f"{head_name(layer, head)}, one row", 560, layer, head)
 
 
 def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:

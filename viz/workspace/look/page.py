@@ -22,7 +22,7 @@ from viz.labels import head_name
 from viz.shell import errors, links, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
-from viz.workspace.look import full, go_on, onward, told
+from viz.workspace.look import first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.shared import blank, head_picker, input_box, one_vector, reads, tasks
 from viz.workspace.shared.head_picker import HeadRef
@@ -166,7 +166,7 @@ def _picture(params: Params) -> None:
             _above(data, place, view, note)
         with below:
             several = head_picker.several(data.heads)
-            _buttons(view, several)
+            _buttons(data.run, place, view, several)
             if view == "heads" and several:
                 full.heads_grid(data.run, data.heads, place)
 
@@ -237,7 +237,7 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
     )
 
 
-def _buttons(view: str, several: bool) -> None:
+def _buttons(run: Run, place: HeadRef, view: str, several: bool) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"
     ):
@@ -251,3 +251,4 @@ def _buttons(view: str, several: bool) -> None:
             "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
         )
         onward.course()
+        first_minute.button(run, place)

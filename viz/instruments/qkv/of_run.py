@@ -1,0 +1,56 @@
+"""The sequence of one row of attention in a run, for the page and for notebooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.analysis.arithmetic.cell import row_of
+from core.errors import InputError
+from core.run import Run
+from viz.instruments.kit.picture import CROSSING, lines, seen
+from viz.instruments.qkv.qkv import QkvSequence
+from viz.labels import visible
+
+
+def has_queries_and_keys(run: Run, kind: str) -> bool:
+    """Return whether this attention compares queries with keys by a product (a recurrent aligner or a learned query does not)."""
+    return run.model.spec.kind(kind).layered
+
+
+def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **options: Any) -> QkvSequence:
+    """Return the sequence of a query (a token's index) in one head; `options` as of `QkvSequence`.
+
+    Raises InputError for an attention without queries and keys.
+    """
+    if not has_queries_and_keys(run, kind):
+        raise InputError(
+            f"The {kind} attention of {run.model.name} has no queries and keys.",
+            "The sequence shows attention by products of queries and keys.",
+            "Choose a Transformer, such as translator-en-es or gpt-mini.",
+        )
+    row, found = row_of(run, kind, layer, head, query), run.model.spec.kind(kind)
+    q, k, v = (run.trace[found.path(layer, leaf)][head] for leaf in "qkv")
+    allowed = np.flatnonzero(row.allowed)
+    writing = kind in CROSSING
+    return QkvSequence(
+        _word(seen(run, kind, "token").queries[query] if writing else row.query),
+        [_word(row.keys[position]) for position in allowed],
+        q=q[query],
+        k=k[allowed],
+        v=v[allowed],
+        scores=row.scores[allowed],
+        weights=row.weights[allowed],
+        width=run.model.config.d_model,
+        scale=row.divisor,
+        added=bool(row.added),
+        writing=writing,
+        python=lines(run, "qkv", layer=layer, head=head, query=query, kind=kind),
+        **options,
+    )
+
+
+def _word(token: str) -> str:
+    """Return a token without the space that belongs to it, unless it is nothing else."""
+    return visible(token.strip() or token)
