@@ -15,8 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
 BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")])
 SCREEN = {"streamlit", "plotly", "altair"}
-LONGEST = 350
-FULLEST = 20
 FLOORS = (
     "errors",
     "maths",
@@ -205,15 +203,6 @@ def test_nobody_takes_from_the_folder_of_an_exhibit_but_itself() -> None:
     assert not wrong
 
 
-def test_a_folder_can_be_taken_in_at_a_glance() -> None:
-    folders = {path.parent for path in PYTHON + BROWSER} - {ROOT}
-    entries = {
-        _name(folder): [entry for entry in folder.iterdir() if entry.is_file() or any(entry.rglob("*.*[!c]"))]
-        for folder in folders
-    }
-    assert {name: len(found) for name, found in entries.items() if len(found) > FULLEST} == {}
-
-
 def test_no_two_files_of_tests_have_one_name() -> None:
     """A plain `pytest` takes all folders into one process, where a file is known by its name alone."""
     names = [
@@ -238,11 +227,6 @@ def test_the_lower_floor_of_viz_draws_nothing() -> None:
         for name in ("shell/pages", "course/sources", "theme", "labels")
     }
     assert {name: found for name, found in foreign.items() if found} == {}
-
-
-def test_no_file_hides_a_part() -> None:
-    lengths = {_name(path): len(path.read_text("utf-8").splitlines()) for path in PYTHON + BROWSER}
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
 
 
 def test_the_frame_is_a_frame() -> None:
