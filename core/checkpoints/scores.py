@@ -47,6 +47,8 @@ MEASURES = {
     "letter_error_heard": Measure("letters wrong in voices of the training", "{:.1%}", more=False),
     "accuracy": Measure("accuracy", "{:.1%}", telling=True),
     "commonest": Measure("share of the commonest class", "{:.1%}"),
+    "squared_error": Measure("squared error of a hidden pixel", "{:.3f}", more=False, telling=True),
+    "accuracy_from_few": Measure("accuracy after 60 labelled drawings", "{:.1%}", telling=True),
     "nats": Measure("nats a document", "{:.3f}", more=False),
     "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
     "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
@@ -104,7 +106,7 @@ TABLES = {
     "tags_mixture": "the mixture learned for parts of speech",
     "opinions_by_mixture": "opinions told rightly by a small head upon",
     "opinions_mixture": "the mixture learned for opinions",
-    "accuracy_by_class": "documents told right by their class",
+    "accuracy_by_class": "accuracy by class",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

@@ -23,9 +23,9 @@ PLACES = (range(1, 16), range(16, 31), range(31, 1000))
 """Groups of places back; 30 is as far as the convolutions of snail-recall reach."""
 
 
-def measure(model: Any, limit: int | None = None) -> Metrics:
+def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     """accuracy, by task and by place, on 600 (or `limit`) fresh texts of each task, one question each."""
-    items = drawn(EACH if limit is None else limit)
+    items = drawn(EACH if limit is None else limit, seed)
     right = {task: answered(model, texts) for task, texts in items.items()}
     by_task = {task: float(np.mean(found)) for task, found in right.items()}
     back = np.array([item.back for texts in items.values() for item in texts])

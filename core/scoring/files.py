@@ -71,3 +71,13 @@ def check_limit(limit: int | None) -> None:
             "At least one item is measured.",
             "Give a positive number, or leave it out.",
         )
+
+
+def check_seed(seed: int | None, data: object) -> None:
+    """Raise InputError for a seed that is negative, or given beside a file, whose items are the file's."""
+    if seed is not None and (seed < 0 or data is not None):
+        raise InputError(
+            f"--seed is {seed}.",
+            "It is a number from 0 on, for models that draw their own items; the items of a file are fixed.",
+            "Leave --seed out, or leave --data out and give a number from 0 on.",
+        )

@@ -26,9 +26,9 @@ OFFSETS = (4, 8, 12, 16, 20, 24)
 ROWS = 64
 
 
-def measure(model: Any, limit: int | None = None) -> Metrics:
+def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     """induction_score of the best head, copied, and both by offset, on 64 (or `limit`) held-out rows of each."""
-    rng, n_rows = np.random.default_rng(0), ROWS if limit is None else limit
+    rng, n_rows = np.random.default_rng(seed), ROWS if limit is None else limit
     found = {n: [one_row(model, *repeat(rng, n, "test")) for _ in range(n_rows)] for n in OFFSETS}
     by_head = {n: np.mean([weights for weights, _ in rows], axis=0) for n, rows in found.items()}
     copied = {n: float(np.mean([right for _, right in rows])) for n, rows in found.items()}

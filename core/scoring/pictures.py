@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.data.drawings import Drawings, moved, read
+from core.data.drawings import Drawings, has_split, moved, read
 from core.data.patches import HIDDEN, numbers
 from core.errors import InputError
 from core.models import Batch
@@ -50,6 +50,14 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     if model.family == "vit":
         scores = class_scores(model.network, test)
         return told(scores.argmax(-1).numpy(), test.labels, test.classes)
+    if not has_split(path, "train"):
+        filled, mean_patch, _ = errors(model, test, test)
+        of_mean = {"squared_error": mean_patch}
+        return {
+            "items": len(test.pixels),
+            "squared_error": filled,
+            "beside": {"mean of the visible patches": of_mean},
+        }
     train = read(path, "train")
     filled, mean_patch, mean_drawing = errors(model, train, test)
     few, knows, knows_not = from_few(model, train, test)
@@ -180,7 +188,7 @@ SCORING = Scoring(
     kind="model of drawings",
     families=frozenset({"vit", "mae"}),
     suffix=".npz",
-    content="drawings with classes, x_train, y_train, x_test and y_test",
+    content="drawings with classes, x_train, y_train, x_test and y_test, or x and y alone",
     measure=measure,
     beside=beside,
 )

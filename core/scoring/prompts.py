@@ -15,13 +15,13 @@ EACH = 60
 ROWS = 128
 
 
-def measure(model: Any, limit: int | None = None) -> Metrics:
+def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     """exact_match: the share of questions answered right, sign by sign and with the end where it belongs; by task.
 
     Up to 60 (or `limit`) different held-out strings of each length, upper and lower case, the same for each task. Of
     greedy decoding: an answer is written right if and only if each of its signs is the best guess behind those before.
     """
-    rng, each = np.random.default_rng(0), EACH if limit is None else limit
+    rng, each = np.random.default_rng(seed), EACH if limit is None else limit
     texts = [text for n in PROMPT_LENGTHS for text in strings(each, rng, PROMPTED, n, "test")]
     found = {
         task: answered(model, [(question(task, text), make(text)) for text in texts])

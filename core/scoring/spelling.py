@@ -52,29 +52,30 @@ def drawn(
     voices: Sequence[str] = KEPT_OUT,
     noise: float = 0.0,
     speed: float = 1.0,
+    seed: int = 0,
 ) -> list[Item]:
-    """The same held-out sounds for whoever is measured: so many of each number of words, the voices in turn."""
-    rng, found = np.random.default_rng(0), []
+    """Draw held-out sounds with the seed: so many of each number of words, the voices in turn."""
+    rng, found = np.random.default_rng(seed), []
     for size in sizes:
         for i in range(each):
             words = tuple(str(word) for word in rng.choice(WORDS, size))
-            spoken = Spoken(words, voice=voices[i % len(voices)], noise=noise, speed=speed, seed=i)
+            spoken = Spoken(words, voice=voices[i % len(voices)], noise=noise, speed=speed, seed=(i + 100 * seed) % 10_000)
             found.append(Item(spoken.written(), spoken.said))
     return found
 
 
-def measure(model: Any, limit: int | None = None) -> Metrics:
+def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     """All of the above on 40 (or `limit`) sounds of each number of words, of each loudness of noise, of each speed."""
     each = EACH if limit is None else limit
     n_items = 0
 
     def rate(**how: Any) -> float:
         nonlocal n_items
-        items = drawn(each, **how)
+        items = drawn(each, seed=seed, **how)
         n_items += len(items)
         return error_rate(_read(model, items), [item.said for item in items])
 
-    plain = drawn(each, sizes=SIZES)
+    plain = drawn(each, sizes=SIZES, seed=seed)
     found = _read(model, plain)
     by_words = {
         _words(size): error_rate(
@@ -89,17 +90,17 @@ def measure(model: Any, limit: int | None = None) -> Metrics:
         "letter_error_by_speed": {f"speed {speed}": rate(speed=speed) for speed in SPEEDS},
         "letter_error_by_words": {**by_words, **{_words(size): rate(sizes=(size,)) for size in MANY}},
     }
-    return {"items": len(plain) + n_items, **metrics, "beside": baselines(model, each)}
+    return {"items": len(plain) + n_items, **metrics, "beside": baselines(model, each, seed)}
 
 
-def baselines(model: Any, each: int) -> dict[str, Metrics]:
+def baselines(model: Any, each: int, seed: int = 0) -> dict[str, Metrics]:
     """What simpler spellers reach on the sounds of `letter_error`, by their names.
 
     The nearest clip: each word is cut out where it is known to be, and of the clips in the voices of the training the one
     with the nearest spectrogram, both stretched to as many frames, gives the word. And the model with every score 0, so that
     each letter reads the mean of the whole sound.
     """
-    items = drawn(each, sizes=SIZES)
+    items = drawn(each, sizes=SIZES, seed=seed)
     said = [item.said for item in items]
     known = {(word, voice): _shape(clip(word, voice)) for word in WORDS for voice in HEARD}
 
@@ -111,7 +112,7 @@ def baselines(model: Any, each: int) -> dict[str, Metrics]:
         )
 
     def in_noise(noise: float) -> float:
-        loud = drawn(each, noise=noise)
+        loud = drawn(each, noise=noise, seed=seed)
         return error_rate([nearest(item) for item in loud], [item.said for item in loud])
 
     even = copy.deepcopy(model.network)

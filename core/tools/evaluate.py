@@ -11,7 +11,7 @@ What is measured depends on the kind of model (core/scoring has the definitions)
     word vectors      analogy_top1 analogy_top5 queen_rank top1_by_group           on .tsv
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
     classifiers       accuracy accuracy_by_class commonest nats                    on .jsonl
-    models of drawings accuracy accuracy_by_class; of mae-doodles squared_error    on .npz
+    models of drawings accuracy accuracy_by_class; of mae-doodles squared_error    on .npz (x, y alone will do)
                       accuracy_from_few
 Models of toy tasks draw their own held-out items and need no --data:
     copy-*            token_accuracy exact_match, each by length
@@ -27,7 +27,6 @@ passages of N tokens, and with `--cost` by the clock: milliseconds and megabytes
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import sys
 import time
@@ -52,10 +51,11 @@ def evaluate(
     """Items, seconds and the metrics of the model's kind on a file, baselines `beside` them; `limit` takes the first so many items.
 
     Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
-    length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on, and
-    for none where one is needed.
+    length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on,
+    for none where one is needed, and for a seed that is negative or given with a file.
     """
     files.check_limit(limit)
+    files.check_seed(seed, data)
     begun = time.perf_counter()
     metrics = _drawn(model, limit, seed) if data is None else _on_file(model, Path(data), limit)
     return {
@@ -118,13 +118,7 @@ def _drawn(model: Any, limit: int | None, seed: int | None) -> Metrics:
             f"A {scoring.kind} is measured on {scoring.suffix}: {scoring.content}. Only {', '.join(own)} draw their own items.",
             "Give --data FILE.",
         )
-    if seed is None:
-        return recipe.measure(model, limit)
-    if "seed" not in inspect.signature(recipe.measure).parameters:
-        raise InputError(
-            f"--seed is {seed}.", f"{model.name} is always measured on the same items.", "Leave --seed out."
-        )
-    return recipe.measure(model, limit, seed=seed)
+    return recipe.measure(model, limit, seed=seed or 0)
 
 
 def _rounded(value: Any) -> Any:

@@ -148,6 +148,12 @@ def test_an_unknown_model_is_refused(capsys):
     assert "no-such-model" in capsys.readouterr().err
 
 
+@SHIPPED
+def test_a_card_has_a_table_of_what_is_recorded(folder):
+    scores = read_scores(folder)
+    assert bool(card_sections.scored(scores, folder.name)) == bool(scores)
+
+
 def test_scores_stand_in_one_table_a_split_the_model_first():
     rows = [
         Score("perplexity", "valid", "unigram", 680.3),

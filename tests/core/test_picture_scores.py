@@ -61,6 +61,31 @@ def test_accuracy_is_that_of_single_runs(vit, path):
     assert pictures.beside(vit, path, path)["3 nearest drawings"]["items"] == len(test.labels)
 
 
+def test_test_drawings_alone_are_x_and_y(vit, mae, path, tmp_path):
+    test = read(path, "test")
+    alone, unnamed = tmp_path / "alone.npz", tmp_path / "unnamed.npz"
+    np.savez(alone, x=test.pixels, y=test.labels, classes=test.classes)
+    np.savez(unnamed, x=test.pixels, y=test.labels.astype(np.int64))
+    assert pictures.measure(vit, alone) == pictures.measure(vit, path)
+    assert read(unnamed, "test").classes == doodles.NAMES
+    found = pictures.measure(mae, unnamed)
+    error, of_mean, _ = pictures.errors(mae, test, test)
+    assert (found["squared_error"], found["beside"]) == (
+        error,
+        {"mean of the visible patches": {"squared_error": of_mean}},
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"x": np.zeros((2, 28, 28))}, {"y": np.array([0, 6])}, {"y": np.array(["a", "b"])}, {"y": None}]
+)
+def test_a_file_that_is_not_of_drawings_is_refused(tmp_path, wrong):
+    held = {"x": np.zeros((2, 28, 28), dtype=np.uint8), "y": np.array([0, 5])} | wrong
+    np.savez(tmp_path / "own.npz", **{name: value for name, value in held.items() if value is not None})
+    with pytest.raises(core.InputError, match="or x and y alone"):
+        read(tmp_path / "own.npz", "test")
+
+
 def test_errors_are_sums_over_hidden_patches(mae, path):
     test, n = read(path, "test"), 16
     error, of_mean, _ = pictures.errors(mae, test, test)

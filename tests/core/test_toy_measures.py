@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from core.data.grammar import side
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
-from core.scoring import copying, induction, prompts
+from core.scoring import copying, episodes, induction, prompts, spelling
 from core.text.learn import characters
 from core.tools import evaluate
 from core.training.recipe import recipes
@@ -157,6 +158,39 @@ def test_the_command_measures_without_a_file_and_twice_the_same(monkeypatch, cap
     assert said <= set(found)
     assert found["data"] == "drawn"
     assert {**found, "seconds": 0} == {**json.loads(again[1]), "seconds": 0}
+
+
+@pytest.mark.parametrize(
+    ("module", "items"), [(prompts, "answered"), (copying, "translate"), (episodes, "answered")]
+)
+def test_another_seed_draws_other_items(monkeypatch, module, items):
+    drawn: list[object] = []
+
+    def note(_model, texts):
+        drawn.extend(texts)
+        return [""] * len(texts) if items == "translate" else [True] * len(texts)
+
+    monkeypatch.setattr(module, items, note)
+    sets = []
+    for seed in (0, 0, 1):
+        module.measure(None, limit=2, seed=seed)
+        sets.append(tuple(map(str, drawn)))
+        drawn.clear()
+    assert sets[0] == sets[1] != sets[2]
+
+
+def test_every_recipe_that_draws_its_items_takes_a_seed():
+    own = {name: recipe.measure for name, recipe in recipes().items() if recipe.measure}
+    assert {"speller", "snail-recall-attention", "prompt-tiny", "captioner", "induction-tiny"} <= own.keys()
+    assert [name for name, measure in own.items() if "seed" not in inspect.signature(measure).parameters] == []
+    assert spelling.drawn(3, seed=0) == spelling.drawn(3) != spelling.drawn(3, seed=1)
+
+
+@pytest.mark.parametrize("argv", [("--seed", "-1"), ("--seed", "3", "--data", "own.txt")])
+def test_a_seed_that_draws_nothing_is_refused(monkeypatch, capsys, tmp_path, argv):
+    code, out, err = run(monkeypatch, capsys, random_model("prompt-tiny", tmp_path), *argv)
+    assert (code, out) == (2, "")
+    assert "Leave --seed out" in err
 
 
 def test_a_record_names_step_and_length(monkeypatch, capsys, tmp_path):
