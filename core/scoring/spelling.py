@@ -59,7 +59,9 @@ def drawn(
     for size in sizes:
         for i in range(each):
             words = tuple(str(word) for word in rng.choice(WORDS, size))
-            spoken = Spoken(words, voice=voices[i % len(voices)], noise=noise, speed=speed, seed=(i + 100 * seed) % 10_000)
+            spoken = Spoken(
+                words, voice=voices[i % len(voices)], noise=noise, speed=speed, seed=(i + 100 * seed) % 10_000
+            )
             found.append(Item(spoken.written(), spoken.said))
     return found
 

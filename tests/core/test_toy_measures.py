@@ -182,7 +182,9 @@ def test_another_seed_draws_other_items(monkeypatch, module, items):
 def test_every_recipe_that_draws_its_items_takes_a_seed():
     own = {name: recipe.measure for name, recipe in recipes().items() if recipe.measure}
     assert {"speller", "snail-recall-attention", "prompt-tiny", "captioner", "induction-tiny"} <= own.keys()
-    assert [name for name, measure in own.items() if "seed" not in inspect.signature(measure).parameters] == []
+    assert [
+        name for name, measure in own.items() if "seed" not in inspect.signature(measure).parameters
+    ] == []
     assert spelling.drawn(3, seed=0) == spelling.drawn(3) != spelling.drawn(3, seed=1)
 
 
