@@ -46,6 +46,7 @@ MEASURES = {
     "letter_error": Measure("letters wrong", "{:.1%}", more=False, telling=True),
     "letter_error_heard": Measure("letters wrong in voices of the training", "{:.1%}", more=False),
     "accuracy": Measure("accuracy", "{:.1%}", telling=True),
+    "accuracy_spread": Measure("standard deviation over the folds", "{:.1%}", more=False),
     "commonest": Measure("share of the commonest class", "{:.1%}"),
     "squared_error": Measure("squared error of a hidden pixel", "{:.3f}", more=False, telling=True),
     "accuracy_from_few": Measure("accuracy after 60 labelled drawings", "{:.1%}", telling=True),
@@ -107,6 +108,7 @@ TABLES = {
     "opinions_by_mixture": "opinions told rightly by a small head upon",
     "opinions_mixture": "the mixture learned for opinions",
     "accuracy_by_class": "accuracy by class",
+    "accuracy_by_fold": "accuracy by fold",
     "top1_by_group": "fourth word nearest by group of pairs",
 }
 """Measures with a row for each part of the items."""

@@ -20,10 +20,11 @@ Sentences = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences and the name of the class they are known to be of."""
+    """Sentences, the name of the class they are known to be of, and the book that they are from, where that is known."""
 
     label: str
     sentences: tuple[str, ...]
+    book: str = ""
 
 
 def read(path: Path) -> Iterator[Document]:
@@ -36,9 +37,9 @@ def read(path: Path) -> Iterator[Document]:
 def _document(line: str, number: int, name: str) -> Document:
     try:
         found: Any = json.loads(line)
-        label, sentences = found["label"], found["sentences"]
+        label, sentences, book = found["label"], found["sentences"], found.get("book", "")
     except (ValueError, KeyError, TypeError):
-        label, sentences = None, []
+        label, sentences, book = None, [], ""
     whole = isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)
     if not isinstance(label, str) or not whole:
         raise InputError(
@@ -46,7 +47,7 @@ def _document(line: str, number: int, name: str) -> Document:
             'A line is {"label": "..", "sentences": ["..", ..]}.',
             "Mend or delete that line.",
         )
-    return Document(label, tuple(sentences))
+    return Document(label, tuple(sentences), str(book))
 
 
 def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:
