@@ -179,7 +179,7 @@ def test_odd_texts_are_answered_calmly(step, text):
     test = page(step, own=text)
     assert "went wrong" not in said(test)
     if len(text) > 1000:
-        assert f"At most {maths.LONGEST} signs are read" in said(test)
+        assert f"At most {maths.LONGEST} symbols are read" in said(test)
 
 
 def test_a_sign_with_no_convolution_is_alone_and_a_chart_draws_only_lines_between_lit_dots():

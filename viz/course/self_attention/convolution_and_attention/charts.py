@@ -91,7 +91,7 @@ def field(
     frame = (
         [{"left": framed[0] - 0.5, "right": framed[1] + 0.5, "top": -0.4, "bottom": -1.6}] if framed else []
     )
-    named = {0.0: "input", -1.0: "signs"} | {
+    named = {0.0: "input", -1.0: "symbols"} | {
         float(level + 1): f"dilation {step}" for level, step in enumerate(dilations)
     }
     across = alt.X("x:Q", axis=None, scale=vega.span(-0.7, n - 0.3))
@@ -113,7 +113,7 @@ def field(
             x2="right:Q",
             y2="bottom:Q",
             color=vega.own(),
-            tooltip=vega.told(("sign:N", "sign"), ("said:N", "moves the top")),
+            tooltip=vega.told(("sign:N", "symbol"), ("said:N", "moves the top")),
         ),
         at(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
         at(dots)
@@ -121,7 +121,7 @@ def field(
         .encode(
             size=alt.condition("datum.lit", alt.value(46 if small else 90), alt.value(12 if small else 20)),
             color=alt.condition("datum.lit", alt.value(theme.CATEGORICAL[0]), alt.value(theme.HATCH)),
-            tooltip=vega.told(("sign:N", "sign"), ("place:Q", "position"), ("level:N", "level")),
+            tooltip=vega.told(("sign:N", "symbol"), ("place:Q", "position"), ("level:N", "level")),
         ),
         at(words).mark_text(fontSize=11 if small else 14).encode(text="text:N", color=vega.own("ink:N")),
         at(frame, "left:Q", "top:Q")
@@ -209,7 +209,7 @@ def by_place(
     n = len(places)
     across = alt.X(
         "left:Q",
-        title="signs from the answer to the ?",
+        title="symbols from the answer to the ?",
         scale=vega.span(-0.6, n - 0.4),
         axis=vega.quiet(
             values=list(range(n)),

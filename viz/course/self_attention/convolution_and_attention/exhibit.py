@@ -6,8 +6,8 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.convolution_and_attention import maths, steps
-from viz.course.self_attention.convolution_and_attention.params import Params
+from viz.course.self_attention.convolution_and_attention import maths, promises, steps
+from viz.course.self_attention.convolution_and_attention.params import TEXTS, Params
 from viz.instruments.kit import origin
 
 
@@ -38,11 +38,17 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("draw",), texts=("own",)),
-        Step(steps.field, ("draw",), texts=("own",)),
-        Step(steps.together, ("convolves", "attends", "layer", "draw"), texts=("own",)),
-        Step(steps.trained, ("draw",)),
+        Step(steps.guess, ("draw",), texts=("own",), promises=promises.GUESS),
+        Step(steps.field, ("draw",), texts=("own",), promises=promises.FIELD),
+        Step(
+            steps.together,
+            ("convolves", "attends", "layer", "draw"),
+            texts=("own",),
+            promises=promises.TOGETHER,
+        ),
+        Step(steps.trained, ("draw",), promises=promises.TRAINED),
     ),
+    presets=tuple({"own": text} for text in TEXTS),
     of=("signs", "convolves", "attends"),
     cost=lambda params: 20 * len(params.signs),
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.signs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,7 @@ class Compared:
         return float(np.mean(list(self.by_task[name].values())))
 
 
+@lru_cache(maxsize=8)
 def compared(draw: int, each: int = FRESH) -> Compared:
     """The three networks, each trained with what it has, on the same fresh texts; `draw` says which."""
     items = held_out(each, draw)

@@ -29,15 +29,15 @@ def drawn(number: int) -> str:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`own` is a text of the visitor's; while it is empty, one is drawn. `draw` says which, and on which texts three networks are compared."""
+    """`own` is a text of the visitor's; while it is empty, `draw` is the number of a sampled one, and of the texts on which three networks are compared."""
 
     own: str = knob(
         "",
         sentence(
-            "Your own text; empty for a drawn one",
+            "Your own text; empty for a sampled one",
             TEXTS,
             of=MODEL,
-            most=f"the last {LONGEST} signs",
+            most=f"the last {LONGEST} symbols",
             placeholder=lambda p: drawn(p.draw),
         ),
     )

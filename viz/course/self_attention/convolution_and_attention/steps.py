@@ -25,8 +25,8 @@ NAMES = {
     "convolutions": "convolutions alone",
     "attention": "attention alone",
 }
-SAME, ANOTHER = "the same sign as before", "another sign"
-FAR = called(PLACES[-1])
+SAME, ANOTHER = "the same symbol as before", "another symbol"
+NEAR, MIDDLE, FAR = map(called, PLACES)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def guess(params: Params, data: Data) -> Folds:
     says, instead = whole.best[0][0], half.best[0][0]
     known = lesson.predict(
         f"{SLUG}.off",
-        f"After “{maths.spaced(data.signs)}” the network writes “{visible(says)}”. Its attention is switched off, "
-        "the convolutions stay. What does it write now?",
+        f"After “{maths.spaced(data.signs)}” the network outputs “{visible(says)}”. Its attention is switched off, "
+        "the convolutions stay. What does it output now?",
         {SAME: half.chance(says), ANOTHER: max(p for sign, p in half.chances.items() if sign != says)},
         SAME if instead == says else ANOTHER,
         f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))} "
@@ -125,16 +125,16 @@ def field(params: Params, data: Data) -> Folds:
     )
     if known:
         lit = list(levels[0])
-        said = f"Through {depth} convolution{'s' * (depth > 1)} position {at + 1}, “{visible(data.signs[at])}”, has read {len(lit)} of {n} signs, "
+        said = f"Through {depth} convolution{'s' * (depth > 1)} position {at + 1}, “{visible(data.signs[at])}”, has received {len(lit)} of {n} symbols, "
         said += f"from position {lit[0] + 1} on: 1 + {' + '.join(map(str, steps[:depth]))} = {maths.reach(steps[:depth])} at most."
         if moves is not None:
             inside, outside = (int((part > 0).sum()) for part in (moves[lit], np.delete(moves, lit)))
-            said += f" In real runs another sign moves the top at {inside} of these {len(lit)} positions, and at {outside} others."
+            said += f" In real runs another symbol changes the top at {inside} of these {len(lit)} positions, and at {outside} others."
         page_parts.numbers(said)
         page_parts.numbers(_distance(data))
     else:
         page_parts.numbers(
-            f"{n} signs are read; the network has {len(steps)} convolutions. Guess first, then the lines are drawn."
+            f"{n} symbols are read; the network has {len(steps)} convolutions. Guess first, then the lines are drawn."
         )
     _cut(params, data)
     folds = Folds(
@@ -180,7 +180,7 @@ def together(params: Params, data: Data) -> Folds:
                 list(data.signs), levels, steps, moves=moves, framed=_framed(data), up=lesson.fit(22, 20)
             ),
             f"{SLUG}.both.tree",
-            "The positions that reach the last one through the convolutions, and how much each sign moves it.",
+            "The positions that reach the last one through the convolutions, and how much each symbol changes it.",
         )
         page_parts.show(
             charts.answers(rows, right, height=lesson.fit(44, 40), end=2.0),
@@ -217,32 +217,29 @@ def together(params: Params, data: Data) -> Folds:
 def trained(params: Params, data: Data) -> Folds:
     """Three networks that learnt the same tasks: with both, and with each half alone."""
     found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
-    alone, far = found.mean("convolutions"), found.by_place["convolutions"].get(FAR)
-    reach = maths.reach(maths.dilations())
+    alone = found.mean("convolutions")
+    reach, places_of = maths.reach(maths.dilations()), found.by_place["convolutions"]
     known = lesson.predict_share(
         f"{SLUG}.trained",
-        "A network without any attention learnt the same two tasks, from as many texts. How often is it right?",
+        "A network without any attention was trained on the same two tasks, on as many texts. How often is it right?",
         alone,
-        f"{percent(alone)}; whoever names one of the shown answers by chance is right in {percent(found.chance)}. Its field is {reach} positions"
-        + (
-            f": of answers that stood more than {reach - 1} signs back {percent(far)} are right."
-            if far is not None
-            else "."
-        ),
+        f"{percent(alone)}; one of the shown answers picked at random is right in {percent(found.chance)}. Its field is {reach} positions: right are "
+        + ", ".join(f"{percent(share)} of the answers {place}" for place, share in places_of.items())
+        + ".",
     )
     places = [called(group) for group in PLACES]
     shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
     page_parts.show(
         charts.by_place(shown, places, height=lesson.fit(320, 340)),
         f"{SLUG}.by_place",
-        "Share of right answers by where the answer stood, three networks.",
+        "Share of right answers by the distance of the answer, for three networks.",
     )
     means = {part: percent(found.mean(part)) for part in NAMES}
     page_parts.numbers(
-        f"Of {found.n} fresh texts right: {means['both']} with both, {means['convolutions']} with convolutions alone, "
+        f"Right in {found.n} new texts: {means['both']} with both, {means['convolutions']} with convolutions alone, "
         f"{means['attention']} with attention alone."
         if known
-        else f"Of {found.n} fresh texts the network with both answers {means['both']} right. Guess first, then the others are shown."
+        else f"In {found.n} new texts the network with both kinds of block is right in {means['both']}. Guess first, then the others are shown."
     )
     rows = {
         NAMES[part]: {"both tasks": found.mean(part)}
@@ -269,11 +266,11 @@ def _moved(signs: str, at: int, convolves: bool, attends: bool) -> np.ndarray[An
 def _distance(data: Data) -> str:
     """Where the answer was shown, and whether the convolutions reach so far."""
     if data.truth is None:
-        return "The text asks nothing that it shows: what is written is a guess."
+        return "The text does not ask for an item that it shows: the output is a guess."
     back, far = len(data.signs) - 1 - data.truth.first, maths.reach(maths.dilations()) - 1
     where = "inside" if back <= far else "outside"
     return (
-        f"“{data.truth.answer}” was shown with its item {back} signs before the question mark, {where} the field of the convolutions, "
+        f"“{data.truth.answer}” was shown with its item {back} symbols before the question mark, {where} the field of the convolutions, "
         f"which reaches {far} back."
     )
 
@@ -288,7 +285,7 @@ def _looks(params: Params, data: Data, pattern: np.ndarray[Any, Any]) -> str:
     )
     said = f"With {_on(params)} “{visible(data.right)}” has a probability of {percent(chance)} ({', '.join(others)}). "
     if not params.attends:
-        return said + "No attention: what stands outside the field cannot be known."
+        return said + "Without attention nothing from outside the field arrives."
     layer = int(pattern[:, -1].max(axis=1).argmax())
     key = int(pattern[layer, -1].argmax())
     said += (
@@ -329,7 +326,7 @@ def _framed(data: Data) -> tuple[int, int] | None:
 def _cut(params: Params, data: Data) -> None:
     """What of the text was read, where that is not all."""
     if len("".join(params.own.split())) > len(data.signs):
-        st.caption(f"At most {maths.LONGEST} signs are read, the last ones. Read here:")
+        st.caption(f"At most {maths.LONGEST} symbols are read, the last ones. Read here:")
         st.text(maths.spaced(data.signs))
 
 
