@@ -22,6 +22,7 @@ def page(step, known=True, **link):
     query = {f"{SLUG}.step": str(step), **{f"{SLUG}.{name}": str(value) for name, value in link.items()}}
     test = drawn(SLUG, query, {})
     assert not test.exception
+    packets_of(test)  # what is steady is sent once
     if known:
         for pills in [each for each in test.button_group if str(each.key).startswith("predict:")]:
             test = drawn(SLUG, query, {pills.key: pills.options[1]})

@@ -44,7 +44,7 @@ def course() -> None:
     if patches.reads(head_picker.opened(now["model"])):
         links.to(
             SEER,
-            "Open the course: a picture is 16 × 16 words",
+            "Open the course: a picture as a sentence of patches",
             icon=":material/school:",
             **{f"{SEER}.own": now["text"]},
         )

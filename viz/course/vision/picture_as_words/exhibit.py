@@ -1,10 +1,11 @@
-"""A picture is 16 × 16 words: patches as tokens, the class token's look on the picture, and a picture of which most is hidden."""
+"""A picture as a sentence of patches: patches as tokens, the class token's attention, and a picture of which most is hidden."""
 
 from __future__ import annotations
 
+from core.data import doodles
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.vision.picture_as_words import maths, steps
+from viz.course.vision.picture_as_words import maths, promises, steps
 from viz.course.vision.picture_as_words.params import Params
 from viz.instruments.kit import origin
 
@@ -25,11 +26,12 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.words, ("patch",), texts=("own",)),
-        Step(steps.looks, ("layer", "head"), texts=("own",)),
-        Step(steps.fills, ("share", "draw"), texts=("own",)),
+        Step(steps.words, ("patch",), texts=("own",), promises=promises.PATCHES),
+        Step(steps.looks, ("layer", "head"), texts=("own",), promises=promises.CLASS_TOKEN),
+        Step(steps.fills, ("share", "draw"), texts=("own",), promises=promises.HIDDEN),
     ),
     of=("own",),
     cost=1_000,
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.own, kind="self"),
+    presets=tuple({"own": doodles.as_text(doodles.own(name))} for name in doodles.NAMES if name != "cat"),
 )

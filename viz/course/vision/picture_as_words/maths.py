@@ -17,6 +17,8 @@ from core.maths import softmax
 Array = NDArray[Any]
 MODEL, FILLER = "vit-doodles", "mae-doodles"
 SIDE = doodles.SIDE
+PATCH = 4
+"""Side of the patches that both models read."""
 SIZES = tuple(size for size in range(2, SIDE) if SIDE % size == 0)
 """Sides of patches that cut a doodle evenly."""
 MEAN, ROLLOUT = "mean of the heads", "rollout"
@@ -36,6 +38,10 @@ class Seen:
     def best(self) -> str:
         """The class with the highest score."""
         return self.classes[int(self.chances.argmax())]
+
+    def on_ink(self, layer: int) -> float:
+        """Return the share of the class token's attention, mean of a layer's heads, on the patches with a line in them."""
+        return float(self.looks(layer, MEAN)[0, 1:][inked(self.pixels)].sum())
 
     def looks(self, layer: int, head: str) -> Array:
         """The weights (query, key) of a head of a layer by its number, of their mean, or of the rollout up to this layer."""
@@ -63,6 +69,11 @@ def cut(pixels: Array, size: int) -> list[Array]:
     """
     flat = patches.unfolded(torch.from_numpy(np.array(pixels))[None], size)
     return [part.reshape(size, size).numpy() for part in flat]
+
+
+def inked(pixels: Array) -> Array:
+    """Return for each patch that the models read whether a line passes through it (patch,)."""
+    return np.array([part.any() for part in cut(pixels, PATCH)])
 
 
 def n_tokens(side: int, patch: int) -> int:

@@ -9,8 +9,9 @@ from viz.charts import patches as pictures
 from viz.course.lesson import Folds
 from viz.course.vision.picture_as_words import charts, maths
 from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIDE, Seen
-from viz.course.vision.picture_as_words.params import SLUG, Params
+from viz.course.vision.picture_as_words.params import LAYERS, SLUG, Params
 from viz.instruments import picture_view
+from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.widgets import engine_client, lesson, page_parts
 
@@ -57,7 +58,7 @@ def words(params: Params, data: Seen) -> Folds:
     flat = [part.flatten() for part in parts]
     empty = sum(not part.any() for part in flat)
     page_parts.numbers(
-        f"{n - 1} patches of {params.patch**2} numbers each, read row by row behind the class token; {empty} of them are black all over. "
+        f"{n - 1} patches of {params.patch**2} numbers each, read row by row after the class token; {empty} of them are entirely black. "
         f"Attention compares all pairs: {n} × {n} = {n * n:,} scores in each head."
         if known
         else "Guess first, then the patches stand in a row."
@@ -80,14 +81,16 @@ def words(params: Params, data: Seen) -> Folds:
 
 
 def looks(params: Params, data: Seen) -> Folds:
-    """What does the class token look at, and what does the network say?"""
-    known = lesson.predict(
+    """How much of the class token's attention falls on lines, and which class comes out."""
+    inked = maths.inked(data.pixels)
+    n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
+    known = lesson.predict_share(
         f"{SLUG}.class",
-        f"vit-doodles knows {len(data.classes)} kinds of drawing. What does it say of this one?",
-        dict(zip(data.classes, data.chances.tolist(), strict=True)),
-        data.best,
-        f"“{data.best}”, with a probability of {percent(data.chances.max())}. It is told from the class token's last state alone, and what that "
-        "knows of the drawing it has fetched by attention.",
+        f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) have a part of a line in "
+        "them, the others are black. How much of its attention does the class token give to the patches with a line, in the last layer, mean of the heads?",
+        attended,
+        f"{percent(attended, 2)}. So it has fetched the drawing; the output is “{data.best}”, with a probability of {percent(data.chances.max())}.",
+        near=0.1,
     )
     weights = data.looks(params.layer, params.head)
     called = f"layer {params.layer}, " + (
@@ -122,7 +125,6 @@ def looks(params: Params, data: Seen) -> Folds:
             ),
         )
     row = weights[0]
-    inked = np.array([part.any() for part in maths.cut(data.pixels, 4)])
     on = float(row[1:][inked].sum())
     page_parts.numbers(
         f"{called}: the class token gives {percent(row[0])} to itself, {percent(on)} to the {int(inked.sum())} patches with a line in "
@@ -144,13 +146,14 @@ def looks(params: Params, data: Seen) -> Folds:
 
 
 def fills(params: Params, data: Seen) -> Folds:
-    """What can be said of a picture of which a quarter is shown?"""
+    """Fill in a picture of which a quarter is shown."""
     share = params.share / 100
     found = engine_client.submit(
         (SLUG, "filled", params.own, params.share, params.draw),
         lambda: maths.filled(params.own, share, params.draw),
         500,
     )
+    origin.tell(model=maths.FILLER, text=params.own)
     n = maths.n_tokens(SIDE, 4) - 1
     left = found.error / found.of_mean if found.of_mean else 1.0
     known = lesson.predict_share(
@@ -158,7 +161,7 @@ def fills(params: Params, data: Seen) -> Folds:
         f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. Put the mean of the visible patches at "
         "each hidden place: that misses the drawing by a squared error, call it 100 %. How much of it is left when the decoder fills them in?",
         min(left, 1.0),
-        f"{percent(left)}: {found.error:.4f} a pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
+        f"{percent(left)}: {found.error:.4f} per pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
         near=0.05,
     )
     images = [
@@ -172,7 +175,7 @@ def fills(params: Params, data: Seen) -> Folds:
         f"The doodle with {len(found.hidden)} of {n} patches hidden, the decoder's picture, and the whole doodle.",
     )
     page_parts.numbers(
-        f"Squared error a pixel at the {len(found.hidden)} hidden places: {found.error:.4f} by the decoder, {found.of_mean:.4f} by the mean of the "
+        f"Squared error per pixel at the {len(found.hidden)} hidden places: {found.error:.4f} by the decoder, {found.of_mean:.4f} by the mean of the "
         f"{n - len(found.hidden)} visible patches."
         if known
         else "Guess first, then the decoder's picture is shown."
