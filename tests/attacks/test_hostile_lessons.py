@@ -8,6 +8,7 @@ import time
 import pytest
 
 from viz.shell.lessons import plan, written
+from viz.shell.questions.question import Choice
 
 STOP = '\n[[stop]]\nview = "{}"\nname = "n"\nminutes = 1\n'
 LINKS = (
@@ -80,7 +81,7 @@ def test_a_hostile_file_is_refused_in_words(case: str) -> None:
 
 def test_a_damaged_lesson_is_a_lesson_or_is_refused() -> None:
     whole = written.write(
-        plan.Plan("A", (plan.Stop("masks?masks.step=2", "N", "a\nb", 2, plan.Choice("w", ("a", "b"), "a")),))
+        plan.Plan("A", (plan.Stop("masks?masks.step=2", "N", "a\nb", 2, Choice("w", ("a", "b"), ("a",))),))
     )
     draw, signs = random.Random(5), '"\n[]={}\\.#\x00é0'
     refused = 0

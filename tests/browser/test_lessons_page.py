@@ -23,10 +23,10 @@ def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
     form.get_by_label("Note for the lecturer").fill(note)
     if question:
         form.get_by_text("My own: a choice").click()
-        for label, words in zip(("Your question", "The options, one a line"), question, strict=True):
+        for label, words in zip(("Your question", "Options, one per line"), question, strict=True):
             form.get_by_label(label).fill(words)
             form.get_by_label(label).press("Tab")
-        expect(form.get_by_label("The right one")).to_be_visible()
+        expect(form.get_by_text("every row (right)")).to_be_visible()
     form.get_by_role("button", name="Add", exact=True).click()
     expect(form).to_have_count(0)
     settle(page)
@@ -36,7 +36,7 @@ def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
 def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_path: Path) -> None:
     page = visitor
     opened(page, app_url, "masks?masks.step=2")
-    add(page, NOTE, ("Which rows add up to 1?", "every row\nonly the first"))
+    add(page, NOTE, ("Which rows add up to 1?", "* every row\nonly the first"))
     opened(
         page, app_url, "scaling?scaling.step=2"
     )  # a new session: the browser gives back what was collected

@@ -10,7 +10,8 @@ from core.errors import InputError
 from viz.course.pages.course.pages import PAGES
 from viz.shell import pages
 from viz.shell.lessons import views, written
-from viz.shell.lessons.plan import Choice, Number, Plan, Stop
+from viz.shell.lessons.plan import Plan, Stop
+from viz.shell.questions.question import Choice, Number
 
 LESSON = """title = "Masks"
 
@@ -41,7 +42,7 @@ def test_a_lesson_is_written_and_read_again() -> None:
                 "N",
                 'a\n\n  b """ [[stop]]\n\\ \x7f\t🙂',
                 2.5,
-                Choice("Which?", ("a", "b"), "b", "So."),
+                Choice("Which?", ("*a", "b", "\\*c"), ("*a", "b"), "So."),
             ),
             Stop("scaling", "M", "", 3, Number("How many?", -1, 10, 3.5, "bits")),
             Stop("look?text=a+%26+b", "L", "\nbegins with an empty line", 1, "page"),
@@ -83,16 +84,20 @@ BROKEN = {
         "the word “page”",
     ),
     "a question without words": (OWN + "low = 0\n", 16, "“words” is missing"),
-    "one option": (OWN + 'words = "?"\noptions = ["a"]\nanswer = "a"\n', 18, "has 1 options"),
+    "one option": (OWN + 'words = "?"\noptions = ["a"]\nanswer = "a"\n', 18, "has 1 option"),
     "an answer that is no option": (
         OWN + 'words = "?"\noptions = ["a", "b"]\nanswer = "c"\n',
         18,
-        "“c” is none",
+        "“c” is not one of the options",
     ),
+    "no option is marked": (OWN + 'words = "?"\noptions = ["a", "b"]\n', 18, "No option is marked as right"),
+    "an empty option": (OWN + 'words = "?"\noptions = ["*a", ""]\n', 18, "Option 2 is empty"),
+    "an option twice": (OWN + 'words = "?"\noptions = ["*a", "b", "a"]\n', 18, "“a” is there twice"),
+    "an empty question": (OWN + 'words = " "\noptions = ["*a", "b"]\n', 18, "The question is empty"),
     "an answer that nobody can guess": (
         OWN + 'words = "?"\nlow = 0\nhigh = 1\nanswer = 2\n',
         20,
-        "The answer 2",
+        "The right answer 2",
     ),
     "a stop that is a number": ('title = "A"\nstop = [1]', 2, "A stop is a table"),
     "stops in one word": ('title = "A"\nstop = "all"', 2, "“stop” is not a list"),
@@ -106,6 +111,25 @@ def test_what_is_wrong_is_told_with_its_line(case: str) -> None:
         written.read(text)
     assert (found.value.line, words in str(found.value)) == (line, True), str(found.value)
     assert found.value.rule and found.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "right"),
+    [
+        ('["red", "* house"]', ("red", "house"), ("house",)),
+        ('["red", "*house", "*home"]', ("red", "house", "home"), ("house", "home")),
+        ('["red", "*house"]\nanswer = "*house"', ("red", "*house"), ("*house",)),
+        ('["red", "house"]\nanswer = "house"', ("red", "house"), ("house",)),
+        ('["red", "*house"]\nanswer = "house"', ("red", "house"), ("house",)),
+        (r'["red", "* \\*house"]', ("red", "*house"), ("*house",)),
+    ],
+)
+def test_the_right_option_is_marked_and_older_files_name_it(
+    lines: str, options: tuple[str, ...], right: tuple[str, ...]
+) -> None:
+    lesson = written.read(OWN + f'words = "?"\noptions = {lines}\n')
+    assert lesson.stops[-1].question == Choice("?", options, right)
+    assert written.read(written.write(lesson)) == lesson
 
 
 def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:

@@ -15,8 +15,9 @@ from viz.server.rooms.room import Room
 from viz.server.rooms.store import InMemory
 from viz.shell.lessons import views, walking, written
 from viz.shell.lessons.held import Walk
-from viz.shell.lessons.plan import Choice, Plan, Stop
+from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Exhibit
+from viz.shell.questions.question import Choice
 from viz.workspace.lessons.page import compute
 
 READY = compute()
@@ -26,7 +27,9 @@ PLAN = Plan(
     "Two",
     (
         Stop("masks?masks.step=2", "First", "Say <b>this</b>.", 2),
-        Stop("scaling", "Second", "", 3, Choice("*Which* one?", ("one", "two"), "two", "Because of _that_.")),
+        Stop(
+            "scaling", "Second", "", 3, Choice("*Which* one?", ("one", "two"), ("two",), "Because of _that_.")
+        ),
     ),
 )
 PAGE = """

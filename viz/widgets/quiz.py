@@ -7,7 +7,7 @@ questions of a page anew. Before the commit nothing that depends on the answer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
@@ -26,12 +26,17 @@ TIE = 0.02
 
 
 def predict(
-    key: str, question: str, options: Sequence[str] | Mapping[str, float], answer: str, why: Why
+    key: str,
+    question: str,
+    options: Sequence[str] | Mapping[str, float],
+    answer: str,
+    why: Why,
+    also: Collection[str] = (),
 ) -> bool:
     """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
 
     Where numbers of the run decide, `options` gives each answer its number: one that ties with the answer's is right as well.
-    With a single answer there is nothing to ask, and all is shown.
+    also: other options that are right as well. With a single answer there is nothing to ask, and all is shown.
     `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
     The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
     """
@@ -46,7 +51,8 @@ def predict(
     right = [
         place
         for place, choice in enumerate(choices)
-        if choice == answer or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
+        if choice in (answer, *also)
+        or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
     ]
     _ask_room(key, question, Form("choice", choices), guess, right, why)
     with _frame(key, question):
@@ -65,12 +71,12 @@ def predict(
             level = isinstance(options, Mapping) and tied(options[guess], options[answer])
             said = (
                 "Right."
-                if guess == answer
+                if guess in (answer, *also)
                 else f"As good as right: “{guess}” and “{answer}” are level."
                 if level
-                else f"You said “{guess}”. It is “{answer}”."
+                else f"You said “{guess}”. It is {' or '.join(f'“{one}”' for one in (answer, *also))}."
             )
-            _verdict(key, guess == answer or level, said, why)
+            _verdict(key, guess in (answer, *also) or level, said, why)
     return guess is not None
 
 

@@ -12,8 +12,10 @@ from core.errors import InputError
 from viz.labels import literal
 from viz.shell import notices, state
 from viz.shell.lessons import held, plan, views
-from viz.shell.lessons.plan import Ask, Choice, Number, Stop
+from viz.shell.lessons.plan import Ask, Stop
 from viz.shell.pages import Entry
+from viz.shell.questions import form as own
+from viz.shell.questions.question import Choice, Number
 
 KINDS = {
     "none": "None",
@@ -80,17 +82,14 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, 
             placeholder="What you say and point at. The class does not see it.",
             key=f"{key}.note",
         )
-        try:
-            question = _question(key, stop.question)
-            made = dataclasses.replace(
-                stop, name=name.strip(), minutes=float(minutes), note=note.strip(), question=question
-            )
-            wrong = None
-        except InputError as error:
-            made, wrong = stop, error
+        question = _question(key, stop.question)
         if st.button(button, type="primary", key=f"{key}.done"):
-            if wrong:
-                notices.box(wrong.wrong, wrong.rule, wrong.remedy)
+            try:
+                made = dataclasses.replace(
+                    stop, name=name.strip(), minutes=float(minutes), note=note.strip(), question=question()
+                )
+            except InputError as error:
+                notices.box(error.wrong, error.rule, error.remedy)
                 return
             done(made)
             lesson = held.own()
@@ -107,8 +106,8 @@ def tell() -> None:
         st.toast(literal(told), icon=":material/playlist_add_check:")
 
 
-def _question(key: str, now: Ask) -> Ask:
-    """The controls of a question, and what they say."""
+def _question(key: str, now: Ask) -> Callable[[], Ask]:
+    """Draw the controls of a question; return what makes it of them."""
     kinds: dict[type, str] = {Choice: "choice", Number: "number", str: "page"}
     kind = st.segmented_control(
         "Question",
@@ -118,38 +117,12 @@ def _question(key: str, now: Ask) -> Ask:
         required=True,
         key=f"{key}.kind",
     )
+    if kind == "choice":
+        return own.choice(key, now if isinstance(now, Choice) else None, poll=False)
+    if kind == "number":
+        return own.number(key, now if isinstance(now, Number) else None, poll=False)
     if kind == "page":
         st.caption(
             "The page asks it where it has one (“Predict, then look”); in a lecture room it is the room's."
         )
-        return plan.OF_THE_PAGE
-    if kind not in ("choice", "number"):
-        return None
-    own = now if isinstance(now, Choice | Number) else None
-    words = st.text_input("Your question", own.words if own else "", key=f"{key}.words")
-    if kind == "choice":
-        given = now if isinstance(now, Choice) else None
-        lines = st.text_area(
-            "The options, one a line",
-            "\n".join(given.options) if given else "",
-            height=100,
-            key=f"{key}.options",
-        )
-        options = tuple(dict.fromkeys(line.strip() for line in lines.splitlines() if line.strip()))
-        first = options.index(given.answer) if given and given.answer in options else 0
-        answer = st.selectbox("The right one", options, first, key=f"{key}.answer") if options else ""
-        return Choice(words.strip(), options, answer or "", _why(key, own))
-    given = now if isinstance(now, Number) else Number("?", 0, 100, 50)
-    columns = st.columns(4)
-    low, high, answer = (
-        column.number_input(name, value=float(value), format="%g", key=f"{key}.{name}")
-        for column, name, value in zip(
-            columns, ("from", "to", "right"), (given.low, given.high, given.answer), strict=False
-        )
-    )
-    unit = columns[3].text_input("unit", given.unit, key=f"{key}.unit")
-    return Number(words.strip(), low, high, answer, unit.strip(), _why(key, own))
-
-
-def _why(key: str, own: Choice | Number | None) -> str:
-    return st.text_input("Why, said after the guess", own.why if own else "", key=f"{key}.why").strip()
+    return lambda: plan.OF_THE_PAGE if kind == "page" else None

@@ -8,68 +8,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import InputError
-from viz.server.rooms.ask import Form, Question
+from viz.shell.questions.question import Own, require_answer
 
-MOST_STOPS, LONGEST_NAME, LONGEST_NOTE, LONGEST_ANSWER = 60, 120, 4_000, 200
+MOST_STOPS, LONGEST_NAME, LONGEST_NOTE = 60, 120, 4_000
 LEAST_MINUTES, MOST_MINUTES = 0.5, 120.0
-MOST_OPTIONS = 8
 NEAR = 0.05
 """A guessed number is right within this share of what can be guessed."""
 OF_THE_PAGE: Literal["page"] = "page"
 """The question of a stop whose view asks one itself."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A question of the lecturer's own with a few answers, of which one is right; `why` is said after the guess."""
-
-    words: str
-    options: tuple[str, ...]
-    answer: str
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        _asked(self.words, self.why)
-        if not 2 <= len(self.options) <= MOST_OPTIONS or len({*self.options}) < len(self.options):
-            raise InputError(
-                f"The question has {len(self.options)} options, {len({*self.options})} of them different.",
-                f"It needs 2 to {MOST_OPTIONS}, each another one.",
-                "Write each option once.",
-            )
-        for option in self.options:
-            short(option, "An option", LONGEST_ANSWER)
-        if self.answer not in self.options:
-            raise InputError(
-                f"The answer “{self.answer}” is none of the options.",
-                "It is written as the option is.",
-                "Copy the option that is right.",
-            )
-
-
-@dataclass(frozen=True)
-class Number:
-    """A question of the lecturer's own whose answer is a number from `low` to `high`."""
-
-    words: str
-    low: float
-    high: float
-    answer: float
-    unit: str = ""
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        _asked(self.words, self.why)
-        short(self.unit or "-", "The unit", 20)
-        Question("own", self.words, Form("number", (), self.low, self.high, self.unit))  # judges the two ends
-        if not self.low <= self.answer <= self.high:
-            raise InputError(
-                f"The answer {self.answer:g} does not lie from {self.low:g} to {self.high:g}.",
-                "What is right can be guessed.",
-                "Give ends with the answer between them.",
-            )
-
-
-Ask = Choice | Number | Literal["page"] | None
+Ask = Own | Literal["page"] | None
 """The question of a stop: an own one, the one that its view asks itself, or none."""
 
 
@@ -103,6 +52,8 @@ class Stop:
                 f"It lasts {LEAST_MINUTES:g} to {MOST_MINUTES:g}.",
                 "Give other minutes.",
             )
+        if isinstance(self.question, Own):
+            require_answer(self.question)
 
 
 @dataclass(frozen=True)
@@ -177,9 +128,3 @@ def minutes(many: float) -> str:
     ('2.5 min', '1 min')
     """
     return f"{many:g} min"
-
-
-def _asked(words: str, why: str) -> None:
-    short(words, "A question", LONGEST_NAME * 4)
-    if len(why) > LONGEST_NOTE:
-        raise InputError("The reason is too long.", f"At most {LONGEST_NOTE:,} letters.", "Shorten it.")

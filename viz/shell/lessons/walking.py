@@ -18,8 +18,9 @@ from viz.labels import literal
 from viz.shell import links, notices, state
 from viz.shell.lessons import form, held, views, written
 from viz.shell.lessons.held import Walk
-from viz.shell.lessons.plan import NEAR, Ask, Choice, Number
+from viz.shell.lessons.plan import NEAR, Ask
 from viz.shell.pages import Entry, Exhibit
+from viz.shell.questions.question import Choice, Own
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import engine_client, quiz
 
@@ -94,7 +95,7 @@ def _picture(walk: Walk) -> str:
 
 
 def _asks(question: Ask) -> str:
-    return question.words if isinstance(question, Choice | Number) else _ON_PAGE if question else ""
+    return question.words if isinstance(question, Own) else _ON_PAGE if question else ""
 
 
 def _bar(entry: Entry) -> None:
@@ -154,14 +155,14 @@ def _kept() -> None:
 def _ask(walk: Walk) -> None:
     """The lesson's own question, below the title: the room's before any that the page has."""
     asked, key = walk.stop.question, f"{held.QUESTION}.{walk.at}"
-    if not isinstance(asked, Choice | Number):
+    if not isinstance(asked, Own):
         return
     lecture.asks_first()
     with notices.place():
         if isinstance(asked, Choice):
-            quiz.predict(key, asked.words, asked.options, asked.answer, asked.why)
-        else:
+            quiz.predict(key, asked.words, asked.options, asked.right[0], asked.why, also=asked.right[1:])
+        elif asked.right is not None:
             near = NEAR * (asked.high - asked.low)
             quiz.predict_number(
-                key, asked.words, asked.low, asked.high, asked.answer, asked.why, near, literal(asked.unit)
+                key, asked.words, asked.low, asked.high, asked.right, asked.why, near, literal(asked.unit)
             )

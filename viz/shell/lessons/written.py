@@ -11,8 +11,12 @@
     \"\"\"
     question = "page"
 
-A question is "page", the one that the view asks itself, or a table with `words`, and either `options` with the right one as `answer`,
-or the ends `low` and `high` of what can be guessed with a number as `answer`; `unit` and `why` where they help.
+A question is "page", the one that the view asks itself, or a table with `words`, and either `options`, the right one with a * before it,
+or the ends `low` and `high` of what can be guessed and a number as `answer`; `unit` and `why` where they help.
+
+    question = { words = "Which rows add up to 1?", options = ["* every row", "only the first"] }
+
+Files from before the mark name the right option a second time, as `answer`; they are read as well.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ import tomli_w
 from core.errors import InputError
 from viz.labels import phrase, shorten, visible
 from viz.shell.lessons import plan, views
-from viz.shell.lessons.plan import Ask, Choice, Number, Plan, Stop
+from viz.shell.lessons.plan import Ask, Plan, Stop
+from viz.shell.questions.question import Choice, Number, read_options, require_answer, write_options
 
 MOST_BYTES, DEEPEST = 200_000, 8
 """Bytes of a file; points in one name of it."""
@@ -91,10 +96,12 @@ def _told(stop: Stop) -> dict[str, Any]:
     asked = stop.question
     question: Any = asked
     if isinstance(asked, Choice):
-        question = {"words": asked.words, "options": list(asked.options), "answer": asked.answer}
+        question = {"words": asked.words, "options": write_options(asked)}
     elif isinstance(asked, Number):
-        ends = {name: _plain(getattr(asked, name)) for name in ("low", "high", "answer")}
-        question = {"words": asked.words, **ends}
+        ends = {"low": asked.low, "high": asked.high, "answer": asked.right}
+        question = {"words": asked.words} | {
+            name: _plain(end) for name, end in ends.items() if end is not None
+        }
     if isinstance(asked, Choice | Number):
         question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
     told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
@@ -173,13 +180,15 @@ class _Reader:
         words, why = self.of(told, "words", str, where), self.of(told, "why", str, where, "")
         if "options" in told:
             options = self.of(told, "options", list, where)
-            answer = self.of(told, "answer", str, where)
             if not all(isinstance(option, str) for option in options):
                 self.refuse(
                     (*where, "options"),
-                    InputError("An option is no text.", "Each is one.", "Put it in quotation marks."),
+                    InputError("An option is not a text.", "Each is one.", "Put it in quotation marks."),
                 )
-            return self.made((*where, "options"), lambda: Choice(words, tuple(options), answer, why))
+            answer = self.of(told, "answer", str, where, "")
+            return self.made(
+                (*where, "options"), lambda: require_answer(_choice(words, options, answer, why))
+            )
         low, high, answer = (self.of(told, name, float, where) for name in ("low", "high", "answer"))
         unit = self.of(told, "unit", str, where, "")
         return self.made((*where, "answer"), lambda: Number(words, low, high, answer, unit, why))
@@ -237,6 +246,15 @@ class _Reader:
         while where not in self.lines and where:
             where = where[:-1]
         raise LessonError(self.lines.get(where, 1), error)
+
+
+def _choice(words: str, options: Sequence[str], answer: str, why: str) -> Choice:
+    """Return the question of a file; one from before the mark has its right option as `answer`."""
+    literal = tuple(option.strip() for option in options)
+    if answer in literal:
+        return Choice(words, literal, (answer,), why)
+    marked, right = read_options(options)
+    return Choice(words, marked, (*right, answer) if answer and answer not in right else right, why)
 
 
 _LITERAL = re.compile(

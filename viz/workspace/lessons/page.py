@@ -14,8 +14,9 @@ from viz.course.sheets.kinds import NAME, of
 from viz.labels import literal
 from viz.shell import errors, links, notices, state
 from viz.shell.lessons import form, held, plan, views, written
-from viz.shell.lessons.plan import Choice, Number, Plan, Stop
+from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
+from viz.shell.questions.question import Own
 from viz.widgets import page_parts
 
 PAGE = Page(
@@ -117,7 +118,7 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
             )
         if stop.note:
             st.text(stop.note)
-        if isinstance(stop.question, Choice | Number):
+        if isinstance(stop.question, Own):
             st.caption(f"Question: {literal(stop.question.words)}")
         elif stop.question:
             st.caption("Question: the one that the page asks")

@@ -1,0 +1,73 @@
+"""The controls in which a lecturer writes a question; the same in "Ask the room" and in "Add to a lesson".
+
+Each function draws the controls and returns what makes the question of them: call it when the lecturer sends the question, inside
+`errors.guard()` or where InputError is handled. The controls may stand in an `st.form`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz.labels import literal
+from viz.shell.questions.question import (
+    LONGEST_OPTION,
+    LONGEST_UNIT,
+    LONGEST_WORDS,
+    MOST_OPTIONS,
+    Choice,
+    Number,
+    read_options,
+    write_options,
+)
+
+OPTIONS = "Options, one per line; put * before the right one"
+_LONGEST_LINES = (MOST_OPTIONS + 8) * (LONGEST_OPTION + 4)
+
+
+def choice(key: str, given: Choice | None = None, *, poll: bool) -> Callable[[], Choice]:
+    """Draw the controls of a question with options; `given` fills them. `poll`: a question without a right option is allowed."""
+    words = _words(key, given.words if given else "")
+    lines = st.text_area(
+        OPTIONS,
+        "\n".join(write_options(given)) if given else "",
+        height=110,
+        max_chars=_LONGEST_LINES,
+        placeholder="yes\n* no",
+        help="Several options may be right: put * before each. An option that itself begins with * is written \\\\*.",
+        key=f"{key}.options",
+    )
+    options, right = read_options(filter(str.strip, lines.splitlines()))
+    if options:
+        listed = " · ".join(f"**{literal(o)}** (right)" if o in right else literal(o) for o in options)
+        missing = "" if right else "  \nNo option is marked as right" + (": a poll." if poll else " yet.")
+        st.caption(listed + missing)
+    why = _why(key, given.why if given else "")
+    return lambda: Choice(words, options, right, why)
+
+
+def number(key: str, given: Number | None = None, *, poll: bool) -> Callable[[], Number]:
+    """Draw the controls of a question about a number; `given` fills them. `poll`: the right one may be left out."""
+    words = _words(key, given.words if given else "")
+    now = given or Number("?", 0, 100)
+    columns = st.columns(4)
+    low = columns[0].number_input("From", value=float(now.low), format="%g", key=f"{key}.low")
+    high = columns[1].number_input("To", value=float(now.high), format="%g", key=f"{key}.high")
+    right = columns[2].number_input(
+        "Right (optional)" if poll else "Right",
+        value=None if now.right is None else float(now.right),
+        format="%g",
+        key=f"{key}.right",
+    )
+    unit = columns[3].text_input("Unit", now.unit, max_chars=LONGEST_UNIT, key=f"{key}.unit").strip()
+    why = _why(key, given.why if given else "")
+    return lambda: Number(words, low, high, right, unit, why)
+
+
+def _words(key: str, given: str) -> str:
+    return st.text_input("Your question", given, max_chars=LONGEST_WORDS, key=f"{key}.words").strip()
+
+
+def _why(key: str, given: str) -> str:
+    return st.text_input("Explanation, shown after the answer", given, key=f"{key}.why").strip()
