@@ -70,6 +70,11 @@ class Kind:
         """Whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
         return self.queries in ("sentence", "document")
 
+    @property
+    def within(self) -> bool:
+        """Whether queries and keys are positions of one text, so that a query has a position of its own among the keys."""
+        return self.queries == self.keys
+
     def path(self, layer: int, value: str) -> str:
         return (
             f"{self.stack}.{layer}.{self.leaf}.{value}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import core
 from core.analysis.attention.cautions import cautions
 
 KEYS = ("a", "b", "[SEP]", "d")
@@ -12,9 +13,10 @@ FULL = np.ones((4, 4), dtype=bool)
 SHARP = np.array([[0.1, 0.8, 0.05, 0.05], [0.2, 0.05, 0.05, 0.7], [0.1, 0.1, 0.1, 0.7], [0.1, 0.7, 0.1, 0.1]])
 
 
-def kinds(weights, allowed=FULL, row=0, special=("[SEP]",)):
+def kinds(weights, allowed=FULL, row=0, special=("[SEP]",), within=True):
     return {
-        caution.kind: caution.share for caution in cautions(np.asarray(weights), allowed, KEYS, row, special)
+        caution.kind: caution.share
+        for caution in cautions(np.asarray(weights), allowed, KEYS, row, special, within=within)
     }
 
 
@@ -52,10 +54,57 @@ def test_a_row_on_itself_and_a_row_without_a_choice():
     assert kinds(weights, only, row=1) == {"few": pytest.approx(1.0)}
 
 
-def test_between_two_texts_a_place_is_not_itself():
-    assert {caution.kind for caution in cautions(np.eye(3, 4), np.ones((3, 4), dtype=bool), KEYS, 1)} == set()
+@pytest.mark.parametrize("rows", [3, 4])
+def test_between_two_texts_a_place_is_not_itself_whatever_their_lengths(rows):
+    weights = np.eye(rows, 4)
+    assert kinds(weights, FULL[:rows], row=1, within=False) == {}
+    assert kinds(np.eye(4), row=1) == {"itself": 1.0}
+
+
+TWO_TEXTS = (
+    ("translator-en-es", "She has a white car."),
+    ("luong-global-en-es", "She has a white car."),
+    ("copy-lstm-attention", "b a d c"),
+)
+
+
+@pytest.mark.parametrize(("model", "text"), TWO_TEXTS)
+def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(model, text):
+    """The written text is cut to the length of the source, so that every map is square."""
+    run = core.open_model(model).run(text)
+    for name in run.kinds:
+        kind = run.model.spec.kind(name)
+        attention = run.attention(name, by="word", writing=not kind.within)
+        n = min(attention.weights.shape[-2:])
+        found = {
+            caution.kind
+            for layer, head in np.ndindex(attention.weights.shape[:2])
+            for row in range(n)
+            for caution in cautions(
+                attention.weights[layer, head, :n, :n],
+                attention.allowed[layer, head, :n, :n],
+                attention.keys[:n],
+                row,
+                within=kind.within,
+            )
+        }
+        assert kind.within or "itself" not in found, name
+
+
+def test_within_is_a_matter_of_the_kind():
+    kinds_of = {
+        name: core.open_model(name).spec.kinds
+        for name in ("translator-en-es", "bert-mini", "gpt-mini", "captioner", "han-genres")
+    }
+    assert {model: {kind.name for kind in found if kind.within} for model, found in kinds_of.items()} == {
+        "translator-en-es": {"self", "causal"},
+        "bert-mini": {"self"},
+        "gpt-mini": {"causal"},
+        "captioner": set(),
+        "han-genres": set(),
+    }
 
 
 def test_no_words_and_rows_that_may_look_at_nothing():
-    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), (), 0) == ()
-    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), ("a", "b"), 1) == ()
+    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), (), 0, within=True) == ()
+    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), ("a", "b"), 1, within=False) == ()

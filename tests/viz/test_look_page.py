@@ -201,6 +201,21 @@ def test_a_sink_is_named_where_there_is_one_and_not_elsewhere():
     assert "attention sink" in cautioned(*most) and "attention sink" not in cautioned(*least)
 
 
+@pytest.mark.parametrize(("kind", "own"), [("cross", False), ("self", True)])
+def test_only_attention_within_one_text_has_an_own_position(run, kind, own):
+    """“blanco” of the opening sentence: six words written, six read, and the fifth looks at the fourth."""
+    attention = run.attention(kind, by="word", writing=kind == "cross")
+    n = min(attention.weights.shape[-2:])
+    diagonal = attention.weights[..., range(n), range(n)]
+    layer, head, row = np.unravel_index(int(diagonal.argmax()), diagonal.shape)
+    assert diagonal[layer, head, row] > 0.5
+    link = {"layer": str(layer), "head": str(head), "look.word": str(row)}
+    test = page("look", view="full", kind=kind, **link)
+    (packet,) = named(test, "scale", "axis")
+    assert opened(packet)[0]["selected"][0] == row
+    assert ("its own position" in "\n".join(caption.value for caption in test.caption)) == own
+
+
 def test_the_arithmetic_ends_at_the_weight_of_the_run(run):
     for kind in run.kinds:
         row = row_of(run, kind, 1, 4, 2)

@@ -1,4 +1,4 @@
-"""What keeps a reader of one attention picture from reading too much into it: said only where the numbers call for it."""
+"""Name the reasons not to read too much into one attention picture, each only where the numbers call for it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,25 @@ class Caution:
 
 
 def cautions(
-    weights: Array, allowed: Array, keys: Sequence[str], row: int, special: Sequence[str] = ()
+    weights: Array,
+    allowed: Array,
+    keys: Sequence[str],
+    row: int,
+    special: Sequence[str] = (),
+    *,
+    within: bool,
 ) -> tuple[Caution, ...]:
     """The reasons for care with this head's pattern and its row `row`; weights and allowed (query, key) of one head.
 
+    within: queries and keys are positions of one text (`core.models.Kind.within`); a square map of two texts is not that.
+
     - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.
     - "separator": they rest on marks named in `special` ([SEP] and the like), the first place apart.
-    - "even": the row looks about evenly at all it may look at: it tells nothing apart.
-    - "itself": the row looks mostly at its own place.
+    - "even": the row attends near-uniformly to all it may attend to: it distinguishes nothing.
+    - "itself": the row attends mostly to its own position, which only attention within one text has.
     - "few": the row may look at one place only, so its 100 % says nothing.
 
-    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), ["a", "b"], 0)
+    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), ["a", "b"], 0, within=True)
     (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))
     """
     free = allowed.sum(1) >= CHOICE
@@ -56,6 +64,6 @@ def cautions(
         share = float(entropy(weights[row]) / np.log(seen))
         if share >= EVEN:
             found.append(Caution("even", share))
-        if weights.shape[0] == weights.shape[1] and weights[row, row] >= RESTS:
+        if within and weights[row, row] >= RESTS:
             found.append(Caution("itself", float(weights[row, row])))
     return tuple(found)

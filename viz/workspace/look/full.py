@@ -102,7 +102,8 @@ def details(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef,
     """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
     seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
     onward(place, run, how)
-    st.caption("  \n".join([*care(seen, query, how), EXPLAINS]))
+    within = run.model.spec.kind(place.kind).within
+    st.caption("  \n".join([*care(seen, query, how, within=within), EXPLAINS]))
     page_parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place, query, key, shown.by)
     if how == ONE:
@@ -182,16 +183,17 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
             run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by
         ),
     )
-    return picture.cell or _telling(seen)
+    return picture.cell or _telling(seen, within=run.model.spec.kind(place.kind).within)
 
 
-def _telling(seen: HeadView) -> tuple[int, int]:
-    """The largest weight that says something: not on the word's own place or the first one, in a row that has a choice."""
+def _telling(seen: HeadView, *, within: bool) -> tuple[int, int]:
+    """Find the largest weight in a row that has a choice, within one text neither on its own position nor on the first."""
     weights = np.nan_to_num(
         np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0)
     )
-    n = min(weights.shape) if seen.attention.queries == seen.attention.keys else 0
-    weights[:n, :1] = weights[range(n), range(n)] = 0.0
+    if within:
+        np.fill_diagonal(weights, 0.0)
+        weights[:, :1] = 0.0
     query, key = np.unravel_index(
         int(np.argmax(weights if weights.any() else np.nan_to_num(seen.weights))), weights.shape
     )
@@ -284,9 +286,9 @@ def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
     return row, int(seen.weights[row].argmax())
 
 
-def care(seen: HeadView, query: int, how: str) -> list[str]:
+def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
     """What keeps from reading too much into this picture, as far as its numbers call for it."""
-    found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:])
+    found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:], within=within)
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(seen.attention.queries[query]))}”"
     return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]
