@@ -40,16 +40,19 @@ def words(test: AppTest) -> dict:
 def test_the_page_opens_with_a_question_and_gives_nothing_away():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
-    assert words(test)["covered"] and words(test)["raw"] == []
+    assert words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
     assert "%" not in "".join(text.value for text in test.text)
-    assert "Leonardo" in str(test.get("button_group")[1].options)
+    shares, answer = steps.shares.offered(exhibit.compute(Params()))
+    assert [one.replace("\\", "") for one in test.get("button_group")[1].options] == list(shares)
+    assert shares[answer] == weighting.softmax(weighting.BY_HAND).max()
 
 
 def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
-    test = page(state={"predict:weighting.first": "is"})
+    wrong, *_ = steps.shares.offered(exhibit.compute(Params()))[0]
+    test = page(state={"predict:weighting.first": wrong})
     weights = weighting.softmax(weighting.BY_HAND)
     assert not words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
-    assert "You said “is”. It is “Leonardo”." in said(test)
+    assert f"You said “{wrong}”. It is “{percent(weights[7])}: more than" in said(test)
     assert f"is {percent(weights[7], 2)}" in said(
         test
     ) and f"“Leonardo” gets {percent(weights[7], 2)}" in said(test)
@@ -57,9 +60,31 @@ def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
 
 def test_other_importances_make_another_answer():
     raw = "0_0_0_0_0_0_0_0_0_4"
-    test = page(source="own", raw=raw, state={"predict:weighting.first": "Vinci"})
+    right = steps.shares.offered(exhibit.compute(Params(source="own", raw=raw)))[1]
+    test = page(source="own", raw=raw, state={"predict:weighting.first": right})
     assert "Right." in said(test) and f"“Vinci” gets {percent(np.exp(4) / (np.exp(4) + 9), 2)}" in said(test)
-    assert "None more than another" in said(page(source="equal", state={"predict:weighting.first": "is"}))
+    shares, right = steps.shares.offered(exhibit.compute(Params(source="equal")))
+    level = page(source="equal", state={"predict:weighting.first": next(iter(shares))})
+    assert list(shares.values())[:3] == pytest.approx([0.1] * 3) and "As good as right" in said(level)
+
+
+def test_the_measures_of_a_prediction_are_explained_with_this_sentence():
+    """Cross-entropy, perplexity, bits per byte and temperature: each follows from gpt-mini's run."""
+    import math
+
+    import core
+
+    found = said(page("weighting.measures", step="2"))
+    text = params.SENTENCE
+    run = core.open_model("gpt-mini").run("\n" + text)
+    logp = run.logits - np.log(np.exp(run.logits.astype(float)).sum(-1, keepdims=True))
+    bits = [-logp[i - 1, run.ids[i]] / math.log(2) for i in range(1, len(run.ids))]
+    assert len(bits) == len(core.open_model("gpt-mini").tokenizer.encode(text).ids)
+    mean = sum(bits) / len(bits)
+    assert f"{mean:.2f} bits per token" in found and f"{2**mean:.0f} equally probable" in found
+    assert f"{sum(bits) / len(text):.2f}. Models" in found
+    assert f"{percent(weighting.softmax(np.array(weighting.BY_HAND) / 2).max())} at T = 2" in found
+    assert "What matters" in found and "does not explain an answer" in found
 
 
 def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
@@ -180,10 +205,7 @@ def test_ones_own_sentence_is_weighed_by_the_models_surprise():
     )
     assert f"all 5 together {percent(data.weights.sum(), 2)}" in said(test)
     first = page(sentence=own)
-    assert (
-        words(first)["covered"]
-        and data.words[int(np.argmax(data.weights))] in first.get("button_group")[1].options
-    )
+    assert words(first)["covered"] and f"“{data.words[int(np.argmax(data.weights))]}” has" in said(first)
     names: dict[str, object] = {}
     exec(steps.code(Params(text=own, source="model")), names)
     np.testing.assert_allclose(names["weights"], data.weights, atol=1e-6)

@@ -52,10 +52,11 @@ function weights(raw) {
 function shade(view) {
   const { head, theme, words } = view;
   if (head.covered) {
-    for (const { box, text, share, number } of words) {
-      text.style.background = text.style.color = ""; share.textContent = number.textContent = "";
+    words.forEach(({ box, text, share, number }, i) => {
+      text.style.background = text.style.color = ""; share.textContent = "";
+      number.textContent = head.raw[i].toFixed(1);
       box.classList.remove("gone");
-    }
+    });
     view.sentence.textContent = "";
     return;
   }

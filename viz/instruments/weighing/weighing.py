@@ -1,7 +1,7 @@
 """A sentence to weigh: each word shaded by its weight, with a slider for its importance under it.
 
 Moving a slider shades all words anew in the browser, by the same softmax as in core; when it is let go Python hears
-the importances. With a `threshold` words that weigh less vanish. `covered` shows the words alone, nothing given away.
+the importances. With a `threshold` words that weigh less vanish. `covered` shows words and scores; weights and sliders are hidden.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Weighing(Spec):
         return Packet(
             {
                 "words": seen,
-                "raw": [] if self.covered else values,
+                "raw": values,
                 **self.plain("most", "threshold", "covered", "title", "python"),
             }
         )

@@ -11,7 +11,7 @@ from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, touched
 SLUG, MODEL = "weighting", "gpt-mini"
 SENTENCE = " ".join(weighting.WORDS) + "."
 SOURCES = {
-    "hand": "set by hand, as the slides mark the words",
+    "hand": "set by hand, large for the words in bold",
     "equal": "all equal",
     "model": "surprisal for gpt-mini",
     "own": "my own sliders",
@@ -67,10 +67,10 @@ class Params(Knobs):
     )
     source: str = knob("", touched(state.one_of(tuple(SOURCES))))
     raw: str = knob("", touched(_on_scale))
-    threshold: int = knob(10, slider("A word that weighs less than this vanishes, %", 0, 40))
+    threshold: int = knob(10, slider("Smallest weight that is still read, %", 0, 40))
     part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED)))
     cell: int = knob(0, touched(state.whole(0, 79)))
-    width: float = knob(1.2, slider("How wide the patch of attention is, in patches", 0.4, 3.0, 0.1))
+    width: float = knob(1.2, slider("Width of the attention, in patches", 0.4, 3.0, 0.1))
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What the first exhibit shows: importances of words, their weights, and weights of a picture's patches."""
+"""The numbers of the first exhibit: scores of words, their weights, and the weights of a picture's patches."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from core.serving.engine import RunRequest, default
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
 from viz.course.why.weighting.params import MODEL, Params
+from viz.labels import percent
 
 GRID = (10, 8)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Words, importances and weights (n,), bits where a model gave them; weights of patches (80,), parts."""
+    """Words, scores and weights (n,), bits where a model gave them; weights of patches (80,), parts."""
 
     words: tuple[str, ...]
     raw: tuple[float, ...]
@@ -27,9 +28,27 @@ class Data:
     parts: dict[str, float]
 
 
+def offered(data: Data) -> tuple[dict[str, float], str]:
+    """Return four shares that the word with the largest score could get, each with its reason, and the right one.
+
+    >>> raw = (0.0, 1.0, 3.0)
+    >>> offered(Data(("a", "cat", "sat"), raw, weighting.softmax(raw), None, (), np.zeros(80), {}))[1]
+    '84 %: more than its part of the scores'
+    """
+    top, n, total = int(np.argmax(data.weights)), len(data.words), sum(data.raw)
+    weight, part = float(data.weights[top]), data.raw[top] / total if total else 1 / n
+    side = "more" if weight > part else "less"
+    reasons = {
+        f"{percent(1 / n)}: as much as every other word": 1 / n,
+        f"{percent(part)}: its part of the scores": part,
+        f"{percent(weight)}: {side} than its part of the scores": weight,
+        "100 %: all of it": 1.0,
+    }
+    return reasons, list(reasons)[2]
+
+
 def shared(params: Params) -> Data:
-    """Weights from importances, of words and of patches; the attention that each part of the picture
-    holds."""
+    """Return the weights of words and patches, and the attention on each part of the picture."""
     bits, words = None, weighting.words_of(params.text)
     if params.chosen == "model":
         text = "\n" + params.text

@@ -14,50 +14,35 @@ from viz.charts.patches import PICKED, lit, place_name
 from viz.course.lesson import Folds
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
-from viz.course.why.weighting import shares
+from viz.course.why.weighting import measures, shares
 from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
 from viz.instruments import weighed, weighing
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent
-from viz.shell import state
+from viz.shell import links, state
 from viz.widgets import controls, engine_client, lesson, page_parts
 
-NONE_MORE = "None more than another"
 SHRINK = (
     "They stay as they are",
     "All shrink by the same factor",
-    "The big ones shrink more, in proportion to their size squared",
+    "The large ones shrink by a larger factor",
 )
 
 
 def guess(params: Params, data: shares.Data) -> Folds:
-    """Which word weighs most? Asked before any weight is shown."""
-    words, order = distinct(data.words), np.argsort(-data.weights, kind="stable")
-    top, second = int(order[0]), int(order[1])
-    tie = bool(np.isclose(data.weights[top], data.weights[second]))
-    if data.words == weighting.WORDS:
-        others = [weighting.WORDS.index(word) for word in ("painted", "is", "Lisa")]
-    else:
-        others = order[2:][::2][:3].tolist()
-    powers = np.exp(np.asarray(data.raw))
-    if tie:
-        why = (
-            f"All {_count(data)} have the same score, {data.raw[0]:.1f}, "
-            f"so each gets {percent(data.weights[0], 2)}."
-        )
-    else:
-        why = (
-            f"Its score is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. "
-            f"All {_count(data)} such numbers add up to {powers.sum():.1f}: "
-            f"{powers[top]:.1f} of {powers.sum():.1f} is {percent(data.weights[top], 2)}."
-        )
+    """Ask for the largest weight: the scores are shown, the weights are not."""
+    top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
+    options, answer = shares.offered(data)
     told = lesson.predict(
         f"{SLUG}.first",
-        "Each word was given a score. Which of these has the largest, and so gets most attention?",
-        {words[i]: float(data.weights[i]) for i in sorted({top, second, *others})} | {NONE_MORE: 0.0},
-        NONE_MORE if tie else words[top],
-        why,
+        f"The number below a word is its score. “{distinct(data.words)[top]}” has {data.raw[top]:.1f}, and all "
+        f"{_count(data)} scores add up to {sum(data.raw):.1f}. How much of the attention does it get?",
+        options,
+        answer,
+        f"Not the score is shared out but e to the power of it: e^{data.raw[top]:.1f} = {powers[top]:.1f}, and all "
+        f"{_count(data)} powers add up to {powers.sum():.1f}. {powers[top]:.1f} of {powers.sum():.1f} is "
+        f"{percent(data.weights[top], 2)}.",
     )
     _sentence(params, data, covered=not told)
     page_parts.numbers(_most_and_least(data) if told else " ")
@@ -67,11 +52,14 @@ def guess(params: Params, data: shares.Data) -> Folds:
 
 
 def weigh(params: Params, data: shares.Data) -> Folds:
-    """The words with their sliders."""
+    """Draw the words with their sliders; the fold explains the measures of a prediction with this sentence."""
     _sentence(params, data)
     page_parts.numbers(_most_and_least(data))
     _source(params)
-    return _folds(params, data)
+    if not lesson.presenting():
+        links.to("importance", "Does the answer depend on what is attended to? See What matters")
+    fold = (measures.NAME, "measures", lambda: measures.explained(params, data))
+    return replace(_folds(params, data), own=(fold,))
 
 
 def share(params: Params, data: shares.Data) -> Folds:
@@ -91,7 +79,7 @@ def share(params: Params, data: shares.Data) -> Folds:
         f"“{words[place]}” goes from {percent(data.weights[place], 2)} to {percent(after[place], 2)}. "
         f"Every other weight is multiplied by {ratio[0]:.3f}: “{words[top]}” from "
         f"{percent(data.weights[top], 2)} "
-        f"to {percent(after[top], 2)}. Only the sum below the line of the fraction has grown.",
+        f"to {percent(after[top], 2)}. Only the denominator has grown.",
     )
     return _folds(params, data, told)
 
@@ -102,14 +90,14 @@ def skim(params: Params, data: shares.Data) -> Folds:
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
     page_parts.numbers(
         f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold "
-        f"{percent(held)} of the attention: {percent(skipped)} of the words are skipped for "
-        f"{percent(1 - held)} of it."
+        f"{percent(held)} of the attention. The {percent(skipped)} of the words that are skipped hold "
+        f"{percent(1 - held)}."
     )
     return _folds(params, data)
 
 
 def look(params: Params, _: object) -> Folds:
-    """The drawn portrait, clear where the attention is; it asks nothing of the visitor's sentence."""
+    """Draw the portrait, clear where the attention is; the visitor's sentence is not read."""
     params = replace(params, text=SENTENCE)
     data = engine_client.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
     key, (row, column) = f"{SLUG}.portrait", params.at
@@ -151,7 +139,7 @@ def _sentence(
         covered=covered,
         python=code(params) + "\n" + picture,
         threshold=threshold,
-        title="" if covered else "Score below, weight above",
+        title="Scores" if covered else "Score below, weight above",
     )
 
 
@@ -199,7 +187,7 @@ def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
     def table() -> pd.DataFrame:
         powers = np.exp(np.asarray(data.raw)).round(3)
         rows: dict[str, Any] = {
-            "importance": data.raw,
+            "score": data.raw,
             "e to the power": powers,
             "weight": data.weights.round(4),
         }
@@ -209,7 +197,7 @@ def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
 
     arrays = {
         "words": np.array(data.words),
-        "importances": np.array(data.raw),
+        "scores": np.array(data.raw),
         "weights": data.weights,
         "patches": data.patches.reshape(shares.GRID),
     }
@@ -230,10 +218,9 @@ def _of_a_word(data: shares.Data) -> None:
         f"{power:.3f} / {total:.3f} = {weight:.4f}."
     )
     st.markdown(
-        "Why not divide the scores by their sum? Then a score of 0 would always mean weight 0, and negative "
-        "scores, "
-        "which the models of the later chapters produce, could not be used. With e to the power of it, "
-        "only differences count."
+        "Why not divide the scores by their sum? Then a score of 0 would always give weight 0, and negative "
+        "scores, which the models of the later chapters produce, could not be used. With the exponential "
+        "only differences between scores count."
     )
 
 
@@ -249,7 +236,7 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
     )
     page_parts.equation(r"s_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
     st.text(
-        f"The attention stands at row {row + 1:g}, column {column + 1:g} with w = {width:g} patches. "
+        f"The attention is centred at row {row + 1:g}, column {column + 1:g} with w = {width:g} patches. "
         f"Patch {place_name(i, j)}: s = −{far:.3f}, a = {weight:.4f}."
     )
 

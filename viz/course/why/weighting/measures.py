@@ -1,0 +1,79 @@
+"""The measures of a prediction, each with its number for the visitor's sentence: surprisal to temperature."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from core.maths import log_softmax
+from core.run import Run
+from viz.course.shared.maths import weighting
+from viz.course.why.weighting.params import MODEL, Params
+from viz.course.why.weighting.shares import Data
+from viz.labels import distinct, literal, percent
+from viz.widgets import engine_client
+
+NAME = "Surprisal, cross-entropy, perplexity, temperature"
+TEMPERATURES = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """A text as a language model predicts it: tokens, their total surprisal in bits, and the bytes of the text."""
+
+    tokens: int
+    total: float
+    bytes: int
+
+    @property
+    def cross_entropy(self) -> float:
+        """Bits per token."""
+        return self.total / self.tokens
+
+    @property
+    def perplexity(self) -> float:
+        return 2**self.cross_entropy
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.total / self.bytes
+
+
+def measured(run: Run, text: str) -> Measures:
+    """Return the measures of `text`, which the run has read after one line break."""
+    logp = log_softmax(np.asarray(run.logits, dtype=np.float64))
+    places = [place for place in range(1, len(run.ids)) if (span := run.spans[place]) and span[1] > 1]
+    total = -sum(float(logp[place - 1, run.ids[place]]) for place in places) / math.log(2)
+    return Measures(len(places), total, len(text.encode()))
+
+
+def largest(data: Data, temperature: float) -> float:
+    """Return the largest weight when every score is divided by the temperature."""
+    return float(weighting.softmax(np.asarray(data.raw) / temperature).max())
+
+
+def explained(params: Params, data: Data) -> None:
+    """Draw the measures as a list, each with its formula and this sentence's number."""
+    text = "\n" + params.text
+    run = engine_client.run(MODEL, text)
+    found = measured(run, params.text)
+    bits = weighting.word_bits(run, data.words, text)
+    top = int(bits.argmax())
+    word = literal(distinct(data.words)[top])
+    sharper = ", ".join(f"{percent(largest(data, t))} at T = {t:g}" for t in TEMPERATURES)
+    st.markdown(
+        f"How well does {MODEL} predict this sentence, one token after another?\n\n"
+        f"- **Surprisal** of a token: −log₂ p, p its probability before it is read. “{word}” has "
+        f"{bits[top]:.1f} bits, the most of all words: p = {2.0 ** -bits[top]:.2g}.\n"
+        f"- **Cross-entropy**: the mean surprisal, here {found.total:.1f} bits / {found.tokens} tokens = "
+        f"{found.cross_entropy:.2f} bits per token. Training lowers this loss.\n"
+        f"- **Perplexity**: 2 to the power of it, {found.perplexity:.0f}. The model is as uncertain as in a "
+        f"choice among {found.perplexity:.0f} equally probable tokens.\n"
+        f"- **Bits per byte**: {found.total:.1f} bits / {found.bytes} bytes = {found.bits_per_byte:.2f}. Models "
+        "that split a text into different tokens are compared by it.\n"
+        f"- **Temperature** T: the softmax of scores / T. A low T sharpens it, a high T flattens it. With the "
+        f"scores of this page the largest weight is {sharper}. β = 1 / T is the inverse temperature."
+    )
