@@ -80,7 +80,9 @@ LESSON = Lesson(
             promises={
                 "at most half of the words hold at least two thirds of the attention": lambda params, data: (
                     not _by_hand_or_model(params)
-                    or (2 * len(data.kept) <= len(data.words) and data.weights[list(data.kept)].sum() >= 2 / 3)
+                    or (
+                        2 * len(data.kept) <= len(data.words) and data.weights[list(data.kept)].sum() >= 2 / 3
+                    )
                 )
             },
         ),
