@@ -1,10 +1,10 @@
-"""Frozen or full: a new head upon bert-mini, four tasks, and the body either stays or learns with it."""
+"""Frozen or full: a new head on top of bert-mini, four tasks, and the body either stays or learns with it."""
 
 from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.frozen_or_full import moved, read, steps
+from viz.course.bert.frozen_or_full import moved, promises, read, steps
 from viz.course.bert.frozen_or_full.charts import WAYS
 from viz.course.bert.frozen_or_full.params import NAMES, TASKS, Params
 from viz.course.lesson import Lesson, Step
@@ -37,11 +37,12 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.enough, ("task",)),
-        Step(steps.what_learns, ("task",)),
-        Step(steps.course),
-        Step(moved.how_far, ("task",)),
-        Step(moved.attention, texts=("task", "text", "second")),
+        Step(steps.enough, ("task",), promises=promises.ENOUGH),
+        Step(steps.what_learns, ("task",), promises=promises.PARTS),
+        Step(steps.course, promises=promises.COURSE),
+        Step(moved.how_far, ("task",), promises=promises.DISTANCE),
+        Step(moved.attention, texts=("task", "text", "second"), promises=promises.ATTENTION),
     ),
+    presets=tuple({"task": name} for name in TASKS[1:]),
     tells=watch,
 )

@@ -79,8 +79,8 @@ def attention(params: Params, task: read.Task) -> Folds:
     by_layer = ", ".join(f"L{i} {n}" for i, n in enumerate(many))
     told = lesson.predict_number(
         SLUG + "heads",
-        f"{task.title}, fully fine-tuned: in how many of the {change.size} heads did some weight of "
-        "attention move by more than a half, on this text?",
+        f"{task.title}, fully fine-tuned: in how many of the {change.size} heads did some attention "
+        "weight change by more than one half, on this text?",
         0,
         change.size,
         int(many.sum()),
@@ -111,11 +111,11 @@ def attention(params: Params, task: read.Task) -> Folds:
     frozen = float(data.changes[FROZEN].max())
     stay = "all weights of all heads are the same in every bit"
     if frozen:
-        stay = f"weights moved by up to {frozen:.2g}"
-    moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} moved by {change.max():.2f}; "
+        stay = f"weights changed by up to {frozen:.2g}"
+    moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} changed by {change.max():.2f}; "
     page_parts.numbers(
-        f"Frozen: {stay}; it says “{data.said[FROZEN]}”."
-        + (f"{moved}it says “{_differing(data)}”." if told else "")
+        f"Frozen: {stay}; output “{data.said[FROZEN]}”."
+        + (f"{moved}output “{_differing(data)}”." if told else "")
     )
     with st.container(
         horizontal=True, gap="medium", vertical_alignment="bottom"

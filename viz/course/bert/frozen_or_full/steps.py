@@ -27,7 +27,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     )
     told = len(whole) < 2 or lesson.predict(
         SLUG + "enough",
-        "Only the new head learns; the body of bert-mini stays as it was. "
+        "Only the new head learns; the body of bert-mini stays frozen. "
         "For which task is that nearly as good as full fine-tuning?",
         gaps,
         max(gaps, key=lambda title: gaps[title]),
@@ -39,7 +39,7 @@ def enough(params: Params, task: read.Task) -> Folds:
             right = found.right(way) if told or way == FULL else None
             rows.append((found.title, way, right, share(right)))
     marks = {found.title: found.ways[FULL].reports[0].right for found in whole}
-    title = "accuracy (line: before the first step)"
+    title = "accuracy on synthetic texts (line: before the first step)"
     page_parts.show(
         grouped(rows, title=title, ends=(0, 1), shares=True, at_first=marks, height=330),
         SLUG + "enough.picture",
@@ -47,7 +47,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     )
     now = task if task.whole else whole[0]
     page_parts.numbers(
-        f"{now.title}: {GOALS[now.name].says} Fully fine-tuned {share(now.right(FULL))} "
+        f"{now.title}: {GOALS[now.name].says} Fully fine-tuned, {share(now.right(FULL))} "
         f"of the {now.ways[FULL].counted} are right"
         + (f", frozen {share(now.right(FROZEN))}." if told else ". Frozen?")
     )
@@ -119,7 +119,7 @@ def course(params: Params, task: read.Task) -> Folds:
         for way, found in reports.items()
     }
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
-    title, height = f"{task.ways[FULL].counted} right", lesson.fit(250, 330)
+    title, height = f"{task.ways[FULL].counted} right (synthetic)", lesson.fit(250, 330)
     page_parts.show(
         courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
         SLUG + "course.picture",
@@ -154,7 +154,7 @@ def course(params: Params, task: read.Task) -> Folds:
 
 
 def share(right: float | None) -> str:
-    """A share as it is written; covered where it is not told."""
+    """Return a share as it is written; covered where there is none."""
     return COVERED if right is None else percent(right)
 
 

@@ -1,0 +1,63 @@
+"""The claims of the exhibit on freezing, each a condition on the tunings that a page shows."""
+
+from __future__ import annotations
+
+from core.serving.engine import default
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY, moved
+from viz.course.bert.frozen_or_full import read
+from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
+from viz.course.bert.frozen_or_full.maths import attention_change
+from viz.course.bert.frozen_or_full.params import TASKS, TWO, Params
+from viz.course.bert.frozen_or_full.read import Task
+
+NEAR, FAR = 0.05, 0.2
+
+
+def gaps() -> dict[str, float]:
+    """Return by how much full fine-tuning is better than a frozen body, task by task."""
+    return {name: read.task(name).gap for name in TASKS}
+
+
+def frozen_body_stays(params: Params, task: Task) -> bool:
+    """Whether the frozen body is the same in every bit, and each layer of the other moved."""
+    went = {
+        way: moved(default().open(str(task.ways[way].model)), default().open(BODY), task.ways[way].tuning)
+        for way in WAYS
+    }
+    return went[FROZEN].body == 0 and min(went[FULL].layers) > 0
+
+
+def only_full_moves_attention(params: Params, task: Task) -> bool:
+    """Whether all attention weights of the frozen model are those of before, and full fine-tuning moved some by a tenth."""
+    first, second = params.texts
+    pair = {"pair": second} if task.name in TWO else {}
+    runs = [
+        default().open(name).run(first, keep=("*pattern", "*allowed"), **pair)
+        for name in (BODY, *(str(task.ways[way].model) for way in WAYS))
+    ]
+    frozen, full = (attention_change(runs[0], run).max() for run in runs[1:])
+    return bool(frozen == 0 and full > 0.1)
+
+
+def step_is_cheaper(params: Params, task: Task) -> bool:
+    """Whether a step with a frozen body took at most two thirds of the seconds of a full one."""
+    each = {way: task.ways[way].reports[-1].seconds / task.ways[way].reports[-1].step for way in WAYS}
+    return each[FROZEN] <= each[FULL] * 2 / 3
+
+
+ENOUGH = {
+    "for tags the head is nearly enough": lambda params, task: gaps()["tags"] <= NEAR,
+    "for opinions, pairs and answers it is not": lambda params, task: (
+        min(gap for name, gap in gaps().items() if name != "tags") >= FAR
+    ),
+}
+PARTS = {
+    "the head is one linear map, the body has over a thousand times as many weights": lambda params, task: (
+        read.parts(task.name)[-1].size == (256 + 1) * (len(GOALS[task.name].labels) or 2)
+        and sum(part.size for part in read.parts(task.name)[:-1]) > 1000 * read.parts(task.name)[-1].size
+    ),
+}
+COURSE = {"a frozen step costs at most two thirds": step_is_cheaper}
+DISTANCE = {"frozen, no bit of the body moved; in full every layer did": frozen_body_stays}
+ATTENTION = {"frozen, attention is the same; in full it moved": only_full_moves_attention}
