@@ -1,4 +1,4 @@
-"""Measure a recipe on books that its training left out: `python -m core.tools.folds [NAME] --data DIR [--folds 5] [--record]`.
+"""Measure a recipe on books that its training left out: `python -m core.tools.folds [NAME] --data DIR [--folds 5] [--beside] [--record]`.
 
 All books of train, valid and test are dealt into folds, those of each label evenly. Each fold in turn is left out of a
 training of its own and measured by it. Prints one JSON object: the accuracy of each fold, their mean and standard
@@ -69,14 +69,20 @@ def split_by_book(data: Path, work: Path, n: int, seed: int) -> list[Path]:
     return folders
 
 
-def measure_fold(recipe: Recipe, folder: Path, seed: int, steps: int | None = None) -> Metrics:
-    """Train the recipe on a fold's other books and measure it on the fold, with the baselines of its kind `beside`."""
+def measure_fold(
+    recipe: Recipe, folder: Path, seed: int, steps: int | None = None, *, baselines: bool = False
+) -> Metrics:
+    """Train the recipe on a fold's other books and measure it on the fold; with `baselines` those of its kind `beside`."""
     (folder / "tokenizer.json").unlink(missing_ok=True)
     task = recipe.prepare(folder, folder, seed, CPU)
     network = train(recipe, task, Plan(work=folder, seed=seed, steps=steps), CPU).network
     model = Model(recipe.name, families()[recipe.family], recipe.config, network, task.tokenizer)
     scoring, held_out = scoring_of(recipe.family), folder / FOLDER / "valid.jsonl"
-    beside = scoring.beside(model, folder / FOLDER / "train.jsonl", held_out) if scoring.beside else {}
+    beside = (
+        scoring.beside(model, folder / FOLDER / "train.jsonl", held_out)
+        if baselines and scoring.beside
+        else {}
+    )
     return {**scoring.measure(model, held_out, None), "beside": beside}
 
 
@@ -106,6 +112,9 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--steps", type=int, help="optimiser steps (default: the recipe's)")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    ask.add_argument(
+        "--beside", action="store_true", help="also the baselines of its kind, on the same folds"
+    )
     ask.add_argument("--record", action="store_true", help="write the summary into scores.json")
     opts = ask.parse_args(argv)
     if opts.threads:
@@ -113,7 +122,7 @@ def main(argv: list[str] | None = None) -> int:
     recipe, measured = recipes()[opts.name], list[Any]()
     try:
         for folder in split_by_book(opts.data, opts.work / f"{opts.name}-folds", opts.folds, opts.seed):
-            measured.append(measure_fold(recipe, folder, opts.seed, opts.steps))
+            measured.append(measure_fold(recipe, folder, opts.seed, opts.steps, baselines=opts.beside))
             print(folder.name, json.dumps(measured[-1]), file=sys.stderr, flush=True)
     except InputError as error:
         print(error, file=sys.stderr)
