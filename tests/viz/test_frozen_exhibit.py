@@ -176,7 +176,7 @@ def test_attention_before_frozen_and_in_full(runs, body):
         assert "Exactly: it is" in said(test) and len(patterns(test)) == 3
         assert "all weights of all heads are the same in every bit" in said(
             test
-        ) and f"a weight of L{most[0]}.H{most[1]} moved by {change.max():.2f}" in said(test)
+        ) and f"a weight of L{most[0]}.H{most[1]} changed by {change.max():.2f}" in said(test)
     names: dict = {}
     exec(next(code.value for code in test.code if "abs(after" in code.value), names)
     assert (
