@@ -15,7 +15,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         4: "Together they hold {} of the attention",
         5: "{} is on the face and {} on the hair",
     },
-    "autoencoder": {2: "It names {} of the", 3: "French {},", 4: "of all 26 letters {} is lost"},
+    "autoencoder": {2: "in the list {} come out right", 3: "French {},", 4: "of all 26 letters {} is lost"},
     "bottleneck": {
         1: "{} of {} letters are right",
         2: "{} letters became {} numbers",
@@ -29,7 +29,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         3: "its weight is … = {};",
         4: "” ({}). Positions",
         5: "= {} and $c_{i}$",
-        6: "differs from $s_{t-1}$ by {} at most, from $s_{t}$ by {}. luong",
+        6: "is {} on average. … is {} on average.",
     },
     "word_vectors": {3: "These two directions keep {} of"},
     "score_functions": {2: "with {} on one key; the plain cosine gives its favourite {}.", 4: "gives C {},"},

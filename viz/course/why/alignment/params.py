@@ -10,10 +10,10 @@ from viz.widgets.knobs import Knobs, knob, segmented, sentence
 SLUG = "alignment"
 CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
 SENTENCES = (
+    "The black cat is sleeping on the white bed.",
     "She has a white car.",
     "You are welcome.",
     "The animal didn't cross the street because it was too tired.",
-    "The black cat is sleeping on the white bed.",
 )
 
 

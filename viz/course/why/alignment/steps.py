@@ -27,7 +27,7 @@ AXIS = ("written", "read")
 
 
 def guess(params: Params, data: maths.Data) -> Folds:
-    """Where does it look while it writes? The answer is the largest weight of the row."""
+    """Ask for the source word with the largest weight while one word is written."""
     row, keys = maths.telling(data), distinct(data.words)
     weights, word, so_far = data.weights[row], data.written[row], " ".join(data.written[:row])
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
@@ -38,8 +38,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[most],
         f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
-        f"“{data.words[after]}”. Nobody told it which words belong together: "
-        "the weights were learned from pairs of sentences alone.",
+        f"“{data.words[after]}”. No dictionary was given: the weights were learned from pairs of sentences alone.",
     )
     n, m = len(data.words), len(data.written)
     upto = m if told else row
@@ -59,7 +58,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
         said = f"“{data.text}” For each of its {m} tokens, END among them, the {n} weights are new: "
         said += f"{m} × {n} = {m * n}."
     else:
-        said = f"{data.model} has read {n} tokens and written {row}. Guess first, then the rest is shown."
+        said = f"{data.model} has read {n} tokens and written {row}. The rest is shown after your guess."
     return _told(said, params, data, row, known=told)
 
 
@@ -150,7 +149,7 @@ def without(params: Params, data: maths.Data) -> Folds:
     room, n, cost = lesson.presenting(), len(data.words), len(params.text)
     with engine_client.many() as submit:
         key = ("alignment.even", data.model, params.text)
-        text, weights, off = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
+        text, weights, _ = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
         key = ("alignment.one", params.text, maths.usable(maths.ONE_VECTOR))
         single = submit(key, lambda: maths.one_vector(params.text), 10 * cost)
     own = "A new cᵢ for each word" if room else f"{data.model}: a new cᵢ for each word"
@@ -183,8 +182,8 @@ def without(params: Params, data: maths.Data) -> Folds:
         heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
     same = "It still writes the same." if text == data.text else "It writes something else."
     return _told(
-        f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i = mean of h_j "
-        f"(largest difference {off:.0e}): every word gets the same vector. {same}",
+        f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i is the mean of the h_j: every "
+        f"word gets the same vector. {same}",
         params,
         data,
         maths.telling(data),
@@ -221,9 +220,9 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
             "It was trained with its own order; there is no switch inside one model."
         )
     said = [
-        f"{each.model}: its query differs from s_(t-1) by {each.before:.2g} at most, from s_t by "
-        f"{each.now:.2g}."
-        for each in found.values()
+        f"{each.model} asks with {CALLED[asks].partition(',')[0]}; the largest weight of a row is "
+        f"{percent(float(each.weights.max(1).mean()))} on average."
+        for asks, each in found.items()
     ]
     return _told(" ".join(said), params, data, maths.telling(data))
 
@@ -281,11 +280,12 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     lesson.equation("attention.similarity", SLUG, values={"s_ij": score})
     lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
     asks = "s_(t-1), as these equations do" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
-    page_parts.numbers(f"{data.model} asks with {asks}.")
-    with st.container():
-        run = _run(params, data)
-        lines = lines_of(run, "alignment", 0, 0, row, key)
-        arithmetic(lines, key=f"{SLUG}.lines", words=(data.written[row], data.words[key]))
+    page_parts.numbers(
+        f"{data.model} asks with {asks}. The query differs from s_(t-1) by {data.before:.2g} at most, from s_t by {data.now:.2g}."
+    )
+    run = _run(params, data)
+    lines = lines_of(run, "alignment", 0, 0, row, key)
+    arithmetic(lines, key=f"{SLUG}.lines", words=(data.written[row], data.words[key]))
     _split(run, row)
     _slopes(data, row)
 
@@ -334,7 +334,7 @@ def _slopes(data: maths.Data, row: int) -> None:
     st.text(
         f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about "
         f"{0.1 * slopes[most, most]:+.4f}; the others give that up. "
-        "A row that has decided (a weight near 1) hardly learns any more."
+        "In a row with one weight near 1 all slopes are near 0: it hardly learns any more."
     )
 
 

@@ -21,7 +21,7 @@ WORDS = (*TAUGHT, *concepts.UNTAUGHT)
 
 
 def called(word: str) -> str:
-    """A word of the list, or one that no decoder was taught."""
+    """Name a word, and whether it is outside the list that the decoders were fitted to."""
     return word if word in TAUGHT else f"{shorten(visible(word), 30) or 'nothing'} (not in the list)"
 
 
@@ -37,7 +37,7 @@ def _word(name: str, opening: str, params: Params, names: Callable[[str], str]) 
 class Params(Knobs):
     """What the visitor chose."""
 
-    p: int = knob(4, slider("p, the numbers in the context", 1, 24))
+    p: int = knob(8, slider("p, the numbers in the context", 1, 24))
     word: str = knob("elephant", Control(_word, lambda opening: typed))
     letter: str = knob("A", pills("The letter that goes in", letters()))
     draw: int = knob(0, draw(99))

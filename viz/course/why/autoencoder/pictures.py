@@ -35,9 +35,8 @@ def letters(params: Params, _: object) -> Folds:
     made = data.exits["plain"]
     wrong = int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum())
     page_parts.numbers(
-        f"With {numbers(p)} of context {wrong} of the {params.letter}'s 35 dots come back on the wrong side "
-        "of one half; "
-        f"of all 26 letters {percent(data.lost, 2)} is lost."
+        f"With {numbers(p)} {wrong} of the {params.letter}'s 35 dots come back wrong (above one half instead of "
+        f"below, or the reverse); of all 26 letters {percent(data.lost, 2)} is lost."
     )
 
     def table() -> pd.DataFrame:
@@ -64,9 +63,8 @@ def lost(params: Params, _: object) -> Folds:
         enough,
         f"With {enough - 1} numbers {percent(floor[enough - 1], 2)} is lost, with {enough} "
         f"{percent(floor[enough], 2)}. "
-        f"That {len(floor) - 1} lose nothing says little: {n} letters around their mean lie in {n - 1} "
-        "dimensions, "
-        "whatever they show. Fewer do because letters are made of few strokes.",
+        f"With {len(floor) - 1} nothing is lost: {n} points and their mean span {n - 1} dimensions at most. Far "
+        "fewer are enough because letters are made of few strokes.",
         near=2,
     )
     p, draw, data = params.p, params.draw, _squeezed(params)

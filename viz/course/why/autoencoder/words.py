@@ -17,7 +17,7 @@ MARKS = {"c": "the bars in the middle"}
 
 
 def guess(params: Params, data: squeezed.Word) -> Folds:
-    """What does the French decoder say? Asked before it is shown."""
+    """Ask for the French decoder's word before it is shown."""
     near, wanted = data.near["french"], _listed(params.word)
     nearest = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     offered = {"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)
@@ -28,9 +28,7 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
         dict(sorted(offered.items())),
         near[0][0],
         f"The decoder spells from {numbers(params.p)}; the nearest words of its list, with their cosines, "
-        f"are {nearest}. "
-        f"With this size it names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list "
-        "does.",
+        f"are {nearest}. With this size {percent(data.right['french'])} of the {len(TAUGHT)} words come out right.",
     )
     _boxes(params, data, {"french": data.exits["french"] if told else None})
     page_parts.numbers(_in_french(params, data) if told else " ")
@@ -75,7 +73,7 @@ def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> No
         f"x has {d} numbers, taken from the mean of all inputs; the encoder is {p} by {d}; "
         f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "
         "squared "
-        f"singular values behind number {p}, divided by the sum of all."
+        f"singular values after number {p}, divided by the sum of all."
     )
     st.markdown(
         "No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right "
@@ -85,7 +83,7 @@ def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> No
 
 
 def _listed(word: str) -> str | None:
-    """What our list says in French, or None for an untaught word."""
+    """Return the French word of our list, or None for a word outside it."""
     return next((concept.french for concept in concepts.taught() if concept.english == word), None)
 
 
@@ -108,12 +106,12 @@ def _boxes(params: Params, data: squeezed.Word, exits: dict[str, str | None]) ->
 
 def _in_french(params: Params, data: squeezed.Word) -> str:
     wanted, said = _listed(params.word), data.exits["french"]
-    verdict = f" The list says {wanted}." if wanted else ""
+    verdict = f" Right would be {wanted}." if wanted else ""
     if wanted == said:
-        verdict = " That is the word of the list."
+        verdict = " That is right."
     return (
         f"From {numbers(params.p)} the French decoder writes {said}.{verdict} "
-        f"It names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list does."
+        f"Of the {len(TAUGHT)} words in the list {percent(data.right['french'])} come out right."
     )
 
 

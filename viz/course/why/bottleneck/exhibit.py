@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.why.bottleneck import steps
 from viz.course.why.bottleneck.maths import copies
-from viz.course.why.bottleneck.params import Params
+from viz.course.why.bottleneck.params import WORDS, Params
 from viz.instruments.kit import origin
 
 
@@ -26,19 +26,73 @@ def thumbnail() -> str:
     return thumbs.curves([np.interp(lengths, sorted(row), [row[n] for n in sorted(row)]) for row in rows])
 
 
+def _gap(params: Params, data: copies.Data) -> bool:
+    """Whether looking back writes at least 40 points more of 20 letters right than one vector, which gets worse with length."""
+    found = copies.tables()
+    one, looks = found[data.one.model], found[data.looks.model]
+    return looks[20] - one[20] >= 0.4 and one[10] > one[20] > one[40]
+
+
+def _one_story(params: Params, _: copies.Data) -> bool:
+    """Whether the letters whose slope is small are the letters that are lost: the end of a word, not its beginning."""
+    kept = copies.by_place(params.cell, params.draw)
+    return kept.agreement >= 0.7 and kept.ends[0] >= kept.ends[1] + 0.3
+
+
+def _first_letter_fades(params: Params, _: copies.Data) -> bool:
+    """Whether the plain RNN has lost its slope after ten letters from the left, and the gated cells keep a tenth of it."""
+    left = {cell: (sizes := copies.fading(cell, params.draw))[9] / sizes[0] for cell in copies.CELLS}
+    return left["rnn"] < 1e-6 and min(left["lstm"], left["gru"]) > 0.1
+
+
+def _context(_: Params, data: copies.Data) -> bool:
+    """Whether c is the last state of each direction."""
+    states, half = data.one.read_states, data.one.read_states.shape[1] // 2
+    ends = np.concatenate((states[-1, :half], states[0, half:]))
+    return bool(np.array_equal(data.one.context, ends) and np.abs(ends).max() <= 1)
+
+
 SET = ("word", "cell")
 LESSON = Lesson(
     __file__,
     Params,
     compute,
     (
-        Step(steps.guess, SET),
-        Step(steps.read, SET),
-        Step(steps.write, SET),
-        Step(steps.look_back, SET),
-        Step(steps.length, SET),
-        Step(steps.slope, (*SET, "draw")),
+        Step(
+            steps.guess,
+            SET,
+            promises={
+                "of 16 letters or more some are lost": lambda params, data: (
+                    len(data.one.read) < 16 or data.one.right < len(data.one.read)
+                )
+            },
+        ),
+        Step(steps.read, SET, promises={"c is the last state of each direction": _context}),
+        Step(
+            steps.write,
+            SET,
+            promises={"the first letter is right": lambda params, data: not data.one.wrong[0]},
+        ),
+        Step(
+            steps.look_back,
+            SET,
+            promises={
+                "looking back writes the whole word, one vector no more of it": lambda params, data: (
+                    data.looks.right == len(data.one.read) >= data.one.right
+                )
+            },
+        ),
+        Step(steps.length, SET, promises={"20 letters: at least 40 points more right looking back": _gap}),
+        Step(
+            steps.slope,
+            (*SET, "draw"),
+            promises={
+                "letters with a small slope are the letters that are lost": _one_story,
+                "from the left the RNN's slope is gone after ten letters, LSTM's and GRU's is not": _first_letter_fades,
+            },
+        ),
     ),
+    presets=(*({"word": word} for word in WORDS[1:]), {"cell": "lstm"}, {"cell": "gru"}),
     of=("letters", "cell"),
     cost=lambda params: 40 * len(params.letters),
     tells=lambda params, data: origin.tell(model=data.one.model, text=params.letters),

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.analysis.attribution.token_importance import ranks_agree
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
-from core.data.tasks import COPIED, strings
+from core.data.tasks import COPIED, COPY_LENGTHS, strings
 from core.scoring.copying import same
 from core.serving.engine import RunRequest, default
 from viz.course.why.bottleneck.maths import reach
@@ -16,12 +17,13 @@ from viz.course.why.bottleneck.maths import reach
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 MODELS = tuple(f"copy-{cell}{attends}" for cell in CELLS for attends in ("", "-attention"))
 LONGEST, LONGEST_READ, N_STRINGS = 30, 40, 4
+N_WORDS, ENDS = 12, 5
+"""Held-out words whose letters are counted place by place, and how many letters a beginning or an end has."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """What one model made of the word. `chances[i]`: the probability of the i-th letter written, END's
-    behind them.
+    """The word as one model copied it. `chances[i]`: the probability of the i-th letter written, then that of END.
 
     Shapes: read_states (n, d) with the left to right half first, context (d,), first and written_states
     (step, d) = l_i, pattern (step, n) or None without attention.
@@ -39,12 +41,12 @@ class Copy:
 
     @property
     def right(self) -> int:
-        """How many letters of the word stand in their places."""
+        """The number of letters that are right, place by place."""
         return round(same("".join(self.written), "".join(self.read)) * len(self.read))
 
     @property
     def wrong(self) -> list[bool]:
-        """Which written letters do not stand in the word at that place."""
+        """For each written letter whether the word has another one at that place."""
         return [
             place >= len(self.read) or letter != self.read[place] for place, letter in enumerate(self.written)
         ]
@@ -106,6 +108,33 @@ def fading(cell: str, lot: int = 0) -> np.ndarray:
     """|d h_n / d x_1| for n = 1 .. LONGEST_READ, on a few held-out words."""
     words = strings(N_STRINGS, np.random.default_rng(lot), COPIED, LONGEST_READ, "test")
     return reach.typical_fading(default().open(f"copy-{cell}"), words)
+
+
+@dataclass(frozen=True)
+class ByPlace:
+    """Words of the longest length in training, place by place: share of letters right and |d c / d x_i|, both (place,)."""
+
+    right: np.ndarray
+    slope: np.ndarray
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The share of letters right among the first ENDS of a word, and among the last."""
+        return float(self.right[:ENDS].mean()), float(self.right[-ENDS:].mean())
+
+    @property
+    def agreement(self) -> float:
+        """The rank correlation of slope and share right over the places."""
+        return ranks_agree(self.slope, self.right)
+
+
+def by_place(cell: str, lot: int = 0) -> ByPlace:
+    """Return which letters of held-out words come back from one vector, and how far each can move it."""
+    model, longest = default().open(f"copy-{cell}"), max(COPY_LENGTHS)
+    words = strings(N_WORDS, np.random.default_rng(lot), COPIED, longest, "test")
+    written = [(model.run(word, keep=()).target_text or "").ljust(longest) for word in words]
+    right = [[a == b for a, b in zip(*pair, strict=False)] for pair in zip(written, words, strict=True)]
+    return ByPlace(np.mean([row[:longest] for row in right], axis=0), reach.reach(model, words).whole.mean(0))
 
 
 def slopes_by_place(word: str) -> dict[str, np.ndarray]:
