@@ -74,7 +74,7 @@ def test_all_heads_and_the_full_view(visitor, app_url):
 
 
 def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):
-    opened(visitor, app_url + "/?view=full")
+    opened(visitor, app_url + "/?view=full&look.beside=lines")
     visitor.wait_for_selector("[data-cell][data-scale]")
     visitor.locator(".arith").scroll_into_view_if_needed()
     visitor.wait_for_selector(".arith[data-lines]")
@@ -202,7 +202,7 @@ def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
 
 @pytest.mark.slow
 def test_of_several_pictures_one_save_is_seen(visitor, app_url):
-    opened(visitor, app_url + "/?view=full")
+    opened(visitor, app_url + "/?view=full&look.beside=lines")
     saves = visitor.locator(".save-open")
 
     def seen() -> list[int]:

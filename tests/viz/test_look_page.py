@@ -87,7 +87,7 @@ def test_all_heads_are_one_picture_on_one_scale(run):
 
 @pytest.mark.parametrize("kind", ["cross", "self", "causal"])
 def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind):
-    test = page("look", view="full", kind=kind, layer="2", head="3")
+    test = page("look", view="full", kind=kind, layer="2", head="3", **{"look.beside": "lines"})
     (packet,) = named(test, "scale", "axis")
     wanted = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)

@@ -220,7 +220,10 @@ def _plain(key: str) -> str:
 
 def _verdict(key: str, right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
-    st.markdown(f":{colour}[{icon}] **{literal(told)}**")
+    with st.container(
+        key=f"answer-{_plain(key)}"
+    ):  # where the focus goes after an answer by keyboard (focus.js)
+        st.markdown(f":{colour}[{icon}] **{literal(told)}**")
     with st.container(
         key=f"verdict-{_plain(key)}"
     ):  # before a room an answered question hides its options (present.css)

@@ -2,6 +2,7 @@
 
 const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog], dialog";
 const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
+const STEPPING = ["ArrowRight", "ArrowLeft", "Home", "End"], POINTED = "button, a, [role=radio], [role=slider], [role=switch], input:is([type=checkbox], [type=radio], [type=range])";
 const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
 const listening = new WeakMap();
 let tabbed = false;   // whether the focus came there by keyboard
@@ -36,6 +37,16 @@ function go(by) {
 function press(button) {
   fill(false);   // the step has words, too
   if (chosen([button]) < 0) button.click();
+  return true;
+}
+
+/** On a page whose own buttons have keys (Decode) a control that the mouse used last leaves these keys to them. */
+function giveBack(event) {
+  const target = event.composedPath()[0];
+  if (tabbed || !STEPPING.includes(event.key) || !document.querySelector(".st-key-decode-next") || !(target instanceof Element)) return false;
+  if (target === document.body || target.closest(".atlas") || !target.closest(POINTED)) return false;
+  target.blur();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, code: event.code, bubbles: true, cancelable: true }));
   return true;
 }
 
@@ -84,7 +95,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const act = (event) => {
     if (event.key === "Tab") tabbed = true;
     handOver(event);
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (!event.shiftKey && giveBack(event)) { event.preventDefault(); event.stopPropagation(); return; }
+    if (taken(event)) return;
     if (event.key === "Escape" && whole()) fill(false);
     else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);
     else if (presenting && (event.key === "f" || event.key === "F")) fill(!whole());
@@ -104,7 +117,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!whole())],
     ...(data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : []),
   ] : []);
-  const stops = [...(presenting ? [keepScaled()] : []), keepNamed(), keepShut(), keepComplete(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
+  const stops = [...(presenting ? [keepScaled()] : []), keepNamed(), keepShut(), keepFocus(), keepComplete(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);
   return () => stops.forEach((stop) => stop());
 }

@@ -26,7 +26,16 @@ _stage = v2.component(
     css=(_HERE / "stage.css").read_text("utf-8"),
     js="\n".join(
         (_HERE / name).read_text("utf-8")
-        for name in ("history.js", "pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")
+        for name in (
+            "history.js",
+            "pictures.js",
+            "naming.js",
+            "whole.js",
+            "scaled.js",
+            "menu.js",
+            "focus.js",
+            "stage.js",
+        )
     ),
     isolate_styles=False,
 )

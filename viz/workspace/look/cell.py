@@ -68,7 +68,7 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
 
 
 def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
-    """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other.
+    """The arithmetic of the cell, and below it the source; a tensor chosen in one is marked in the other.
 
     whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
     """
@@ -82,10 +82,8 @@ def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str
 def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
     """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
     with errors.guard():
-        left, right = st.columns([3, 2], gap="large")
         if not in_view(LINES):
-            with left:
-                awaited(cell, key=LINES)
+            awaited(cell, key=LINES)
             return
         found = way.run()
         lines = lines_of(found, place.kind, *cell.at)
@@ -93,32 +91,28 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
         taps = [line.path for line in code if line.path is not None]
         chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
-        with left:
-            if abs(whole - cell.weight) > SAME:
-                st.caption(
-                    PIECES.format(
-                        *(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)
-                    )
+        if abs(whole - cell.weight) > SAME:
+            st.caption(
+                PIECES.format(
+                    *(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)
                 )
-            layer, head, query, at = cell.at
-            again = python_lines(
-                found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind
             )
-            arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
-        with right:
-            card = (
-                None
-                if given is None
-                else remembered(found, ("card", given), lambda: tensor_card(found, given))
-            )
-            source(
-                code,
-                key=CODE,
-                selected=given,
-                card=card,
-                title="The code that computed it",
-                python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given),
-            )
+        layer, head, query, at = cell.at
+        again = python_lines(
+            found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind
+        )
+        arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
+        card = (
+            None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
+        )
+        source(
+            code,
+            key=CODE,
+            selected=given,
+            card=card,
+            title="The code that computed it",
+            python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given),
+        )
 
 
 def _chosen(offered: dict[str, list[str]]) -> str | None:

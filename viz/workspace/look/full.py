@@ -1,9 +1,8 @@
-"""The full view of Look: all heads, the chosen one as a heatmap and as lines, the arithmetic of a cell, its source."""
+"""The full view of Look: the chosen head as a heatmap, the arithmetic of a cell beside it, its source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -25,7 +24,6 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.look import cell, folds
 from viz.workspace.look.onward import onward
-from viz.workspace.look.tiles import heads_grid
 from viz.workspace.shared.head_picker import (
     GROUP,
     KINDS,
@@ -56,63 +54,39 @@ CARE = {
     "largest": "The largest weight that any head of the layer gives to a cell: rows do not add up to 1.",
     "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
 }
-EXPLAINS = "A large weight says what was looked at, not why the model decided as it did: attention is not an explanation."
+ALSO = {"lines": "As lines", "text": "As shaded text"}
+EXPLAINS = "A large weight shows what was attended to, not why the model decided as it did: attention is not an explanation."
 
 
-@dataclass(frozen=True)
-class PictureState:
-    """What the pictures show: the head or the joined heads, the chosen cell, words or pieces, how heads are joined."""
-
-    seen: HeadView
-    query: int
-    key: int
-    by: str
-    how: str
-
-
-def pictures(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> PictureState:
-    """Kinds, pieces and how heads are joined; grid; heatmap beside lines or the shaded text."""
+def show(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
+    """Draw the heatmap with the sum of its chosen cell beside it, on which the visitor lands, and the folds."""
     by, how = _choices(run, place, joins=several(measured))
-    if run.source is not None:
-        controls.text(
-            "Its translation: the model's own, or type another to see how it would be written",
-            "target",
-            run.target_text or "",
-        )
-    if several(measured):
-        heads_grid(run, measured, place)
     seen = _seen(run, measured, place, by, how)
-    left, right = st.columns([3, 2], gap="large")
+    with st.container(key="landing-sum"):
+        left, right = st.columns([5, 6], gap="large")
     with left:
         query, key = _heatmap(run, place, seen, by, how)
-    with right:
-        beside = controls.segmented(
-            "Beside it",
-            ("lines", "text"),
-            "look.beside",
-            "lines",
-            {"lines": "Lines", "text": "The text, shaded"}.__getitem__,
-            quiet=True,
+        within = run.model.spec.kind(place.kind).within
+        st.caption("  \n".join([*care(seen, query, how, within=within), EXPLAINS]))
+        onward(place, run, how)
+        also = controls.offered(
+            "The same weights", ("lines", "text"), "look.beside", controls.AWAY, ALSO.__getitem__
         )
-        (_text if beside == "text" else _lines)(run, place, seen, by, how)
-    return PictureState(seen, query, key, by, how)
-
-
-def details(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef, shown: PictureState) -> None:
-    """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
-    seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
-    onward(place, run, how)
-    within = run.model.spec.kind(place.kind).within
-    st.caption("  \n".join([*care(seen, query, how, within=within), EXPLAINS]))
-    page_parts.numbers(_sentence(seen, place, query, key))
-    piece = _pieces(run, place, query, key, shown.by)
-    if how == ONE:
-        words = seen.attention.queries[query], seen.attention.keys[key]
-        cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
+        if also == "text":
+            _text(run, place, seen, by, how)
+        elif also == "lines":
+            _lines(run, place, seen, by, how)
+    piece = _pieces(run, place, query, key, by)
+    with right:
+        page_parts.numbers(_sentence(seen, place, query, key))
+        if how == ONE:
+            words = seen.attention.queries[query], seen.attention.keys[key]
+            cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
     folds.show(page, run, measured[place.kind], place, seen, piece[0])
 
 
 def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
+    """Draw what can be chosen: the kind of attention, words or tokens, how heads are joined, the translation; and the ways out."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
             controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
@@ -129,14 +103,35 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
             if joins
             else ONE
         )
-        st.button(
-            "Close",
-            help="Close the full view",
-            icon=":material/close_fullscreen:",
-            type="tertiary",
-            on_click=lambda: state.write(view=None),
-        )
+        if run.source is None:
+            _ways_out(joins)
+    if run.source is not None:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(width="stretch"):
+                controls.text(
+                    "Its translation: the model's own, or type another to see how it would be written",
+                    "target",
+                    run.target_text or "",
+                )
+            _ways_out(joins)
     return by, how
+
+
+def _ways_out(joins: bool) -> None:
+    if joins:
+        st.button(
+            "See all heads",
+            icon=":material/grid_view:",
+            type="tertiary",
+            on_click=lambda: state.write(view="heads"),
+        )
+    st.button(
+        "Close",
+        help="Close the full view",
+        icon=":material/close_fullscreen:",
+        type="tertiary",
+        on_click=lambda: state.write(view=None),
+    )
 
 
 def _seen(run: Run, measured: Mapping[str, Heads], place: HeadRef, by: str, how: str) -> HeadView:

@@ -24,6 +24,7 @@ from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
 from viz.workspace.look import first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
+from viz.workspace.look.tiles import heads_grid
 from viz.workspace.shared import blank, head_picker, input_box, one_vector, reads, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
@@ -153,22 +154,14 @@ def _picture(params: Params) -> None:
         place = head_picker.chosen(data.heads, data.run)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
         subject.shows(kind=place.kind, layer=place.layer, head=place.head)
-        above, below = st.container(), st.container()
-        if view == "full":  # a head that was opened in the grid is answered there first
-            with below:
-                shown = full.pictures(data.run, data.heads, place)
-            with above:
-                _above(data, place, view, note)
-            with below:
-                full.details(PAGE, data.run, data.heads, place, shown)
+        _above(data, place, view, note)
+        if view == "full":
+            full.show(PAGE, data.run, data.heads, place)
             return
-        with above:
-            _above(data, place, view, note)
-        with below:
-            several = head_picker.several(data.heads)
-            _buttons(data.run, place, view, several)
-            if view == "heads" and several:
-                full.heads_grid(data.run, data.heads, place)
+        several = head_picker.several(data.heads)
+        _buttons(data.run, place, view, several)
+        if view == "heads" and several:
+            heads_grid(data.run, data.heads, place)
 
 
 def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
@@ -247,8 +240,9 @@ def _buttons(run: Run, place: HeadRef, view: str, several: bool) -> None:
                 icon=":material/grid_view:",
                 on_click=lambda: state.write(view=None if view == "heads" else "heads"),
             )
-        st.button(
-            "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
-        )
+        with st.container(key="leads-to-sum", width="content"):
+            st.button(
+                "How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full")
+            )
         onward.course()
         first_minute.button(run, place)

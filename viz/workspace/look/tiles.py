@@ -1,4 +1,4 @@
-"""Every head of a kind as a tile of the full view's grid, and by what the tiles can be ordered."""
+"""Every head of a kind as a tile of the grid of heads, and by what the tiles can be ordered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from core.run import Attention, Run
 from viz.instruments import clicked, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
 from viz.memo import remembered
-from viz.shell import state
 from viz.workspace.shared.head_picker import GROUP, HeadRef, grid_key, look, mark
 from viz.workspace.shared.head_picker import show as show_head
 
@@ -24,12 +23,11 @@ MANY = 96
 
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
-    attention, heads = look(run, place.kind), measured[place.kind]
-    full, key = state.read("view", "") == "full", grid_key(place.kind)
+    attention, heads, key = look(run, place.kind), measured[place.kind], grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
     packet = remembered(
         attention,
-        ("grid", full),
+        "grid",
         lambda: grid_packet(
             attention.weights,
             before=mark(place, measured),
@@ -38,7 +36,7 @@ def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
             kind_order=tiles.habits,
             measures=measures(attention),
             allowed=attention.allowed[0, 0],
-            order=None if full or len(tiles.clearest) > MANY else tiles.clearest,
+            order=None if len(tiles.clearest) > MANY else tiles.clearest,
             order_name="the clearest first",
             group=GROUP,
             url="look.order",

@@ -18,7 +18,7 @@ CANVAS = 168
 
 def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> str:
     """What is read, kept as `text`; `first` stands there before any choice, and another one takes back the choices named in `drops`."""
-    with st.container(gap="xxsmall"):
+    with st.container(gap="xxsmall", key="landing-box"):
         if patches.reads(model):
             return doodle.draw(
                 "text", first, title="", hint="", height=CANVAS, preview=False, upload=False, drops=drops
@@ -35,5 +35,6 @@ def menu(model: Model, *, own: bool = False) -> None:
         doodle.place("text")
         return
     if own:
-        st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
+        with st.container(key="leads-to-box", width="content"):
+            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
     presets.menu(model)
