@@ -29,7 +29,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         3: "its weight is … = {};",
         4: "” ({}). Positions",
         5: "= {} and $c_{i}$",
-        6: "is {} on average. … is {} on average.",
+        6: "is {} on average. luong",
     },
     "word_vectors": {3: "These two directions keep {} of"},
     "score_functions": {2: "with {} on one key; the plain cosine gives its favourite {}.", 4: "gives C {},"},
