@@ -13,6 +13,7 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
+from core.checkpoints.manifest import shipped_folder
 from viz.course.look_up.luong import exhibit, maths, params, steps
 from viz.course.look_up.luong.params import Params
 from viz.course.shared.maths import luong, unscaled
@@ -164,6 +165,17 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     assert (run.trace["decoder.attn.pattern"][0][~allowed] == 0).all()
     test = page(4, score="concat", centre="monotonic", guess=("cost", "much more"))
     assert f"D = 2: {found.touched[1]} scores instead of {allowed.size}" in said(test)
+
+
+def test_training_with_windows_keeps_the_quality_as_the_cards_record_it(monkeypatch):
+    """The windows cost a model that was trained without them; BLEU of the one trained with them is no lower."""
+    told = steps._with_windows()
+    for name in ("luong-local-en-es", "luong-global-en-es"):
+        rows = json.loads((shipped_folder() / name / "scores.json").read_text("utf-8"))
+        bleu = {(row["measure"], row["split"], row["of"]): row["value"] for row in rows}
+        assert f"{name} has BLEU {bleu['bleu_beam4', 'test', name]:.1f}" in told
+    monkeypatch.setattr(maths, "here", lambda name: False)
+    assert steps._with_windows() == ""
 
 
 def test_the_trained_centres_are_offered_where_their_model_is(every):

@@ -7,7 +7,7 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.luong import maths, steps
-from viz.course.look_up.luong.params import Params
+from viz.course.look_up.luong.params import SENTENCES, Params
 from viz.course.shared.maths import luong
 from viz.instruments.kit import origin
 
@@ -18,9 +18,37 @@ def compute(params: Params) -> maths.Data:
 
 
 def thumbnail() -> str:
-    """The bell, the softmax inside the window and their product, over nine words that fit alike."""
+    """The Gaussian, the softmax inside the window and their product, over nine words that fit alike."""
     row = luong.local(np.zeros(9), 4.5, 2)
     return thumbs.curves([row.gaussian, row.align, row.product])
+
+
+def _clear(_: Params, data: maths.Data) -> bool:
+    """Whether the word in question has a fifth more weight than the next one."""
+    first, second = np.sort(data.weights[luong.crossing(data.weights)])[::-1][:2]
+    return bool(first >= 1.2 * second)
+
+
+def _cut_off(params: Params, data: maths.Data) -> bool:
+    """Whether windows along the diagonal cut off a part of the weight that concat gives, and nearly none of general's."""
+    n_target, n_source = data.weights.shape
+    centres = [luong.monotonic(t, n_source) for t in range(n_target)]
+    share = luong.kept(data.weights, luong.windows(centres, 2, n_source))
+    return {"concat": 0.5 < share < 0.95, "general": share > 0.9}.get(params.score, True)
+
+
+def _less_than_one(params: Params, data: maths.Data) -> bool:
+    """Whether the products of a row of concat sum to less than 0.97."""
+    t = luong.crossing(data.weights)
+    row = luong.local(data.scores[t], steps.middles(params, data)[t], 2)
+    return params.score != "concat" or row.total < 0.97
+
+
+def _cost(params: Params, data: maths.Data) -> bool:
+    """Whether a window of one word costs the model that was trained without one, and BLEU with trained windows is no less."""
+    found = maths.cost(params.text, data, steps.middles(params, data), 1)
+    costs = params.score != "concat" or found.surprise[0] > data.surprise + 0.02
+    return costs and maths.recorded(maths.PREDICTIVE) >= maths.recorded(maths.GENERAL)
 
 
 LESSON = Lesson(
@@ -28,10 +56,34 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.everywhere, ("score", "text")),
-        Step(steps.a_centre, ("centre", "window", "text")),
-        Step(steps.window_and_bell, ("text",)),
-        Step(steps.savings, ("centre", "text")),
+        Step(
+            steps.everywhere,
+            ("score", "text"),
+            promises={"one source word has clearly the most weight": _clear},
+        ),
+        Step(
+            steps.a_centre,
+            ("centre", "window", "text"),
+            promises={"windows cut off a part of concat's weight, hardly any of general's": _cut_off},
+        ),
+        Step(
+            steps.window_and_bell,
+            ("text",),
+            promises={"the products sum to less than 1": _less_than_one},
+        ),
+        Step(
+            steps.savings,
+            ("centre", "text"),
+            promises={
+                "a window costs the loss of a model trained without one, not BLEU of one trained with it": _cost
+            },
+        ),
+    ),
+    presets=(
+        *({"text": text} for text in SENTENCES[1:]),
+        {"score": "general"},
+        {"centre": "monotonic"},
+        {"centre": "predictive"},
     ),
     of=("text", "score", "model"),
     cost=lambda params: 30 * max(1, len(params.text)),

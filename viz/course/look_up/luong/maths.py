@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import core.serving.engine
+from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.scores import read_scores
 from core.serving.engine import RunRequest
 from viz.course.shared.maths import luong, unscaled
 
@@ -110,6 +112,14 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
         return unscaled.surprise(run.logits, run.ids)
 
     return Cost(sizes, tuple(map(surprise, shut)), tuple(int(allowed.sum()) for allowed in shut))
+
+
+def recorded(model: str) -> float:
+    """Return the model's BLEU on the test sentences, by beam search, as its card records it."""
+    scores = read_scores(shipped_folder() / model)
+    return next(
+        one.value for one in scores if (one.measure, one.split, one.of) == ("bleu_beam4", "test", model)
+    )
 
 
 def _words(tokens: tuple[str, ...]) -> tuple[str, ...]:

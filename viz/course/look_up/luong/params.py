@@ -8,7 +8,11 @@ from viz.course.look_up.luong import maths
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, ruled, segmented, sentence, slider, toggle
 
-SENTENCES = ("She has a white car.", "The red house is old.", "I want to see my old friend tomorrow.")
+SENTENCES = (
+    "She has a white car.",
+    "The black cat is sleeping on the white bed.",
+    "I want to see my old friend tomorrow.",
+)
 WIDEST, WINDOW = 8, 2
 CENTRES = {
     "row": "where the global row points",

@@ -10,13 +10,13 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.retrieval import memory, plane, table
 from viz.course.look_up.retrieval.maths import memory_read, persons
-from viz.course.look_up.retrieval.maths.look_up import Found, look_up
-from viz.course.look_up.retrieval.params import OPENING, Params
+from viz.course.look_up.retrieval.maths.look_up import Found, look_up, softmax
+from viz.course.look_up.retrieval.params import CHOICES, MEMORIES, OPENING, Params, pack
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What each step computes: the database's answer, the soft look-up in the plane, what the memory says."""
+    """The results of the steps: the answer of the database, the soft look-up in the plane, the read of the memory."""
 
     answer: persons.Answer
     found: Found
@@ -40,14 +40,69 @@ def thumbnail() -> str:
     return thumbs.curves(np.array(weights).T)
 
 
+ROWS = {persons.QUERIES[0]: 1, persons.QUERIES[1]: 2, persons.AS_NUMBER: 0}
+"""How many rows each query of the slides returns."""
+
+
+def _sharpens(params: Params, _: object) -> bool:
+    """Whether every row has weight at the opening β, and at 50 those that match best have nearly all of it."""
+    fits = persons.likeness(persons.asked_for(params.sql), [row[0] for row in params.table])
+    best = np.isclose(fits, max(fits))
+    soft, hard = (softmax(fits, beta) for beta in (params.sharpness, 50))
+    return bool(soft.min() > 0.05 and hard[best].sum() > 0.99)
+
+
+def _one_key(params: Params, _: object) -> bool:
+    """Whether one key has clearly the most weight, and the others are not left out."""
+    query, keys, values = plane.parted(params.placed)
+    first, second = np.sort(look_up(query, keys, values, params.score, params.sharpness).weights)[::-1][:2]
+    return bool(first >= 1.2 * second and first < 0.9)
+
+
+def _flat(params: Params, _: object) -> bool:
+    """Whether the weights stay within e² at β = 1: a match among ten rows gets less than half, with β = 10 nearly all."""
+    weights = memory_read.read(params.stored[:-1], params.stored[-1], 1.0).weights
+    one, ten = (memory_read.read(memory_read.TEN, (1, 1, 0), beta).weights.max() for beta in (1, 10))
+    return bool(weights.max() < memory_read.BOUND * weights.min() and one < 0.5 < 0.99 < ten)
+
+
 LESSON = Lesson(
     __file__,
     Params,
     compute,
     (
-        Step(table.hard, ("sql",), alone=True),
-        Step(table.soft, ("sql",), alone=True),
-        Step(plane.arrows, ("sharpness",), change=("score",), alone=True),
-        Step(memory.reading, ("beta", "row"), alone=True),
+        Step(
+            table.hard,
+            ("sql",),
+            alone=True,
+            promises={
+                "each query of the slides returns its rows": lambda params, _: (
+                    sum(persons.ask(params.table, params.sql).similarity) == ROWS[params.sql]
+                )
+            },
+        ),
+        Step(
+            table.soft,
+            ("sql",),
+            alone=True,
+            promises={"soft at the opening β, hard at 50": _sharpens},
+        ),
+        Step(
+            plane.arrows,
+            ("sharpness",),
+            change=("score",),
+            alone=True,
+            promises={"one key has clearly the most weight, and not all": _one_key},
+        ),
+        Step(
+            memory.reading,
+            ("beta", "row"),
+            alone=True,
+            promises={"cosines without β stay flat": _flat},
+        ),
+    ),
+    presets=(
+        *({"sql": sql} for sql in CHOICES[1:]),
+        {"memory": pack(MEMORIES["Ten rows, one that matches"])},
     ),
 )

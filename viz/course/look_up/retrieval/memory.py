@@ -28,7 +28,7 @@ def reading(params: Params, _: object) -> Folds:
     )
     told = lesson.predict_share(
         f"{SLUG}.share",
-        f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?",
+        f"With β = 1, how large is the weight of the best match among {rows} rows?",
         round(largest, 3),
         why.replace("-", "−"),
     )
@@ -44,7 +44,7 @@ def reading(params: Params, _: object) -> Folds:
         said = f"Read with {with_}: weights from {span}, r = ({vector}).".replace("-", "−")
     else:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
-        said = "Say how much, and the weights appear."
+        said = "Choose a share, and the weights appear."
     page_parts.show(figure, f"{SLUG}.memory", f"{of}.")
     page_parts.numbers(said)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))

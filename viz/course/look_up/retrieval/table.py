@@ -42,7 +42,7 @@ def hard(params: Params, _: object) -> Folds:
     page_parts.numbers(
         f"SQLite returns {count[total]}: {returned}."
         if told
-        else "Say how many rows, and the similarities appear."
+        else "Choose a number of rows, and the similarities appear."
     )
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity),
@@ -68,8 +68,8 @@ def soft(params: Params, _: object) -> Folds:
         f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
     )
     page_parts.numbers(
-        f"Asked “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
-        f"{_told(weights.min())}; all alike would be {1 / len(ids):.4f} each."
+        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
+        f"{_told(weights.min())}; uniform would be {1 / len(ids):.4f} each."
     )
     room = lesson.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both

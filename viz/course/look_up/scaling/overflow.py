@@ -30,12 +30,12 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     first = [_weight(found.weights[0]) for found in (plain, safe)]
     told = lesson.predict(
         f"{SLUG}overflow",
-        f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
+        f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
         (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
         first[0],
         f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
         + (
-            f"e^{score} is beyond it: infinity, and infinity / infinity is no number."
+            f"e^{score} is beyond it: infinity, and infinity / infinity is not a number."
             if plain.broken
             else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."
         ),
@@ -81,7 +81,7 @@ def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> s
     if safe:
         return (
             f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
-            f"On paper nothing changed: e^−m cancels above and below the line."
+            f"Mathematically nothing changes: e^−m cancels in numerator and denominator."
         )
     total = (
         number(found.total)

@@ -92,7 +92,7 @@ def one_row(params: Params, data: Drawn) -> Folds:
         "Softmax weights of one query: " + "; ".join(titles.values()),
     )
     page_parts.numbers(
-        f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
+        f"A query of median entropy among {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
         f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
     )
     return _drawn(params, data)
@@ -117,7 +117,7 @@ def widths(params: Params, data: Drawn) -> Folds:
     page_parts.numbers(
         f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
         f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {maths.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
-        f"{number(last['raw'].slope)} are left: the winner takes all, and moving a score changes nothing."
+        f"{number(last['raw'].slope)} are left: one key has nearly all weight, and changing a score changes almost nothing."
     )
     return _drawn(params, data)
 
@@ -167,8 +167,8 @@ def real(params: Params, data: Drawn) -> Folds:
 def _trained(found: dict[str, unscaled.UnscaledRun], told: bool) -> str:
     with_, without = found["scaled"], found["raw"]
     said = (
-        f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
-        f"training goes its own way."
+        f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d sets the scale at the start, "
+        f"and training changes it."
     )
     if not told:
         return said

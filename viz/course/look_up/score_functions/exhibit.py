@@ -20,14 +20,41 @@ def thumbnail() -> str:
     return thumbs.cells(np.array(list(compute(Params()).weights.values())).T)
 
 
+def _still(params: Params, _: maths.Scored) -> bool:
+    """Whether the change leaves exactly the rules unmoved that do not depend on it."""
+    expected = {"turn": {"linear"}, "longer": {"linear", "cosine", "sharp"}, "keys": {"location"}}
+    return set(maths.unmoved(params.place, params.experiment, params.beta)) == expected[params.experiment]
+
+
+def _long_key(_: Params, data: maths.Scored) -> bool:
+    """Whether dot product and cosine choose different keys."""
+    return bool(data.weights["dot"].argmax() != data.weights["cosine"].argmax())
+
+
+def _disagree(_: Params, data: maths.Scored) -> bool:
+    """Whether eight rules choose at least three keys, and β multiplies the largest weight of the cosine."""
+    chosen = {int(weights.argmax()) for weights in data.weights.values()}
+    return len(chosen) >= 3 and data.weights["sharp"].max() > 1.5 * data.weights["cosine"].max()
+
+
+def _blind(params: Params, _: maths.Scored) -> bool:
+    """Whether the rule of the last step, at its opening, does not depend on the query."""
+    return params.rule != "linear" or "linear" in maths.unmoved(params.place, "turn", params.beta)
+
+
 LESSON = Lesson(
     __file__,
     Params,
     compute,
     (
-        Step(steps.two_rules),
-        Step(steps.all_eight, ("beta",)),
-        Step(steps.ignores, ("experiment",)),
-        Step(steps.one),
+        Step(steps.two_rules, promises={"dot product and cosine choose different keys": _long_key}),
+        Step(steps.all_eight, ("beta",), promises={"the rules disagree": _disagree}),
+        Step(
+            steps.ignores,
+            ("experiment",),
+            promises={"only rules that do not depend on the change stay as they are": _still},
+        ),
+        Step(steps.one, promises={"the linear additive rule does not depend on the query": _blind}),
     ),
+    presets=({"experiment": "longer"}, {"experiment": "keys"}),
 )

@@ -37,7 +37,7 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 EQUATIONS = {"sharp": "score.cosine_beta"}
 REASON = {
-    "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
+    "linear": "w·q is one number, added to every score, and the softmax cancels what all scores share.",
     "location": "its formula W q has no key in it: only the position in the row counts.",
 } | dict.fromkeys(("cosine", "sharp"), "it divides by the query's length, so only the direction counts.")
 
@@ -82,7 +82,7 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     votes = [f"{name} by {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     page_parts.numbers(
-        f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
+        f"The key with most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
         f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine "
         f"gives its favourite {percent(data.weights['cosine'].max())}."
     )
@@ -132,9 +132,9 @@ def one(params: Params, data: maths.Scored) -> Folds:
         if params.rule in maths.unmoved(params.place, experiment, params.beta)
     ]
     if blind == ["the query"]:
-        said = " It does not see the query: the ground has one colour."
+        said = " It does not depend on the query: the background has one colour."
     else:
-        said = f" It does not see {blind[0]}." if blind else ""
+        said = f" It does not depend on {blind[0]}." if blind else ""
     page_parts.numbers(
         f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, "
         f"with the score {score}.{said}"

@@ -38,12 +38,12 @@ def guess(params: Params, data: maths.Data) -> Folds:
     told = lesson.predict(
         f"{SLUG}first",
         "Draw one patch with these weights, note its colour, put it back, draw again, thousands of times. "
-        "What does the mean come to?",
+        "What does the mean approach?",
         tuple(means),
         min(far, key=far.__getitem__),
         f"After {len(drawn):,} draws the mean colour is {soft:.4f} away from the soft mix, {top:.4f} from "
         f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as "
-        "often as its weight says, so the mean of the draws is the weighted sum.",
+        "often as its weight, so the mean of the draws approaches the weighted sum.",
     )
     titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
     images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
@@ -68,7 +68,8 @@ def hard(params: Params, data: maths.Data) -> Folds:
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
     page_parts.numbers(
         f"Drawn: {thing(place)}, which happens in {percent(data.weights[place], 2)} of all draws. "
-        "The soft read touched 24 patches, this one 1: less work, and less certain."
+        f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} "
+        "from the soft read. The soft read computed with 24 patches, this one with 1: less work, more variance."
     )
     controls.draw(
         f"{SLUG}draw", again="Draw another patch", strong=True
@@ -89,8 +90,8 @@ def many(params: Params, data: maths.Data) -> Folds:
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
     page_parts.numbers(
-        f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; chance alone "
-        f"lets {near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."
+        f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; expected is "
+        f"{near.expect[-1]:.4f}. A hundred times the draws, a tenth of the expected distance."
     )
     return _folds(params, data)
 
@@ -122,7 +123,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
     most = 0.0 if data.automatic is None else float(np.abs(data.automatic).max())
     told = lesson.predict(
         f"{SLUG}path",
-        "Always take the patch with the largest score. What does automatic differentiation say about its "
+        "Always take the patch with the largest score. What does automatic differentiation return for the "
         "scores?",
         options,
         options[2] if data.argmax is None else options[1] if not np.any(data.argmax) else options[0],
@@ -164,7 +165,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
         page_parts.show(
             lit(HARBOUR.shapes, size, GRID, data.weights, told=0.03, height=350, **marks),
             key,
-            f"{HARBOUR.say} Patch {thing(params.asks)} asks; "
+            f"{HARBOUR.say} Patch {thing(params.asks)} is the query; "
             f"the largest weight is {percent(data.weights.max())}, on {thing(top)}.",
             on_pick=partial(_touch, key),
         )
@@ -189,7 +190,7 @@ def _soft(data: maths.Data) -> maths.Array:
 def _heaviest(params: Params, data: maths.Data) -> str:
     top, over = int(data.weights.argmax()), int((data.weights >= 0.01).sum())
     return (
-        f"Patch {thing(params.asks)} asks. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, "
+        f"Patch {thing(params.asks)} is the query. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, "
         f"{percent(data.weights[top], 2)}. All 24 together: {percent(round(data.weights.sum(), 6), 2)}."
     )
 
@@ -224,7 +225,7 @@ def _both_reads(params: Params, data: maths.Data) -> None:
     page_parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
     said = (
         f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, "
-        f"with β = {params.beta:g} and patch {NAMES[params.asks]} asking."
+        f"with β = {params.beta:g} and patch {NAMES[params.asks]} as the query."
     )
     st.text(said.replace("-", "−"))
     lesson.equation("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)

@@ -71,7 +71,7 @@ def remember(params: Params, data: Model) -> Folds:
     run = _run(params.text)
     names = [visible(word.text) for word in run.side.words]
     if len(names) < 2:
-        raise InputError("This is one word.", "A word remembers those before it.", "Type a sentence.")
+        raise InputError("This is one word.", "A word attends to those before it.", "Type a sentence.")
     layer, head = _head(run)
     usual = ROWS.get(params.text, len(names) // 2)
     row = min(usual if params.row < 0 else params.row, len(names) - 1)
@@ -103,11 +103,11 @@ def remember(params: Params, data: Model) -> Folds:
         f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
         f"“{said[row]}” itself is {found.near[row]:.2f}."
         if told
-        else "Choose a word, and its memory is shown."
+        else "Choose a word, and its weights are shown."
     )
     # the words to choose from are those of the run
     every = distinct(names)
-    controls.select("The word that remembers", range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
+    controls.select("The word that attends", range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
     here = {"model": READER, "text": params.text, "view": "full", "layer": layer, "head": head}
     links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
@@ -151,7 +151,7 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     with right:
         controls.select("Head", range(count), "head", chosen[1])
     if not known:
-        st.text("Guess first: the heads would give it away.")
+        st.text("Guess first: the heads would give the answer away.")
         return
     names = names[: row + 1]
     asked, key = f"Attention of “{names[row]}”, in each head, to", f"{SLUG}.looked_at"

@@ -19,8 +19,8 @@ SLUG, MODEL, READER = "word_vectors", "vectors-mini", "gpt-mini"
 NAMES = (*word_vectors.TOY, *word_vectors.OTHERS)
 OPENING: vectors_link.Vectors = (*word_vectors.TOY.values(), *word_vectors.OTHERS.values())
 READY = (
-    ("king", "prince", "princess"),
     ("king", "man", "woman"),
+    ("king", "prince", "princess"),
     ("brother", "boy", "girl"),
     ("walked", "walk", "play"),
     ("went", "go", "come"),

@@ -16,8 +16,11 @@ from viz.instruments import Point, moved, plane
 from viz.labels import percent, visible
 from viz.shell import links, state
 from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets.quiz import tied
 
 KEY = f"{SLUG}.plane"
+SHOWN, FREQUENT = 8, 1_000
+"""Words in the picture; the table is sorted by frequency, and a distractor is among the first so many."""
 PLUS, MINUS = (NAMES.index("king"), NAMES.index("woman")), (NAMES.index("man"),)
 OTHERS = [i for i in range(len(NAMES)) if i not in (*PLUS, *MINUS)]
 
@@ -26,17 +29,17 @@ def by_hand(params: Params, data: Model) -> Folds:
     """The toy table of the documents: guess, then drag."""
     raw = state.read(f"{SLUG}.asked", params.points, on_plane)
     asked = places(raw)
-    answer, (x, y) = _answer(asked)
+    best, (x, y) = answer(asked)
     king, man, woman = (f"({asked[i][0]:g}, {asked[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     told = lesson.predict(
         f"{SLUG}.hand",
         "king − man + woman: which word is nearest to where that leads?",
         [NAMES[i] for i in OTHERS],
-        answer,
+        best,
         f"{king} − {man} + {woman} = ({x:g}, {y:g}).".replace("-", "−"),
     )
     drawn = places(params.points) if told else asked
-    answer, (x, y) = _answer(drawn)
+    best, (x, y) = answer(drawn)
     points = [Point(name, (at[0], at[1]), "word") for name, at in zip(NAMES, drawn, strict=True)]
 
     def put() -> None:
@@ -54,9 +57,11 @@ def by_hand(params: Params, data: Model) -> Folds:
         height=360,
         on_move=put,
     )
-    said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”."
+    said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{best}”."
     page_parts.numbers(
-        said.replace("-", "−") if told else "Seven words, two numbers each. Say where the sum leads."
+        said.replace("-", "−")
+        if told
+        else "Seven words, two numbers each. Choose the word that the sum leads to."
     )
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     return Folds(
@@ -73,15 +78,17 @@ def by_hand(params: Params, data: Model) -> Folds:
 def trained(params: Params, data: Model) -> Folds:
     """The nearest words to a - b + c of the visitor's own."""
     found = added(params, data)
-    near = [visible(word) for word in found.nearest]
+    near = [visible(word) for word in found.nearest[:SHOWN]]
     told = lesson.predict(
         f"{SLUG}.trained",
         f"{_terms(found)}: which of these words is nearest in the trained table?",
-        dict(sorted(zip(near[:5], found.cosines.tolist(), strict=False))),
+        dict(sorted(offered(found, data).items())),
         near[0],
         f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
     )
-    rows = lit(near, found.cosines) if told else [("?" + " " * i, 0.0, False) for i in range(len(near))]
+    rows = (
+        lit(near, found.cosines[:SHOWN]) if told else [("?" + " " * i, 0.0, False) for i in range(len(near))]
+    )
     alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
     page_parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
     with_all = "it is nearest even when the three count"
@@ -95,6 +102,17 @@ def trained(params: Params, data: Model) -> Folds:
         else "Choose one of the five, and the bars appear."
     )
     return _folds(found, told)
+
+
+def offered(found: word_vectors.Sum, data: Model) -> dict[str, float]:
+    """Return the nearest word and four near ones, with their cosines: frequent words, none level with the nearest."""
+    best, *others = zip(found.nearest, found.cosines.tolist(), strict=True)
+    known = [
+        (word, cosine)
+        for word, cosine in others
+        if data.tokenizer.encode(word).ids[0] < FREQUENT and not tied(cosine, best[1])
+    ]
+    return {visible(word): cosine for word, cosine in (best, *known[:4])}
 
 
 def on_the_map(params: Params, data: Model) -> Folds:
@@ -119,7 +137,7 @@ def on_the_map(params: Params, data: Model) -> Folds:
 def added(params: Params, data: Model) -> word_vectors.Sum:
     """a - b + c on the vectors that ship."""
     three = (params.a, params.b, params.c)
-    return engine_client.submit((SLUG, *three), lambda: word_vectors.add(data, *three), 400)
+    return engine_client.submit((SLUG, *three), lambda: word_vectors.add(data, *three, n=40), 400)
 
 
 def to_the_card() -> None:
@@ -127,8 +145,8 @@ def to_the_card() -> None:
     links.to("models", "How these vectors were trained, and how often such sums are right")
 
 
-def _answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:
-    """The nearest of the other words, and where the sum leads."""
+def answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:
+    """Return the nearest of the other words, and where the sum leads."""
     target = np.array(at[PLUS[0]]) - np.array(at[MINUS[0]]) + np.array(at[PLUS[1]])
     far = [float(np.hypot(*(np.array(at[i]) - target))) for i in OTHERS]
     return NAMES[OTHERS[int(np.argmin(far))]], target
@@ -142,8 +160,8 @@ def _terms(found: word_vectors.Sum) -> str:
 def _folds(found: word_vectors.Sum, known: bool = True) -> Folds:
     best = "".join(letter for letter in found.nearest[0] if letter.isalpha()) or "?"
     return Folds(
-        {"word": found.nearest, "cosine": found.cosines},
-        {"cosines": found.cosines, "map": found.map},
+        {"word": found.nearest[:SHOWN], "cosine": found.cosines[:SHOWN]},
+        {"cosines": found.cosines[:SHOWN], "map": found.map},
         {},
         known,
         {"vectors.analogy": {}, "vectors.cosine": {}},

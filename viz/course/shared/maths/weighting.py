@@ -31,7 +31,7 @@ def words_of(text: str) -> tuple[str, ...]:
     if not 2 <= len(found) <= MOST_WORDS:
         raise InputError(
             f"The sentence has {len(found)} word{'s' * (len(found) != 1)}.",
-            f"To share attention takes two words, and this page shows up to {MOST_WORDS}.",
+            f"Attention is shared by at least two words, and this page shows up to {MOST_WORDS}.",
             "Type a short sentence.",
         )
     return found

@@ -74,7 +74,7 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
         raise InputError(f"The query has {len(sql)} letters.", f"It may have {LONGEST}.", "Ask for less.")
     form = _FORM.fullmatch(sql)
     if form is None:
-        raise InputError("This query is none that this table answers.", _RULE, f"Try {QUERIES[1]}")
+        raise InputError("This table cannot answer that query.", _RULE, f"Try {QUERIES[1]}")
     condition = form["condition"] or "1"
     with closing(_filled(table)) as base:
         try:
