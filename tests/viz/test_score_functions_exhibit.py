@@ -83,7 +83,7 @@ def test_moving_the_query_does_not_move_the_linear_additive_weights_and_the_page
     assert "additive, linear: unchanged to the last digit" in said(test)
     assert "unchanged" not in said(page(3)), "nothing is given away before the guess"
     blind = page(4, rule="linear")
-    assert "It does not see the query: the ground has one colour" in said(blind)
+    assert "It does not depend on the query: the background has one colour" in said(blind)
 
 
 @pytest.mark.parametrize(("experiment", "answer"), [("keys", "location"), ("longer", "cosine")])
