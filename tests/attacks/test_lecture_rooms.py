@@ -11,7 +11,8 @@ from room_visitor import Visitor
 
 from viz.server.rooms import routes, seats, store
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.room import Room
+from viz.server.rooms.shown import Shown
 
 MARKUP = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 

@@ -11,7 +11,7 @@ from room_visitor import Visitor
 
 from viz.server.rooms import routes, store
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Shown
+from viz.server.rooms.shown import Shown
 
 
 @pytest.fixture

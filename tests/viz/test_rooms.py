@@ -9,8 +9,10 @@ import pytest
 
 from core.errors import InputError
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import LASTS, MOST_PICTURES, MOST_SENTENCES, Room, Shown
+from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
+from viz.server.rooms.sentences import MOST as MOST_SENTENCES
+from viz.server.rooms.shown import MOST_PICTURES, Shown
 from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, Rooms
 
 

@@ -17,9 +17,11 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from viz import witness
 from viz.server.rooms import store
+from viz.server.rooms.ask import OWN as OWN
 from viz.server.rooms.ask import Question
-from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.room import Room
 from viz.server.rooms.seats import LEAD
+from viz.server.rooms.shown import Shown
 from viz.shell import state, subject
 from viz.shell.pages import HOME, Entry
 from viz.shell.room_bar import pictures
@@ -29,8 +31,6 @@ from viz.witness import Seen
 _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
-OWN = "own"
-"""How the keys of the lecturer's own questions begin: they stay when the page changes."""
 
 
 def led() -> tuple[Room, str] | None:
