@@ -7,7 +7,6 @@ get the newest state and never a line of old ones.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import threading
@@ -18,7 +17,7 @@ from typing import Any
 from core.errors import InputError
 from viz.server.rooms.ask import Question, replaces
 from viz.server.rooms.record import Record
-from viz.server.rooms.seats import Seats
+from viz.server.rooms.seats import Seats, hashed
 from viz.server.rooms.sentences import Sentences
 from viz.server.rooms.shown import Parts, Shown
 from viz.server.rooms.topics import LEADING, Topics
@@ -193,6 +192,11 @@ class Room:
         with self._lock:
             return [one["words"] for one in self._sentences.waiting()]
 
+    def on_wall(self) -> list[str]:
+        """Return the sentences that the wall shows."""
+        with self._lock:
+            return [one["words"] for one in self._sentences.accepted()]
+
     def sentence(self, identity: str) -> str:
         """Return the sentence of this identity; "" where there is none."""
         with self._lock:
@@ -274,13 +278,13 @@ class Room:
         """The topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
         return self._topics.since(number, leads=leads)
 
+    joined = property(lambda self: self._seats.joined, doc="How many browsers follow now.")
     number = property(lambda self: self._topics.number, doc="The number of the last change.")
 
     def own_answer(self, seat: str) -> dict[str, Any] | None:
         """Return what a seat has answered to the question that is asked now, for this seat alone."""
         with self._lock:
-            asked = self.question
-            return asked.own(seat) if asked else None
+            return self.question.own(seat) if self.question else None
 
     def _votes(self) -> None:
         if self.question or self._topics.has("votes"):
@@ -344,8 +348,3 @@ class Room:
             self.question = Question.of(state["question"]) if state["question"] else None
             self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
         self._topics.wake()
-
-
-def hashed(secret: str) -> bytes:
-    """What is kept of a secret."""
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -51,8 +51,8 @@ class Rooms(Protocol):
         """The room, for one who tries a code. Raises Refusal: there is none, or he tried too often."""
         ...
 
-    def ended(self, code: str, who: str) -> Room | None:
-        """The room of this code that has ended lately. Raises Refusal: he tried too many codes."""
+    def ended(self, code: str, who: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
         ...
 
     def sweep(self) -> None:
@@ -190,9 +190,9 @@ class InMemory:
             raise Refusal(*NO_ROOM)
         return room
 
-    def ended(self, code: str, who: str) -> Room | None:
-        """The room of this code that has ended lately. Raises Refusal: he tried too many codes."""
-        if self.guesses.barred(who):
+    def ended(self, code: str, who: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
+        if who is not None and self.guesses.barred(who):
             raise Refusal(*BARRED)
         room = self._rooms.get(plain(code[:40]))
         return room if room and room.ended and not room.forgotten() else None
