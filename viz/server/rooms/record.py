@@ -1,4 +1,4 @@
-"""What stays of a lecture for a while after its end: the pages that were shown and the answers in numbers; nobody's name, seat or sentence."""
+"""What stays of a lecture for a while after its end: the pages that were shown and the answers in numbers; no name and no seat."""
 
 from __future__ import annotations
 

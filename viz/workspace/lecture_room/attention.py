@@ -61,7 +61,7 @@ def show(asked: Question) -> None:
         st.text("None of the models was trained on sentences like this one. Ask with an English sentence.")
         return
     near = found[:ROWS]
-    names = ["the room", *(f"{place}  {one.name}" for place, one in enumerate(near, 1))]
+    names = ["the room", *(one.name.replace(" of ", " ") for one in near)]
     origin.tell(text=sentence)
     heatmap(
         np.stack([shares, *(one.row for one in near)]),

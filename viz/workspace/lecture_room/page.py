@@ -32,7 +32,7 @@ KEEPS = (
     "A sentence is shown to the lecturer alone until he puts it on the wall; answers are shown to nobody else before the reveal, and then only as counts. "
     "All of it is in the memory of {where} and never on its disk. "
     "When the lecturer ends the room, or four hours after the last event, seats and sentences are deleted; "
-    "the pages that were shown and the counts can be read with the code for four more hours."
+    "the pages that were shown, with the text on screen, and the counts can be read with the code for four more hours."
 )
 HERE, SHARED = "this server", "this server, of its other copies and of the Redis that they share,"
 ONLY_HERE = (

@@ -14,7 +14,7 @@ export function ending(home, { shown, sheet, votes }, file = "") {
   home.replaceChildren();
   home.hidden = false;
   make("h1", home, "The lecture has ended");
-  make("p", home, "This page can be opened with the code for four hours. It holds no name, no seat and no sentence: answers are counts.", { className: "muted" });
+  make("p", home, "This page can be opened with the code for four hours. It holds no name and no seat: answers are counts.", { className: "muted" });
   const actions = make("p", home, "", { className: "actions" });
   if (file && votes.length) link(actions, file, "Download the votes (CSV)", { className: "button", target: "" });
   if (sheet) link(actions, sheet, "Exercises to print", { className: "button" });
