@@ -11,7 +11,7 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from viz import theme
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
-from viz.course.self_attention.many_heads import exhibit, maths
+from viz.course.self_attention.many_heads import exhibit, maths, why
 from viz.course.self_attention.many_heads.params import WORDS, Params
 from viz.labels import percent
 
@@ -150,21 +150,19 @@ def test_one_against_several():
         and "75" not in said(test)
         and "have 288; with d = 512 both have 1,050,624" in said(test)
     )
-    test.slider(key="predict:many_heads.several").set_value(50.0)
-    test.button(key="predict:many_heads.several:commit").click().run()
-    assert (
-        "It is 75 %" in said(test)
-        and "One head loses 75 %, 4 heads 0 %" in said(test)
-        and f"{percent(maths.measured_loss(4, 1), 2)}" in said(test)
-    )
+    test = page(step="6", wanted="4", state={"predict:many_heads.several": why.SPREADS[-1]})
+    assert "Right." in said(test) and "One head loses 75 %, 4 heads 0 %" in said(test)
+    assert all(percent(loss, 1) in said(test) for loss in maths.spreads(4).values())
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose(
         [bar["value"] for bar in chart(test)[0]][1::2], [maths.measured_loss(4, m) for m in range(1, 5)]
     )
-    other = page(step="6", d="16", wanted="2")
-    other.slider(key="predict:many_heads.several").set_value(50.0)
-    other.button(key="predict:many_heads.several:commit").click().run()
-    assert "Exactly: it is 50 %" in said(other) and f"= {maths.parameters(16)} weights" in said(other)
+    other = page(step="6", d="16", wanted="2", state={"predict:many_heads.several": why.SPREADS[0]})
+    assert (
+        "Right." not in said(other)
+        and "One head loses 50 %" in said(other)
+        and f"= {maths.parameters(16)} weights" in said(other)
+    )
 
 
 def test_the_numbers_of_a_row_stand_below_the_equation():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.heads_compared import maths, steps, worth
-from viz.course.self_attention.heads_compared.params import Params
+from viz.course.self_attention.heads_compared import maths, promises, steps, worth
+from viz.course.self_attention.heads_compared.params import SENTENCES, Params
 from viz.instruments.kit import origin
 
 
@@ -26,14 +26,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.one_word, CONTROLS),
-        Step(steps.all_heads, CONTROLS),
-        Step(steps.two_heads, CONTROLS),
-        Step(worth.kinds, CONTROLS),
-        Step(worth.without, CONTROLS),
+        Step(steps.one_word, CONTROLS, promises=promises.ONE_WORD),
+        Step(steps.all_heads, CONTROLS, promises=promises.ALL_HEADS),
+        Step(steps.two_heads, CONTROLS, promises=promises.TWO_HEADS),
+        Step(worth.kinds, CONTROLS, promises=promises.KINDS),
+        Step(worth.without, CONTROLS, promises=promises.WITHOUT),
     ),
     cost=lambda params: 10 * len(params.text),
     tells=lambda params, data: origin.tell(
         model=data.model, text=params.text, kind=data.kind, layer=data.layer
     ),
+    presets=(*({"text": text} for text in SENTENCES[1:]), *({"model": model} for model in maths.MODELS)),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.many_heads import maths, steps, why
-from viz.course.self_attention.many_heads.params import Params
+from viz.course.self_attention.many_heads import maths, promises, steps, why
+from viz.course.self_attention.many_heads.params import WANTED, Params
 
 
 def compute(params: Params) -> maths.Ways:
@@ -24,13 +24,14 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.read, ("b",)),
-        Step(steps.split, ("b",)),
-        Step(steps.attend, ("b",)),
-        Step(steps.merge, ("b",)),
-        Step(why.redraw, ("redrawn", "b")),
-        Step(why.several, ("wanted", "b")),
+        Step(steps.read, ("b",), promises=promises.READ),
+        Step(steps.split, ("b",), promises=promises.SPLIT),
+        Step(steps.attend, ("b",), promises=promises.ATTEND),
+        Step(steps.merge, ("b",), promises=promises.MERGE),
+        Step(why.redraw, ("redrawn", "b"), promises=promises.REDRAW),
+        Step(why.several, ("wanted", "b"), promises=promises.SEVERAL),
     ),
     of=("b", "n", "d", "h", "draw", "redrawn"),
     cost=10,
+    presets=tuple({"wanted": wanted} for wanted in WANTED),
 )

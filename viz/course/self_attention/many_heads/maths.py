@@ -7,6 +7,7 @@ section 3.2.2. Everything is computed by the layer that the models use, `core.la
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -274,14 +275,45 @@ def lost(wanted: int, heads: int) -> float:
 
 
 def measured_loss(wanted: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
-    """The same by least squares: head r looks r + 1 words back, the last one at all the rest evenly.
+    """Measure the same by least squares: head r looks r + 1 words back, the last one at all the rest evenly.
 
     The output of word i is made of `wanted` parts, part r being the word r + 1 places back.
     """
-    words = np.random.default_rng([lot, wanted]).standard_normal((n + wanted, size))
-    back = [words[wanted - r - 1 : wanted - r - 1 + n] for r in range(wanted)]
+    back = _words_back(wanted, lot, n, size)
     heads = min(heads, wanted)
-    looks = [*back[: heads - 1], np.mean(back[heads - 1 :], axis=0)]
-    read, target = np.concatenate(looks, 1), np.concatenate(back, 1)
+    return _left_over([*back[: heads - 1], np.mean(back[heads - 1 :], axis=0)], back)
+
+
+def measured_spread(weights: Sequence[float], lot: int = 0, n: int = 4000, size: int = 4) -> float:
+    """Measure the share that one head loses with these weights on the words of which an output is made.
+
+    >>> [round(measured_spread(weights), 1) for weights in ((1, 0), (0.5, 0.5), (0.8, 0.2))]
+    [0.5, 0.5, 0.5]
+    """
+    back = _words_back(len(weights), lot, n, size)
+    return _left_over([np.tensordot(np.asarray(weights, dtype=float), np.stack(back), 1)], back)
+
+
+def spreads(wanted: int, lot: int = 0) -> dict[str, float]:
+    """Measure what one head loses when it attends to one of the words, to all alike, and to one more than the others.
+
+    >>> {name: round(loss, 1) for name, loss in spreads(4).items()}
+    {'all on one word': 0.8, 'the same on each': 0.8, 'half on one': 0.7}
+    """
+    one = np.eye(wanted)[0]
+    ways = {"all on one word": one, "the same on each": np.full(wanted, 1 / wanted)}
+    ways["half on one"] = 0.5 * one + 0.5 * np.append(0.0, np.full(wanted - 1, 1 / (wanted - 1)))
+    return {name: measured_spread(weights.tolist(), lot) for name, weights in ways.items()}
+
+
+def _words_back(wanted: int, lot: int, n: int, size: int) -> list[Array]:
+    """Draw words and return those 1 to `wanted` places before each: (n, size) each."""
+    words = np.random.default_rng([lot, wanted]).standard_normal((n + wanted, size))
+    return [words[wanted - r - 1 : wanted - r - 1 + n] for r in range(wanted)]
+
+
+def _left_over(looks: Sequence[Array], parts: Sequence[Array]) -> float:
+    """Return the squared error, as a share, of the best linear fit of all parts from what the heads read."""
+    read, target = np.concatenate(looks, 1), np.concatenate(parts, 1)
     fitted = read @ np.linalg.lstsq(read, target, rcond=None)[0]
     return float(((target - fitted) ** 2).sum() / (target**2).sum())

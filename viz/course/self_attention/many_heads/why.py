@@ -23,6 +23,9 @@ from viz.widgets import lesson, page_parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"
 COVERED = "Covered until you guess."
+SPREADS = ("With all on one word", "With the same on each", "With half on one", "It makes no difference")
+ALIKE = 0.02
+"""Shares closer than this are the same: 4,000 random words leave as much to chance."""
 
 
 def redraw(params: Params, data: Ways) -> Folds:
@@ -81,13 +84,15 @@ def several(params: Params, data: Ways) -> Folds:
     one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
     heads = range(1, k + 1)
     values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
-    known = lesson.predict_share(
+    spread = maths.spreads(k, params.draw)
+    known = lesson.predict(
         f"{SLUG}.several",
-        f"A word needs {k} things, each from another word, and one head looks at one of them only. "
-        "What share of what is needed does it miss?",
-        float(values[0, 0]),
-        f"Wherever it looks, it keeps at most the worth of one part in {k}. "
-        f"Measured on 4,000 random words: {percent(values[0, 1], 2)}.",
+        f"A word needs {k} parts, each from another word. One head may spread its attention over these words "
+        "as it likes. How does it lose least?",
+        SPREADS,
+        _least(spread),
+        f"It keeps one part in {k}, wherever it attends. Lost, measured on 4,000 random words: "
+        f"{', '.join(f'{percent(loss, 1)} with {name}' for name, loss in spread.items())}.",
     )
     figure = bar_pairs(
         values,
@@ -123,6 +128,13 @@ def several(params: Params, data: Ways) -> Folds:
             r"\text{ among these words}",
         ),
     )
+
+
+def _least(spread: dict[str, float]) -> str:
+    """Return the option with the smallest loss, or that there is no difference."""
+    if max(spread.values()) - min(spread.values()) < ALIKE:
+        return SPREADS[-1]
+    return f"With {min(spread, key=lambda name: spread[name])}"
 
 
 def _weights(sizes: maths.Sizes) -> int:

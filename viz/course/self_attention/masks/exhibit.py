@@ -6,8 +6,8 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.masks import editor, lines, read, steps
-from viz.course.self_attention.masks.params import EDITOR, SLUG, Params
+from viz.course.self_attention.masks import editor, lines, promises, read, steps
+from viz.course.self_attention.masks.params import EDITOR, READ, ROWS, SEES, SLUG, Params
 from viz.course.shared.maths.masks import Recipe
 from viz.shell import state
 
@@ -38,12 +38,19 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.leak, ("sees", "draw"), change=("digits",), alone=True),
-        Step(steps.prefix, ("text",), change=HEAD),
-        Step(steps.mask, ("lifted", "text"), change=HEAD),
-        Step(lines.lines, ("example",), change=HEAD),
-        Step(lines.edges, ("m", "edge", "text"), change=HEAD),
-        Step(editor.editor, HEAD),
+        Step(steps.leak, ("sees", "draw"), change=("digits",), alone=True, promises=promises.LEAK),
+        Step(steps.prefix, ("text",), change=HEAD, promises=promises.PREFIX),
+        Step(steps.mask, ("lifted", "text"), change=HEAD, promises=promises.MASK),
+        Step(lines.lines, ("example",), change=HEAD, promises=promises.REMEMBER),
+        Step(lines.edges, ("m", "edge", "text"), change=HEAD, promises=promises.EDGES),
+        Step(editor.editor, HEAD, promises=promises.EDITOR),
     ),
     arrive=arrive,
+    presets=(
+        *({"text": text, "own": text} for text in read.SENTENCES),
+        {"example": READ[1]},
+        {"lifted": True},
+        *({"sees": sees} for sees in SEES),
+        *({"edge": edge} for edge in ROWS),
+    ),
 )

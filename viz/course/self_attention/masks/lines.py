@@ -31,11 +31,11 @@ def lines(params: Params, data: read.Head) -> Folds:
     n, weights, allowed = len(names), found.weights[layer, head], found.allowed[layer, head]
     known = lesson.predict(
         SLUG + "count",
-        f"“{text}” The model reads word by word, signs count as words, and for each of them there is one "
+        f"“{text}” The model reads word by word, punctuation counts as words, and for each of them there is one "
         "line of weights. How many lines?",
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
-        f"One for each of its {n} words and signs: a full stop is read as well, and remembers. "
+        f"One for each of its {n} words and punctuation marks: a full stop is read as well, and remembers. "
         f"{sum(name.isalnum() for name in names)} of them are words.",
     )
     shown = slice(None) if known else slice(0, 1)

@@ -33,7 +33,7 @@ def leak(params: Params, _: object) -> Folds:
     )
     known = lesson.predict_share(
         SLUG + "leak",
-        f"While it learns, a model sees {seen}, and is to say the next of {digits} digits, which are drawn "
+        f"While it learns, a model sees {seen}, and has to predict the next of {digits} digits, which are drawn "
         "at random. How often is it right, at all positions but the last?",
         round(found.inside, 2),
         f"By chance (baseline): {percent(1 / digits)}; measured on {maths.FRESH:,} fresh lists: "

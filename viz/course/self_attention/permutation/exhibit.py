@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.permutation import maths, steps
-from viz.course.self_attention.permutation.params import Params
+from viz.course.self_attention.permutation import maths, promises, steps
+from viz.course.self_attention.permutation.params import SENTENCES, Params
 from viz.instruments.kit import origin
 
 
@@ -25,16 +25,17 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("text",)),
-        Step(steps.why, ("text",)),
-        Step(steps.positions, ("text",)),
-        Step(steps.mean, ("places", "text")),
-        Step(steps.as_set, ("text",)),
-        Step(steps.mask, ("text",)),
+        Step(steps.guess, ("text",), promises=promises.GUESS),
+        Step(steps.why, ("text",), promises=promises.WHY),
+        Step(steps.positions, ("text",), promises=promises.POSITIONS),
+        Step(steps.mean, ("places", "text"), promises=promises.MEAN),
+        Step(steps.as_set, ("text",), promises=promises.SET),
+        Step(steps.mask, ("text",), promises=promises.MASK),
     ),
     of=("text", "order", "draw", "twice"),
     cost=60,
     tells=lambda params, data: origin.tell(
         model=maths.MODEL, text=params.text, kind="self", layer=0, head=data.head, changed="without positions"
     ),
+    presets=(*({"text": text} for text in SENTENCES[1:]), {"twice": 6}),
 )

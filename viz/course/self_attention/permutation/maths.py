@@ -191,15 +191,20 @@ def repeated(weights: Array, counts: Sequence[int]) -> Array:
 
 
 def swapped(pieces: Sequence[str]) -> Order:
-    """An order that changes who does what: the second word changes places with the last one; signs stay.
+    """Return an order that changes who does what: the second word changes places with the last other one.
+
+    Punctuation stays where it is.
 
     >>> swapped(["the", "dog", "saw", "the", "man", "."]), swapped(["hello", "you"]), swapped(["one"])
     ((0, 4, 2, 3, 1, 5), (1, 0), (0,))
+    >>> swapped(["a", "rose", "is", "a", "rose", "."])
+    (0, 3, 2, 1, 4, 5)
     """
     order = list(range(len(pieces)))
     words = [i for i, piece in enumerate(pieces) if any(letter.isalnum() for letter in piece)] or order
     first = words[1] if len(words) > 2 else words[0]
-    order[first], order[words[-1]] = words[-1], first
+    last = [i for i in words if pieces[i] != pieces[first]] or words
+    order[first], order[last[-1]] = last[-1], first
     return tuple(order)
 
 

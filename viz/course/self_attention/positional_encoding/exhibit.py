@@ -6,8 +6,8 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.positional_encoding import encoding, steps
-from viz.course.self_attention.positional_encoding.params import Params
+from viz.course.self_attention.positional_encoding import encoding, promises, steps
+from viz.course.self_attention.positional_encoding.params import OF_A_PRESET, PRESETS, Params
 from viz.course.shared.maths.positions import Formula
 
 
@@ -21,4 +21,10 @@ def thumbnail() -> str:
     return thumbs.curves(Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
 
 
-LESSON = Lesson(__file__, Params, compute, (Step(steps.vectors, alone=True),))
+LESSON = Lesson(
+    __file__,
+    Params,
+    compute,
+    (Step(steps.vectors, alone=True, promises=promises.VECTORS),),
+    presets=tuple({field: getattr(preset, field) for field in OF_A_PRESET} for preset in PRESETS.values()),
+)

@@ -7,9 +7,9 @@ import numpy as np
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.maths.position_criteria import judge
-from viz.course.self_attention.positions import lost, read, steps
+from viz.course.self_attention.positions import lost, promises, read, steps
 from viz.course.self_attention.positions.maths import ideas
-from viz.course.self_attention.positions.params import Params
+from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.maths.positions import Formula
 
 
@@ -31,13 +31,18 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("text",), alone=True),
-        Step(steps.two_ideas, LENGTHS, alone=True),
-        Step(steps.criteria, ("code",), change=LENGTHS),
-        Step(steps.wave, ("position",), alone=True),
-        Step(steps.table, ("table",), alone=True),
-        Step(lost.lost, ("model",), texts=("trained",), alone=True),
+        Step(steps.guess, ("text",), alone=True, promises=promises.GUESS),
+        Step(steps.two_ideas, LENGTHS, alone=True, promises=promises.TWO_IDEAS),
+        Step(steps.criteria, ("code",), change=LENGTHS, promises=promises.CRITERIA),
+        Step(steps.wave, ("position",), alone=True, promises=promises.WAVE),
+        Step(steps.table, ("table",), alone=True, promises=promises.TABLE),
+        Step(lost.lost, ("model",), texts=("trained",), alone=True, promises=promises.LOST),
     ),
     of=LENGTHS,
     cost=300,
+    presets=(
+        *({"text": text, "trained": text} for text in SENTENCES[1:]),
+        *({"table": table} for table in TABLES),
+        *({"model": model} for model in MODELS),
+    ),
 )

@@ -6,8 +6,8 @@ from functools import partial
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.self_attention import folds
-from viz.course.self_attention.self_attention.params import Data, Params
+from viz.course.self_attention.self_attention import folds, promises
+from viz.course.self_attention.self_attention.params import SENTENCES, Data, Params
 from viz.course.self_attention.self_attention.steps import step
 from viz.course.shared.maths import self_attention
 
@@ -40,12 +40,31 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(partial(step, folds.QUESTION), ("text",), change=("lot", *SIZES)),
-        Step(partial(step, folds.ONE), ("lot",), change=("text", *SIZES)),
-        Step(partial(step, folds.ALL), SIZES, change=("text", "lot")),
-        Step(partial(step, folds.SCORES), ("itself", "tied"), change=("text", "lot", *SIZES)),
-        Step(partial(step, folds.MIX), ("printed", "itself"), change=("text", "lot", *SIZES)),
-        Step(partial(step, folds.HAND), ("example", "scores", "own"), change=("text", "lot", *SIZES)),
+        Step(partial(step, folds.QUESTION), ("text",), change=("lot", *SIZES), promises=promises.QUESTION),
+        Step(partial(step, folds.ONE), ("lot",), change=("text", *SIZES), promises=promises.ONE),
+        Step(partial(step, folds.ALL), SIZES, change=("text", "lot"), promises=promises.ALL),
+        Step(
+            partial(step, folds.SCORES),
+            ("itself", "tied"),
+            change=("text", "lot", *SIZES),
+            promises=promises.SCORES,
+        ),
+        Step(
+            partial(step, folds.MIX),
+            ("printed", "itself"),
+            change=("text", "lot", *SIZES),
+            promises=promises.MIX,
+        ),
+        Step(
+            partial(step, folds.HAND),
+            ("example", "scores", "own"),
+            change=("text", "lot", *SIZES),
+            promises=promises.HAND,
+        ),
     ),
     cost=3,
+    presets=(
+        *({"text": text} for text in SENTENCES[1:]),
+        *({"example": name} for name in self_attention.EXAMPLES),
+    ),
 )

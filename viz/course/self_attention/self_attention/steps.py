@@ -84,7 +84,7 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
     (n, d), p, r = found.x.shape, found.q.shape[1], found.v.shape[1]
     if step == QUESTION:
         of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
-        told = f"{of}, each {d} numbers of −1, 0 and 1, drawn by chance (draw {params.lot})"
+        told = f"{of}, each {d} numbers of −1, 0 and 1, drawn at random (draw {params.lot})"
         return (
             f"{told}; {n * n} question marks to fill."
             if known

@@ -6,7 +6,7 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.complexity import clock, maths, steps
+from viz.course.transformer.complexity import clock, maths, promises, steps
 from viz.course.transformer.complexity.params import N, Params
 
 
@@ -26,10 +26,11 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.count, ("n", "p", "whole")),
-        Step(steps.table, ("n", "p")),
-        Step(steps.path, ("n",)),
-        Step(steps.memory, ("n", "p")),
-        Step(clock.measured),
+        Step(steps.count, ("n", "p", "whole"), promises=promises.COUNT),
+        Step(steps.table, ("n", "p"), promises=promises.TABLE),
+        Step(steps.path, ("n",), promises=promises.PATH),
+        Step(steps.memory, ("n", "p"), promises=promises.MEMORY),
+        Step(clock.measured, promises=promises.CLOCK),
     ),
+    presets=({"whole": True}, *({"width": width} for width in maths.WIDTHS)),
 )

@@ -6,8 +6,8 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.shared.maths import cross_shapes
-from viz.course.transformer.cross_attention import layer, maths, steps
-from viz.course.transformer.cross_attention.params import LONGEST, MODEL, Params
+from viz.course.transformer.cross_attention import layer, maths, promises, steps
+from viz.course.transformer.cross_attention.params import LONGEST, MODEL, SENTENCES, Params
 from viz.instruments.kit import origin
 from viz.widgets import reads
 
@@ -30,14 +30,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.two_axes, texts=TEXT),
-        Step(steps.who_asks, texts=TEXT),
-        Step(steps.swap, ("side",), texts=TEXT),
-        Step(steps.once, texts=TEXT),
-        Step(layer.padding, ("first", "second", "draw")),
-        Step(layer.layer, texts=TEXT),
+        Step(steps.two_axes, texts=TEXT, promises=promises.TWO_AXES),
+        Step(steps.who_asks, texts=TEXT, promises=promises.WHO_ASKS),
+        Step(steps.swap, ("side",), texts=TEXT, promises=promises.SWAP),
+        Step(steps.once, texts=TEXT, promises=promises.ONCE),
+        Step(layer.padding, ("first", "second", "draw"), promises=promises.PADDING),
+        Step(layer.layer, texts=TEXT, promises=promises.LAYER),
     ),
     of=("text", "layer", "head"),
     cost=lambda params: 20 * len(params.text),
     tells=lambda params, data: origin.tell_run(data.run, "cross", data.layer, data.head),
+    presets=(*({"text": text} for text in SENTENCES[1:]), {"side": "target"}),
 )

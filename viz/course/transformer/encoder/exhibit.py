@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.encoder import maths, steps
-from viz.course.transformer.encoder.params import LONGEST, Params
+from viz.course.transformer.encoder import maths, promises, steps
+from viz.course.transformer.encoder.params import LONGEST, SENTENCES, Params
 from viz.instruments.kit import origin
 from viz.widgets import reads
 
@@ -27,15 +27,16 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess),
-        Step(steps.layer),
-        Step(steps.stack),
-        Step(steps.maps),
-        Step(steps.depth),
-        Step(steps.count, ("shape",)),
+        Step(steps.guess, promises=promises.GUESS),
+        Step(steps.layer, promises=promises.LAYER),
+        Step(steps.stack, promises=promises.STACK),
+        Step(steps.maps, promises=promises.MAPS),
+        Step(steps.depth, promises=promises.DEPTH),
+        Step(steps.count, ("shape",), promises=promises.COUNT),
     ),
     of=("text", "model"),
     cost=lambda params: 40 * len(params.text),
     controls=("text", "model"),
     tells=lambda params, data: origin.tell_run(data.run),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

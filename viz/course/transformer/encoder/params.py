@@ -8,7 +8,7 @@ from viz.course.texts import data
 from viz.course.transformer.one_word import text
 from viz.widgets.knobs import Knobs, knob, segmented
 
-MODELS = {"translator-en-es": "Translator's encoder", "bert-mini": "BERT"}
+MODELS = {"bert-mini": "BERT", "translator-en-es": "Translator's encoder"}
 SENTENCES: list[str] = data(__file__)["sentences"]
 LONGEST = 28
 SHAPES = {"own": "This encoder", "base": "Base of 2017", "printed": "The same with 512 inner units"}
@@ -20,7 +20,7 @@ class Params(Knobs):
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(
-        "translator-en-es",
+        "bert-mini",
         segmented("Whose encoder", tuple(MODELS), MODELS.__getitem__),
         link="encoder.of",
     )

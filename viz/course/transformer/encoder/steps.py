@@ -41,16 +41,35 @@ def telling(data: Data) -> int:
     return min(lettered(data), key=lambda i: float(data.depth.kept[-1, i]))
 
 
-def drawn_to(last: np.ndarray, rows: Sequence[int]) -> int:
-    """The word to ask about: the one that is most clearly nearest to another one, by its lead over the next.
+def nearest(cosines: np.ndarray, word: int) -> int:
+    """Return the other word with the largest cosine; the word itself where it is alone.
 
-    Shapes: last (word, word), cosines.
-
-    >>> drawn_to(np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]]), (0, 1, 2))
+    >>> nearest(np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]]), 0)
     1
     """
+    others = [i for i in range(len(cosines)) if i != word]
+    return max(others, key=lambda i: float(cosines[word, i]), default=word)
+
+
+def drawn_to(first: np.ndarray, last: np.ndarray, rows: Sequence[int]) -> int:
+    """Return the word to ask about: its nearest word is another one after the layers, and clearly nearest.
+
+    Rank first by that change, then by whether the nearest is among `rows` too, then by its lead over the next.
+    Shapes: first and last (word, word), cosines.
+
+    >>> last = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]])
+    >>> drawn_to(last, last, (0, 1, 2)), drawn_to(last[:, [0, 2, 1]], last, (0, 1))
+    (1, 0)
+    """
+    if len(last) < 2:
+        return 0
     others = np.sort(np.where(np.eye(len(last), dtype=bool), -1.0, last), axis=1)
-    return max(rows, key=lambda i: float(others[i, -1] - others[i, -2])) if len(last) > 1 else 0
+
+    def rank(word: int) -> tuple[bool, float]:
+        after = nearest(last, word)
+        return after in rows and after != nearest(first, word), float(others[word, -1] - others[word, -2])
+
+    return max(rows, key=rank)
 
 
 def word_of(data: Data) -> int:
@@ -88,20 +107,21 @@ def _alike(data: Data, layer: int, key: str, height: int) -> None:
 
 def guess(params: Params, data: Data) -> Folds:
     """How alike the words are before any layer and after the last; the second comes after the guess."""
-    last = maths.cosines(data.states[-1])
-    word, said = drawn_to(last, lettered(data)), distinct(data.words)
+    first, last = maths.cosines(data.states[0]), maths.cosines(data.states[-1])
+    word, said = drawn_to(first, last, lettered(data)), distinct(data.words)
     others = [i for i in range(len(data.words)) if i != word]
-    best = max(others, key=lambda i: float(last[word, i]), default=word)
-    first = maths.cosines(data.states[0])
+    best, before = nearest(last, word), nearest(first, word)
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
     known = lesson.predict(
         f"{SLUG}alike",
         f"After the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?",
         names,
         said[best],
-        why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from "
-        f"{number(float(first[word, best]))} to {number(float(last[word, best]))}; with itself before "
-        f"any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
+        why=f"The cosine of “{said[word]}” and “{said[best]}” goes from {number(float(first[word, best]))} to "
+        f"{number(float(last[word, best]))}."
+        + (f" Before any layer the nearest was “{said[before]}”." if before != best else "")
+        + f" What is left of “{said[word]}” itself: cosine {number(float(data.depth.kept[-1, word]))} with its "
+        "vector before any layer.",
     )
     height = lesson.fit(300, 150)
     left, right = st.columns(2, gap="medium")

@@ -7,8 +7,8 @@ from typing import Any
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.feed_forward import maths, steps, units
-from viz.course.transformer.feed_forward.params import LONGEST, Params
+from viz.course.transformer.feed_forward import maths, promises, steps, units
+from viz.course.transformer.feed_forward.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin
 from viz.widgets import reads
 
@@ -32,14 +32,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.through, ("text",)),
-        Step(steps.activations, ("at",), texts=("text",)),
-        Step(steps.sentence, change=("model",), texts=("text",)),
-        Step(steps.alone, texts=("text",)),
-        Step(units.one_unit, texts=("text",)),
-        Step(units.count, ("d_ff",)),
+        Step(steps.through, ("text",), promises=promises.THROUGH),
+        Step(steps.activations, ("at",), texts=("text",), promises=promises.ACTIVATIONS),
+        Step(steps.sentence, change=("model",), texts=("text",), promises=promises.SENTENCE),
+        Step(steps.alone, texts=("text",), promises=promises.ALONE),
+        Step(units.one_unit, texts=("text",), promises=promises.ONE_UNIT),
+        Step(units.count, ("d_ff",), promises=promises.COUNT),
     ),
     of=("text", "model", "layer"),
     cost=lambda params: 10 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(model=params.model, text=params.text),
+    presets=(*({"text": text} for text in SENTENCES[1:]), *({"model": model} for model in MODELS[1:])),
 )

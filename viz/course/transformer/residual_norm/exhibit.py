@@ -10,8 +10,8 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.maths import residuals
-from viz.course.transformer.residual_norm import norms, sums
-from viz.course.transformer.residual_norm.params import LONGEST, Params
+from viz.course.transformer.residual_norm import norms, promises, sums
+from viz.course.transformer.residual_norm.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin
 from viz.widgets import reads
 
@@ -41,14 +41,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(sums.add, ("text",)),
-        Step(sums.without, ("residual", "size", "draw")),
-        Step(sums.real, ("text",)),
-        Step(norms.norm, _norm_controls, texts=("text",)),
-        Step(norms.which_axis, ("axis", "push"), texts=("text",)),
-        Step(norms.orders, ("order", "size", "draw")),
+        Step(sums.add, ("text",), promises=promises.ADD),
+        Step(sums.without, ("residual", "size", "draw"), promises=promises.WITHOUT),
+        Step(sums.real, ("text",), promises=promises.REAL),
+        Step(norms.norm, _norm_controls, texts=("text",), promises=promises.NORM),
+        Step(norms.which_axis, ("axis", "push"), texts=("text",), promises=promises.WHICH_AXIS),
+        Step(norms.orders, ("order", "size", "draw"), promises=promises.ORDERS),
     ),
     of=("text", "model", "layer"),
     cost=lambda params: 10 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(model=params.model, text=params.text),
+    presets=(*({"text": text} for text in SENTENCES[1:]), *({"model": model} for model in MODELS[1:])),
 )

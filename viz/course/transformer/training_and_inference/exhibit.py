@@ -5,9 +5,9 @@ from __future__ import annotations
 from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.training_and_inference import learn, steps, write
+from viz.course.transformer.training_and_inference import learn, promises, steps, write
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, at_once
-from viz.course.transformer.training_and_inference.params import MODEL, Params
+from viz.course.transformer.training_and_inference.params import MODEL, PAIRS, Params
 from viz.instruments.kit import origin
 
 
@@ -27,14 +27,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.shift, ("shift", "text")),
-        Step(steps.all_at_once, ("text",)),
-        Step(steps.step_by_step, ("text",)),
-        Step(learn.one_step, ("text",)),
-        Step(write.last_layer, ("text",)),
-        Step(write.not_always, ("text",)),
+        Step(steps.shift, ("shift", "text"), promises=promises.SHIFT),
+        Step(steps.all_at_once, ("text",), promises=promises.ALL_AT_ONCE),
+        Step(steps.step_by_step, ("text",), promises=promises.STEP_BY_STEP),
+        Step(learn.one_step, ("text",), promises=promises.ONE_STEP),
+        Step(write.last_layer, ("text",), promises=promises.LAST_LAYER),
+        Step(write.not_always, ("text",), promises=promises.NOT_ALWAYS),
     ),
     of=("text", "target"),
     cost=lambda params: 20 * len(params.text + params.target) + 400,
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text, beside=params.spanish),
+    presets=tuple({"text": text, "target": target} for text, target in PAIRS[1:]),
 )

@@ -25,6 +25,9 @@ from viz.labels import listed
 from viz.shell import state
 from viz.widgets import engine_client, lesson, page_parts
 
+LITTLE = 0.2
+"""Nats per token below which a pair is as good as learned: no position gains enough to ask which gains most."""
+
 
 def taken(params: Params, upto: int) -> tuple[Taught, ...]:
     """The copy as shipped and after each step, each computed once; going on costs one step."""
@@ -49,9 +52,9 @@ def one_step(params: Params, data: AtOnce) -> Folds:
     """The losses before and now, the curve, the button; a question before the first step."""
     wanted, read = named(data.wanted), named(data.read)
     found = taken(params, params.steps)
-    with st.container():
-        told = params.steps > 0 or _asked(params, wanted)
     now, first = found[-1], found[0]
+    with st.container():
+        told = params.steps > 0 or first.loss < LITTLE or _asked(params, wanted)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         page_parts.show_large(

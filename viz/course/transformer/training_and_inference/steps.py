@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -69,15 +71,26 @@ def _shift_numbers(data: AtOnce, moved: bool) -> str:
     )
 
 
+def words_of(tokens: Sequence[str]) -> list[int]:
+    """Return the positions of tokens with a letter, END aside; all where there is none.
+
+    >>> words_of((" De", " nada", ".", "END")), words_of((".",))
+    ([0, 1], [0])
+    """
+    found = [i for i, token in enumerate(tokens) if token != "END" and any(map(str.isalpha, token))]
+    return found or list(range(len(tokens)))
+
+
 def all_at_once(params: Params, data: AtOnce) -> Folds:
     """The loss of every place, covered until the guess."""
     wanted, m = named(data.wanted), len(data.wanted)
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
-    values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
+    values, words = data.losses, words_of(data.wanted)
+    most, least = (int(words[int(pick(values[words]))]) for pick in (np.argmax, np.argmin))
     told = lesson.predict(
         SLUG + "most",
-        "The model gave each wanted token a probability. Which one has the largest loss?",
-        dict(zip(places, values.tolist(), strict=True)),
+        "The model gave each wanted token a probability. Which word has the largest loss?",
+        {places[i]: float(values[i]) for i in words},
         places[most],
         f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
     )

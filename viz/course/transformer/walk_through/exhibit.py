@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.analysis.diagram_nodes import value
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.walk_through import steps
-from viz.course.transformer.walk_through.params import Params, compute
+from viz.course.transformer.walk_through import promises, steps
+from viz.course.transformer.walk_through.params import SENTENCES, Params, compute
 from viz.instruments.kit import origin
 
 
@@ -22,10 +22,15 @@ LESSON = Lesson(
     __file__,
     Params,
     compute,
-    tuple(
-        Step(draw, ("text",)) for draw in (steps.guess, steps.feed, steps.open_box, steps.count, steps.walk)
+    (
+        Step(steps.guess, ("text",), promises=promises.GUESS),
+        Step(steps.feed, ("text",), promises=promises.FEED),
+        Step(steps.open_box, ("text",), promises=promises.OPEN),
+        Step(steps.count, ("text",), promises=promises.COUNT),
+        Step(steps.walk, ("text",), promises=promises.WALK),
     ),
     of=("text",),
     cost=lambda params: 40 * len(params.text),
     tells=lambda params, data: origin.tell_run(data.run),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

@@ -59,15 +59,24 @@ def sides(step: int) -> tuple[Any, Any]:
     return left, right
 
 
+CLEAR = 0.7
+"""The probability from which on one word comes next by far."""
+
+
 def telling(data: Data) -> int:
-    """The row to ask about: the written word whose second choice is the most probable; never END or a sign."""
+    """Return the row to ask about: one word comes next by far, and the next choice is as probable as it gets there.
+
+    Where two translations are as good (coche, auto) no row is asked about; never END or a punctuation mark.
+    """
     chances, written = value(data.run, "probabilities"), data.run.side.written().tokens
     rows = [
         row
         for row in range(len(written))
         if any(letter.isalpha() for letter in written[row]) and written[row] != "END"
     ] or [0]
-    return max(rows, key=lambda row: float(np.sort(chances[row])[-2]))
+    best = {row: np.sort(chances[row])[::-1] for row in rows}
+    clear = [row for row in rows if best[row][0] >= CLEAR] or rows
+    return max(clear, key=lambda row: float(best[row][1]))
 
 
 def sizes_of(data: Data) -> sizes.Sizes:
