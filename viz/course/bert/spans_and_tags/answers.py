@@ -32,7 +32,7 @@ EMPTY = "no words"
 
 @tuning_live.needs("answers", SLUG)
 def marking(params: Params, used: Using) -> Folds:
-    """The visitor marks the answer; then both distributions stand at the words."""
+    """Let the visitor mark the answer, then draw both distributions at the words."""
     warn(used)
     origin.tell(model=used.model or "", text=params.question, beside=params.passage)
     one = asked(params, used)
@@ -40,16 +40,16 @@ def marking(params: Params, used: Using) -> Folds:
     best = told(one, found.best)
     right = visible_text(known.answer) if known else best
     held, key = mark_of(params, n), SLUG + "text"
-    after = "; of your own text nobody told us the answer."
+    after = "; for your own text there is no answer to compare with."
     if known:
-        after = ", and this is what the text says." if best == right else f"; the text says “{right}”."
+        after = ", and that is right." if best == right else f"; right is “{right}”."
     with present_layout.wide():
         committed = lesson.predict_touched(
             SLUG + "mark",
             f"{params.question} Touch the first word of the answer in the text, then its last.",
             told(one, held) if held else "",
             right,
-            f"The model says “{best}”{after}",
+            f"The model’s answer is “{best}”{after}",
         )
         picture = (
             f"one.tokens, above=one.found.start, below=one.found.end, names={NAMES}, span=one.found.best"
@@ -127,17 +127,20 @@ def asked(params: Params, used: Using) -> Answer:
 
 
 def warn(used: Using) -> None:
-    """At the top: what the model cannot do, as it was measured; nothing of a model that is not there."""
+    """Draw at the top what the model cannot do, as it was measured; nothing if there is no model."""
     if not used.reports:
         return
     right = used.reports[-1].right
-    worth = "It answers questions of this one kind only."
+    worth = "It is trained for questions of this one kind."
     if right < RELIABLE:
-        worth = "It cannot be relied on: watch how an answer is found, not whether it is right."
+        worth = (
+            "Mostly it finds an answer of the right sort (a place for “Where”), but in the wrong sentence. "
+            "Watch how an answer is computed, not whether it is right."
+        )
     with present_layout.head():
         st.text(
-            f"Of {tuning.CHECKED} questions about texts that it never read, this model gets "
-            f"{percent(1 - right)} wrong. {worth}"
+            f"Synthetic questions. Of {tuning.CHECKED} about texts that were not in training, this model answers "
+            f"{percent(right)} correctly. {worth}"
         )
 
 
@@ -148,7 +151,7 @@ def pool() -> tuple[grammar.Question, ...]:
 
 
 def truth(params: Params) -> grammar.Question | None:
-    """What is known of the visitor's question: it is one of ours, or nothing is."""
+    """Return the visitor's question with its answer if it is one of ours, else None."""
     both = params.passage, params.question
     return next((item for item in pool() if (item.passage, item.question) == both), None)
 

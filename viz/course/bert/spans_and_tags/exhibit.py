@@ -1,4 +1,4 @@
-"""Answers and tags: bert-mini tuned to say of every token whether an answer starts, and what it is."""
+"""Answers and tags: bert-mini tuned to score every token as the start or end of an answer, and to tag it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from core.serving.resolve import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, tags
-from viz.course.bert.spans_and_tags.params import GOALS, LONGEST, SLUG, Models, Params
+from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, promises, tags
+from viz.course.bert.spans_and_tags.params import GOALS, LONGEST, SENTENCES, SLUG, Models, Params
 from viz.course.lesson import Lesson, Step
 
 
@@ -41,11 +41,12 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(answers.marking, texts=ASKED),
-        Step(pairs.pairs, texts=ASKED),
-        Step(tags.tagging, texts=("text",)),
-        Step(looks.looked, texts=ASKED),
-        Step(looks.trained),
+        Step(answers.marking, texts=ASKED, promises=promises.MARKING),
+        Step(pairs.pairs, texts=ASKED, promises=promises.PAIRS),
+        Step(tags.tagging, texts=("text",), promises=promises.TAGGING),
+        Step(looks.looked, texts=ASKED, promises=promises.LOOKED),
+        Step(looks.trained, promises=promises.TRAINED),
     ),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
     tells=watch,
 )

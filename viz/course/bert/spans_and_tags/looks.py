@@ -25,7 +25,7 @@ from viz.shell import present_layout, state
 from viz.widgets import engine_client, lesson, page_parts
 
 NAMES = ("before", "after")
-NONE = "none: it stayed as it was"
+NONE = "none: it stayed the same"
 SMALL = 1e-9
 
 
@@ -50,10 +50,10 @@ def looked(params: Params, used: Using) -> Folds:
     }
     told = lesson.predict(
         SLUG + "layer",
-        f"Tuned for answers: in which half of bert-mini’s {layers} layers did attention move more?",
+        f"Tuned for answers: in which half of bert-mini’s {layers} layers did attention change more?",
         halves | {NONE: 0.0},
         NONE if by_layer.max() < SMALL else max(halves, key=lambda name: halves[name]),
-        f"Over all heads and tokens {percent(by_layer.max(), 2)} of the attention went elsewhere "
+        f"Over all heads and tokens {percent(by_layer.max(), 2)} of the attention moved to other tokens "
         f"in layer {int(by_layer.argmax())}, {percent(by_layer.min(), 2)} in layer {int(by_layer.argmin())}.",
     )
     tokens = surface(runs[0])
@@ -89,8 +89,8 @@ def looked(params: Params, used: Using) -> Folds:
                 most=float(max(0.05, rows[0].max(), rows[1].max() if told else 0)),
                 span=(at, at),
                 pick="word",
-                title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” reads",
-                hint="Touch a word to see what it reads.",
+                title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” attends to",
+                hint="Touch a word to see what it attends to.",
                 python=lines(params, used, layer, head, at) + drawing("marked", picture, whose),
             )
     (first, p_first), (then, p_then) = (
@@ -99,14 +99,14 @@ def looked(params: Params, used: Using) -> Folds:
     word, everywhere = visible(tokens[at]), ""
     if not present:
         everywhere = (
-            f" Over all tokens {percent(moved[layer, head])} of this head's attention went elsewhere, "
+            f" Over all tokens {percent(moved[layer, head])} of this head's attention moved to other tokens, "
             f"{percent(moved.mean())} over all {moved.size} heads."
         )
     page_parts.numbers(
         f"{head_name(layer, head)} from “{word}”: before most at “{first}” ({p_first}), "
         f"after at “{then}” ({p_then}).{everywhere}"
         if told
-        else f"{head_name(layer, head)} before the tuning: “{word}” looks most at “{first}”, {p_first}."
+        else f"{head_name(layer, head)} before the tuning: “{word}” attends most to “{first}”, {p_first}."
     )
     went = 0.5 * np.abs(rows[0] - rows[1]).sum()
     return Folds(
@@ -120,7 +120,7 @@ def looked(params: Params, used: Using) -> Folds:
 
 
 def trained(params: Params, models: Models) -> Folds:
-    """What is to be learnt, the run with its curves, and the button."""
+    """Draw the task, the run with its curves, and the button."""
     params.show(SLUG.rstrip("."), "goal", "body")  # above the training that they choose
     used = models[params.goal]
     job, name, reports = used.tuning, used.tuning.name, used.reports

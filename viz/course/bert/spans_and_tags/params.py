@@ -27,12 +27,12 @@ class Params(Knobs):
     """What the visitor chose: question, passage, mark, push; sentence, word; head, token; which tuning."""
 
     question: str = knob(
-        "What did Ruth hide on Wednesday?",
+        "Who left the blue ring?",
         sentence("Question", of=BEFORE, most="a question", drops=DROPS, placeholder="Who …?"),
     )
     passage: str = knob(
-        "Peter hid a blue hat in the barn on Friday. Ruth hid a red hat outside the church on Wednesday. "
-        "Rosa hid a grey hat at the market on Sunday.",
+        "Peter left a black ring in the kitchen on Monday. Rosa left a blue ring in the barn on Thursday. "
+        "Clara left a green ring at the market on Tuesday.",
         sentence(
             "Text", of=BEFORE, most=f"up to {LONGEST} tokens", drops=DROPS, placeholder="A few sentences"
         ),

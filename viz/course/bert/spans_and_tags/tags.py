@@ -45,15 +45,15 @@ def tagging(params: Params, used: Using) -> Folds:
     likely = [grammar.TAGS[tag] for tag in np.argsort(-one.chances[at], kind="stable")[:3]]
     answer = likely[0]
     options = sorted({*likely, *(known or ()), *USUAL}, key=grammar.TAGS.index)
-    learnt = "The grammar that it learnt from does not have this word."
+    learned = "This word is not in the grammar of the training texts."
     if known is not None:
-        learnt = f"In the grammar that it learnt from this word is {' or '.join(sorted(known))}."
+        learned = f"In the grammar of the training texts this word is {' or '.join(sorted(known))}."
     told = lesson.predict(
         SLUG + "tag",
-        f"Which part of speech is “{asked}” for the model, word {word + 1} of {len(firsts)}?",
+        f"Which part of speech does the model output for “{asked}”, word {word + 1} of {len(firsts)}?",
         {tag: mine[tag] for tag in options},
         answer,
-        f"{answer} {percent(mine[answer])}, then {likely[1]} {percent(mine[likely[1]])}. {learnt}",
+        f"{answer} {percent(mine[answer])}, then {likely[1]} {percent(mine[likely[1]])}. {learned}",
     )
     notes, hues = _labels(one, best, None if told else at)
     n, key, tags = len(one.tokens), SLUG + "tags", list(grammar.TAGS)
@@ -70,7 +70,7 @@ def tagging(params: Params, used: Using) -> Folds:
             hues=hues,
             span=(at, (*firsts, n)[word + 1] - 1),
             pick="word",
-            hint="Touch a word to ask about it.",
+            hint="Touch a word to see its tags.",
             python=lines(params, used) + drawing("marked", labelled, origin.now()),
         )
         marked(
@@ -156,13 +156,13 @@ def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[st
 def _sentence(one: Tagged, best: np.ndarray, used: Using, told: bool) -> str:
     """How many words and pieces, how good on this sentence if its tags are known, and on others."""
     n, cut = len(one.firsts), len(one.tokens) - len(one.firsts)
-    here, asked = "", f" ({cut} {'token is' if cut == 1 else 'tokens are'} not asked)" if cut else ""
+    here, asked = "", f" ({cut} {'token gets' if cut == 1 else 'tokens get'} no tag)" if cut else ""
     if told and one.text in taught():
         both = zip(one.firsts, taught()[one.text], strict=False)
         here = f" {sum(grammar.TAGS[best[at]] == tag for at, tag in both)} of {n} are right here."
     return (
-        f"{n} words, {len(one.tokens)} tokens, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it "
-        f"never read, {percent(used.reports[-1].right, 2)} of the words get the right tag."
+        f"{n} words, {len(one.tokens)} tokens, {n} tags{asked}.{here} In {tuning.CHECKED} synthetic sentences that were not in "
+        f"training, {percent(used.reports[-1].right, 2)} of the words get the right tag."
     )
 
 
