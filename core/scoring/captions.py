@@ -52,7 +52,9 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
                 cells = {thing.place(model.config.grid) for thing in group}
                 on.append(int(look[place].argmax()) in cells)
                 chance.append(len(cells) / look.shape[1])
-    ways = [relation(*found) if len(found := groups(one)) == 2 else "one group" for one in plain]
+    ways = [
+        relation(*found) or "one middle" if len(found := groups(one)) == 2 else "one group" for one in plain
+    ]
     return {
         "items": len(plain) + len(new),
         "exact_match": float(np.mean(right)),

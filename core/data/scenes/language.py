@@ -16,7 +16,7 @@ from core.text.tokenizer import check_text
 COLOURS = ("red", "green", "blue", "yellow", "purple", "black")
 KINDS = ("cat", "house", "tree", "star", "boat", "heart", "circle", "square")
 COUNTS = ("a", "two", "three")
-RELATIONS = ("above", "below", "left of", "right of", "and")
+RELATIONS = ("above", "below", "left of", "right of")
 VERBS = ("is", "are")
 GRID = 5
 """Cells on each side."""
@@ -142,22 +142,22 @@ def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float
     return down, right
 
 
-def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str:
-    """How one group stands to another, by their middles: above or below where these lie at least as far apart in rows as in
-    columns, else left or right; "and" where they are the same.
+def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str | None:
+    """Return how one group stands to another, by their middles: above or below where these are at least as far apart in rows as in
+    columns, else left or right; None where they are the same.
 
     >>> relation(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
     'above'
     """
     down, right = apart(first, second)
     if not (down or right):
-        return RELATIONS[4]
+        return None
     vertical = abs(down) >= abs(right)
     return RELATIONS[(0 if vertical else 2) + ((down if vertical else right) < 0)]
 
 
 def caption(scene: Sequence[Thing]) -> str | None:
-    """The sentence of the grammar for a scene; None where it has none: three groups, or more than three alike.
+    """Return the sentence of the grammar for a scene; None for three groups, more than three things alike, or two groups with one middle.
 
     >>> caption(read("red cat 1,0; blue house 0,3; blue house 3,4"))
     'a red cat is above two blue houses .'
@@ -168,7 +168,9 @@ def caption(scene: Sequence[Thing]) -> str | None:
     said = [f"{COUNTS[len(group) - 1]} {group[0].name}{'s' if len(group) > 1 else ''}" for group in found]
     if len(found) == 2:
         way = relation(*found)
-        said.insert(1, way if way == RELATIONS[4] else f"{VERBS[len(found[0]) > 1]} {way}")
+        if way is None:
+            return None
+        said.insert(1, f"{VERBS[len(found[0]) > 1]} {way}")
     return " ".join([*said, "."])
 
 

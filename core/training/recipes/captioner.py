@@ -33,6 +33,7 @@ WORDS = (
     *(f"{kind}{ending}" for kind in KINDS for ending in ("", "s")),
     *VERBS,
     *dict.fromkeys(word for way in RELATIONS for word in way.split()),
+    "and",
     ".",
 )
 ROWS, VALID, N_EXAMPLES = 128, 256, 32

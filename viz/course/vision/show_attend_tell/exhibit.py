@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.vision.show_attend_tell import judging, maths, steps
-from viz.course.vision.show_attend_tell.params import Params
+from viz.course.vision.show_attend_tell import features, judging, maths, promises, steps
+from viz.course.vision.show_attend_tell.params import TEXTS, Params
 from viz.instruments.kit import origin
 
 
@@ -26,13 +26,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("draw",), texts=("own",)),
-        Step(steps.words, change=("draw",), texts=("colour", "kind", "own")),
-        Step(steps.gates, ("draw",), texts=("own",)),
-        Step(steps.hard, ("cells",), texts=("own",)),
-        Step(judging.judge, ("judge",), alone=True),
-        Step(judging.printed, ("judge",), alone=True),
+        Step(steps.guess, ("draw",), texts=("own",), promises=promises.GUESS),
+        Step(steps.words, change=("draw",), texts=("colour", "kind", "own"), promises=promises.WORDS),
+        Step(steps.gates, ("draw",), texts=("own",), promises=promises.GATES),
+        Step(steps.hard, ("cells",), texts=("own",), promises=promises.HARD),
+        Step(judging.judge, ("judge",), alone=True, promises=promises.JUDGED),
+        Step(judging.printed, ("judge",), alone=True, promises=promises.PRINTED),
+        Step(features.draw, ("draw",), texts=("own",), promises=promises.FEATURES),
     ),
+    presets=tuple({"own": text} for text in TEXTS),
     of=("own", "draw"),
     cost=3_000,
     tells=lambda params, data: origin.tell(

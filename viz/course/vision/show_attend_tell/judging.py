@@ -22,7 +22,7 @@ OURS = tuple(PRINTED)[:2]
 
 
 def judge(params: Params, _: object) -> Folds:
-    """A picture and what was written of it: right or wrong?"""
+    """Ask whether the caption of a picture is right."""
     right, rows = engine_client.submit(
         (SLUG, "judged", params.judge), lambda: maths.judged(params.judge), 400_000
     )
@@ -31,10 +31,10 @@ def judge(params: Params, _: object) -> Folds:
     scene, said, ok = sorts[turn][0]
     known = lesson.predict(
         f"{SLUG}.judge",
-        f"Of the first picture the captioner wrote: “{said}” Is every word right?",
+        f"The captioner’s output for the first picture: “{said}” Is every word right?",
         (RIGHT, WRONG),
         RIGHT if ok else WRONG,
-        f"The grammar says: “{maths.caption(scene)}” Of {len(rows)} scenes in no combination that it learnt from, {right} captions are right, "
+        f"The grammar says: “{maths.caption(scene)}” Of {len(rows)} scenes with combinations that were not in training, {right} captions are right, "
         f"{percent(right / len(rows))}.",
     )
     others = [row for rows_of in sorts for row in rows_of if row[0] is not scene]
@@ -49,9 +49,9 @@ def judge(params: Params, _: object) -> Folds:
         "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
     )
     page_parts.numbers(
-        f"{right} of {len(rows)} right. In every second scene one thing has a colour that the training never gave to its kind."
+        f"{right} of {len(rows)} right. In every second scene one thing has a colour that its kind never had in training."
         if known
-        else f"One of {len(rows)} scenes that were drawn now. Guess first, then more are shown."
+        else f"One of {len(rows)} scenes that were sampled now. Guess first, then more are shown."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -70,10 +70,10 @@ def printed(params: Params, _: object) -> Folds:
     text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
     known = lesson.predict(
         f"{SLUG}.caption",
-        f"“{text}” Xu et al.'s captioner wrote it of a photograph that you do not see. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
+        f"“{text}” Xu et al.'s captioner wrote it about a photograph that you do not see. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
         OURS,
         kind,
-        f"“{kind}”. All twelve read well: whether a caption is true can only be seen in the picture, and the map shows what was taken for what.",
+        f"“{kind}”. All twelve read well: whether a caption is true can only be seen in the picture; the map shows what was attended to.",
     )
     groups = list(PRINTED) if known else []
     if known:

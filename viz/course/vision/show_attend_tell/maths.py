@@ -86,10 +86,17 @@ class Told:
         found = meant(self.scene, self.words)
         return {place: group for place, group in enumerate(found) if group is not None}
 
+    @cached_property
+    def gates_by_kind(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the gates of the words that name things (number, colour, noun), and of all others."""
+        naming = {place - back for place in self.nouns for back in range(3)}
+        chosen = np.isin(np.arange(len(self.words)), [*naming])
+        return self.gates[chosen], self.gates[~chosen]
+
     @property
     def telling(self) -> int:
         """The word whose look tells most: of the one that says how the groups stand, which no training was told of, else the last noun."""
-        ways = {way.split()[0] for way in RELATIONS[:4]}
+        ways = {way.split()[0] for way in RELATIONS}
         relating = [place for place, word in enumerate(self.words) if word in ways]
         return relating[0] if relating else max(self.nouns, default=min(1, len(self.words) - 1))
 

@@ -18,12 +18,12 @@ TEXTS = (
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """`own` is a scene of the visitor's; while it is empty, `draw` says which one is drawn. `cells` is a draw of hard attention."""
+    """`own` is a scene of the visitor's; while it is empty, `draw` is the number of a sampled one. `cells` is a sample of hard attention."""
 
     own: str = knob(
         "",
         sentence(
-            "Scene: a colour, a kind and column,row for each thing; empty for a drawn one",
+            "Scene: a colour, a kind and column,row for each thing; empty for a sampled one",
             TEXTS,
             of=MODEL,
             placeholder=lambda p: scene_of(p.draw),
@@ -32,9 +32,9 @@ class Params(Knobs):
     )
     colour: str = knob(COLOURS[0], pills("Colour", COLOURS))
     kind: str = knob(KINDS[0], pills("Kind", KINDS))
-    cells: int = knob(0, slider("Draw of the cells", 0, N_DRAWS - 1))
+    cells: int = knob(0, slider("Sample of the cells", 0, N_DRAWS - 1))
     judge: int = knob(0, draw(9999, again="Another caption"))
-    draw: int = knob(283, draw(9999, drops=("own",), again="Another scene"))
+    draw: int = knob(1, draw(9999, drops=("own",), again="Another scene"))
 
     @property
     def text(self) -> str:

@@ -39,10 +39,10 @@ def guess(params: Params, data: Told) -> Folds:
         most,
         f"{most}: {percent(shares[most])}. "
         + (
-            "While it learnt it was told where the thing stands that it names; this picture it never saw."
+            "In training the loss asked for weights on the thing that a word names; this picture was not in training."
             if row in data.nouns
-            else "While it learnt it was told where the things stand that it names, but of this word it was told nothing: "
-            "that looking there helps it found out by itself."
+            else "In training the loss asked for weights on the thing that a word names, but nothing was asked for this word: "
+            "the network learned by itself that attending there helps."
         ),
     )
     if told:
@@ -52,7 +52,7 @@ def guess(params: Params, data: Told) -> Folds:
     page_parts.numbers(
         _judged(data)
         if told
-        else f"{len(data.scene)} things in {data.weights.shape[1]} cells. Guess first, then the map is drawn."
+        else f"{len(data.scene)} things in {data.weights.shape[1]} cells. Guess first, then the map is shown."
     )
     return _folds(params, data, row, known=told)
 
@@ -101,9 +101,11 @@ def gates(params: Params, data: Told) -> Folds:
             + ", ".join(f"{name} {gate:.2f}" for name, gate in zip(names, data.gates, strict=True)),
         )
     top, low = int(data.gates.argmax()), int(data.gates.argmin())
+    naming, grammar = data.gates_by_kind
     page_parts.numbers(
         f"Above, as printed. Below, this run: the gate is largest at “{names[top]}”, {data.gates[top]:.2f}, smallest at “{names[low]}”, "
-        f"{data.gates[low]:.2f}; the largest weight of any cell is {largest.max():.2f}."
+        f"{data.gates[low]:.2f}; the largest weight of any cell is {largest.max():.2f}. Words that name a thing have gates from {naming.min():.2f} to {naming.max():.2f}, "
+        f"words of grammar from {grammar.min():.2f} to {grammar.max():.2f}."
         if known
         else "Above, as printed on the slides. Guess first, then this run's are drawn below."
     )
@@ -123,28 +125,28 @@ def hard(params: Params, data: Told) -> Folds:
     n, same = maths.N_DRAWS, found[data.said]
     known = lesson.predict_number(
         f"{SLUG}.hard",
-        f"Soft attention reads the mean of all cells. Hard attention draws one cell a word, with the weights as probabilities. Of {n} "
-        "captions that are written so, how many are different ones?",
+        f"Soft attention reads the mean of all cells. Hard attention samples one cell per word, with the weights as probabilities. "
+        f"{n} captions are written in this way. How many different captions are among them?",
         1,
         n,
         len(found),
-        f"{len(found)}, and {same} of {n} are “{data.said}”, as with soft attention. The network learnt with soft attention; where its weights lie on one cell, "
-        "drawing changes little.",
+        f"{len(found)}; {same} of {n} are “{data.said}”, as with soft attention. The network was trained with soft attention. Where the weights of a word "
+        "are spread over different things, a sampled cell can change the words that follow.",
         near=1,
     )
     _look(one, f"{SLUG}.hard.{params.cells}", min(data.telling, len(one.words) - 1))
     page_parts.numbers(
-        f"Draw {params.cells}: “{one.said}”"
+        f"Sample {params.cells}: “{one.said}”"
         + (", as with soft attention. " if one.said == data.said else f"; soft: “{data.said}” ")
         + (
-            f"{same} of {n} draws give the soft caption."
+            f"{same} of {n} samples give the soft caption."
             if known
-            else "Guess first, then all draws are counted."
+            else "Guess first, then all samples are counted."
         )
     )
     rows = {
         "caption": [text for text, _ in found.most_common()],
-        "draws": [times for _, times in found.most_common()],
+        "samples": [times for _, times in found.most_common()],
     }
     return Folds(
         lambda: pd.DataFrame(rows),
@@ -192,8 +194,8 @@ def _named(group: list[Any]) -> str:
 def _judged(data: Told) -> str:
     """What was written, and whether the grammar says so."""
     if data.truth is None:
-        return f"Written: “{data.said}” The grammar has no sentence for this scene: at most two groups, of up to three things alike."
-    return f"Written: “{data.said}” " + (
+        return f"Output: “{data.said}” The grammar has no sentence for this scene: it has at most two groups, with different centers, of up to three things alike."
+    return f"Output: “{data.said}” " + (
         "That is the sentence of the grammar."
         if data.said == data.truth
         else f"The grammar says: “{data.truth}”"
