@@ -69,10 +69,7 @@ def test_the_page_opens_with_a_question_and_tells_no_weight_before():
     assert "Right." in said(told)
     rows = chart(told)[0]
     assert [row["said"] for row in rows] == [f"{weight:.1%}" for weight in found.sentences]
-    assert (
-        f"It takes the text for {found.classes[found.told]} ({percent(found.chances[found.told], 2)})"
-        in said(told)
-    )
+    assert f"Output: {found.classes[found.told]} ({percent(found.chances[found.told], 2)})" in said(told)
 
 
 def test_the_words_of_a_sentence_with_their_weights():
@@ -99,9 +96,9 @@ def test_six_kinds_and_what_one_of_ours_is_meant_as():
         test = page(4, "kind", found.classes[found.told], text)
         assert "Right." in said(test) and len(chart(test)[0]) == 6
         meant = next(one for one in maths.ours() if one.row.task == name)
-        assert ("That is what it is meant as." in said(test)) == meant.kept
-        assert ("A telling error" in said(test)) != meant.kept
-    assert "has no word for any other text" in said(page(4, "kind", data().classes[data().told], OWN))
+        assert ("That is right." in said(test)) == meant.kept
+        assert ("An error that shows something" in said(test)) != meant.kept
+    assert "no class for any other text" in said(page(4, "kind", data().classes[data().told], OWN))
 
 
 def test_a_deleted_sentence_moves_the_class_or_does_not():
@@ -141,7 +138,9 @@ def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out(
     button = next(one for one in told.button if one.label == "That is my guess")
     told = button.click().run()
     assert percent(held[maths.MODEL], 2) in said(told)
-    assert {row["said"] for row in chart(told)[0]} == {f"{value:.1%}" for value in found.values()}
+    shown = [*maths.left_out().values(), *(value for name, value in found.items() if name != maths.MODEL)]
+    assert [row["said"] for row in chart(told)[0]] == [f"{value:.1%}" for value in shown]
+    assert maths.left_out()["test"] == held[maths.MODEL] and len(maths.left_out()) == 3
     wrong = [one for one in maths.ours() if not one.kept]
     assert all(one.says in said(told) for one in wrong) and wrong, "a case where it is wrong is told"
 

@@ -1,11 +1,11 @@
-"""Words, sentences, a document: one learned question weighs the words of each sentence, another one the sentences."""
+"""Words, sentences, a document: one learned query weights the words of each sentence, another one the sentences."""
 
 from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.look_up.hierarchy import maths, steps
-from viz.course.look_up.hierarchy.params import Params
+from viz.course.look_up.hierarchy import maths, promises, steps
+from viz.course.look_up.hierarchy.params import EXAMPLES, Params
 from viz.instruments.kit import origin
 
 
@@ -25,13 +25,14 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, texts=("text",)),
-        Step(steps.inside, texts=("text",)),
-        Step(steps.product, texts=("text",)),
-        Step(steps.kinds, texts=("text",)),
-        Step(steps.without, texts=("text",)),
-        Step(steps.measured, alone=True),
+        Step(steps.guess, texts=("text",), promises=promises.GUESS),
+        Step(steps.inside, texts=("text",), promises=promises.INSIDE),
+        Step(steps.product, texts=("text",), promises=promises.PRODUCT),
+        Step(steps.kinds, texts=("text",), promises=promises.KINDS),
+        Step(steps.without, texts=("text",), promises=promises.WITHOUT),
+        Step(steps.measured, alone=True, promises=promises.MEASURED),
     ),
+    presets=tuple({"text": text} for text in EXAMPLES.values()),
     cost=lambda params: 10 + 4 * len(params.text),
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.text),
 )

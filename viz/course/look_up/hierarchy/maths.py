@@ -21,7 +21,8 @@ from viz.labels import shorten
 Array = np.ndarray
 MODEL = "han-genres"
 KEEP = ("*.attn.*", "document")
-SPLIT = "genres test"
+SPLIT, VALID, FOLDS = "genres test", "genres valid", "books left out"
+"""Splits of the record."""
 BEGINNING = 34
 """Letters of a sentence that stand for it in a list."""
 
@@ -152,7 +153,7 @@ def ours() -> tuple[Judged, ...]:
 
 
 def accuracies() -> dict[str, float]:
-    """The share of documents told right, by who tells them: this network first, then what it is measured beside; read from its record."""
+    """Return the accuracy on test: of this network first, then of what it is measured beside; read from its record."""
     scores = [
         score
         for score in read_scores(shipped_folder() / MODEL)
@@ -163,7 +164,20 @@ def accuracies() -> dict[str, float]:
     return {**found, **({"always the commonest class": common[0]} if common else {})}
 
 
+def left_out() -> dict[str, float]:
+    """Return the accuracy on books that were left out of training: the mean of the folds, then valid and test; read from the record."""
+    scores = read_scores(shipped_folder() / MODEL)
+    found = {score.split: score.value for score in scores if (score.measure, score.of) == ("accuracy", MODEL)}
+    names = {FOLDS: f"mean of {len(by_fold())} folds", VALID: "valid", SPLIT: "test"}
+    return {name: found[split] for split, name in names.items() if split in found}
+
+
+def by_fold() -> tuple[float, ...]:
+    """Return the accuracy of each fold, read from the record."""
+    return tuple(by_part(read_scores(shipped_folder() / MODEL), "accuracy_by_fold", FOLDS, MODEL).values())
+
+
 def by_class() -> dict[str, float]:
-    """The same for each class, of this network."""
-    rows = by_part(read_scores(shipped_folder() / MODEL), "accuracy_by_class", SPLIT, MODEL)
-    return {plain(name): value for name, value in rows.items()}
+    """Return the accuracy of each class of book, mean of the folds, the worst first."""
+    rows = by_part(read_scores(shipped_folder() / MODEL), "accuracy_by_class", FOLDS, MODEL)
+    return {plain(name): value for name, value in sorted(rows.items(), key=lambda row: row[1])}

@@ -33,11 +33,11 @@ def guess(params: Params, data: maths.Data) -> Folds:
     top = data.heaviest
     told = lesson.predict(
         f"{SLUG}.first",
-        "From this text the network has to tell what kind of book it is from. To which sentence does it give most weight?",
+        "The network classifies the kind of book that this text is from. Which sentence gets most weight?",
         {data.names[i]: float(data.sentences[i]) for i in _offered(data.sentences)},
         data.names[top],
-        f"It gets {percent(data.sentences[top], 2)} of the weight; an even share would be {percent(1 / len(data.whole), 2)}. "
-        "Nobody marked sentences for it: it learned from pages and the kind of their book alone.",
+        f"It gets {percent(data.sentences[top], 2)} of the weight; uniform would be {percent(1 / len(data.whole), 2)}. "
+        "No sentence was marked in training: the network learned from pages and the kind of their book alone.",
     )
     if told:
         _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
@@ -46,7 +46,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     said = (
         f"{len(data.whole)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
         if told
-        else f"{len(data.words)} words and signs in {len(data.whole)} sentences. Guess first, then the weights are shown."
+        else f"{len(data.words)} words and punctuation marks in {len(data.whole)} sentences. Guess first, then the weights are shown."
     )
     return _told(said, params, data, top, known=told, equations=("levels.sentences", "levels.document"))
 
@@ -62,18 +62,18 @@ def inside(params: Params, data: maths.Data) -> Folds:
     top = int(weights.argmax())
     told = lesson.predict(
         f"{SLUG}.word",
-        f"Inside sentence {1 + at} the words share 100 %. Which gets most?",
+        f"Inside sentence {1 + at} the weights of the words sum to 100 %. Which word gets most?",
         {words[i]: float(weights[i]) for i in _offered(weights)},
         words[top],
-        f"“{words[top]}” gets {percent(weights[top], 2)} of the {len(words)} words and signs, an even share would be "
-        f"{percent(1 / len(words), 2)}. What it is compared with, u_w, is the same vector in every sentence of every text.",
+        f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; uniform would be "
+        f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
     )
     _text(data, at if told else None)
     said = f"Sentence {1 + at} of {len(data.whole)}: “{data.whole[at]}”"
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
         listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
-        said = f"Most in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}."
+        said = f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}."
     return _told(
         said,
         params,
@@ -93,17 +93,17 @@ def product(params: Params, data: maths.Data) -> Folds:
     options = ["1", *([str(n)] if n > 1 else []), "It depends on the text"]
     told = lesson.predict(
         f"{SLUG}.sum",
-        "Each word's weight in its sentence, times the weight of the sentence. Add up these products over the whole text: what comes out?",
+        "Multiply each word's weight in its sentence by the weight of the sentence, and add up these products over the whole text. What is the sum?",
         options,
         "1",
-        f"The words of sentence i have a_i together, for inside it they sum to 1; and the a_i sum to 1. Of this text: {total:.4f}.",
+        f"Inside sentence i the weights sum to 1, so its words have a_i together; and the a_i sum to 1. For this text: {total:.4f}.",
     )
     _text(data, n if told else None)
     listed = ", ".join(
         f"“{data.words[i]}” {percent(data.sentences[data.numbers[i]], 1)} × {percent(data.inside[i], 1)} = {percent(data.products[i], 2)}"
         for i in most[:3]
     )
-    said = f"Most important: {listed}." if told else " "
+    said = f"Largest products: {listed}." if told else " "
     return _told(said, params, data, data.heaviest, known=told, equations=("levels.product",))
 
 
@@ -114,10 +114,10 @@ def kinds(params: Params, data: maths.Data) -> Folds:
     best = int(order[0])
     told = lesson.predict(
         f"{SLUG}.kind",
-        "What kind of book does the network take it from?",
+        "Which kind of book does the network output?",
         {data.classes[i]: float(data.chances[i]) for i in range(len(data.classes))},
         data.classes[best],
-        f"It gives {data.classes[best]} {percent(data.chances[best], 2)} and, next, {data.classes[order[1]]} "
+        f"{data.classes[best][0].upper()}{data.classes[best][1:]}, {percent(data.chances[best], 2)}; next {data.classes[order[1]]}, "
         f"{percent(data.chances[order[1]], 2)}.",
     )
     if told:
@@ -144,7 +144,7 @@ def without(params: Params, data: maths.Data) -> Folds:
     }
     told = lesson.predict(
         f"{SLUG}.gone",
-        f"It takes the text for {name}. Delete the sentence that weighs most, number {1 + data.heaviest}: what becomes of the class?",
+        f"The network outputs {name}. Delete the sentence with the largest weight, number {1 + data.heaviest}: what happens to the class?",
         answers,
         max(answers, key=answers.__getitem__),
         f"{name[0].upper()}{name[1:]} had {percent(data.chances[data.told], 2)}; without that sentence it has "
@@ -153,7 +153,7 @@ def without(params: Params, data: maths.Data) -> Folds:
     lost = data.chances[data.told] - data.left[:, data.told]
     lanes = [
         Lane("weight of the sentence", data.sentences, limits=(0.0, 1.0)),
-        Lane(f"what “{name}” loses when it is deleted", lost if told else None, hue=1),
+        Lane(f"loss of probability of “{name}” when it is deleted", lost if told else None, hue=1),
     ]
     _chart(
         bar_lanes(lanes, labels=[str(1 + i) for i in range(n)], x_title="sentence"),
@@ -168,29 +168,34 @@ def measured(params: Params, _: object) -> Folds:
     found, ours = maths.accuracies(), engine_client.submit((SLUG, "ours"), maths.ours, 400)
     own, others = maths.MODEL, [name for name in found if name != maths.MODEL]
     best = max(others, key=found.__getitem__, default="")
+    books, folds, classes = maths.left_out(), maths.by_fold(), maths.by_class()
+    fair = next(iter(books.values()))
     told = lesson.predict_share(
         f"{SLUG}.right",
-        "Of pages from books that it never read, how many does it tell right? Always saying the commonest kind: "
+        "How many pages from books that it never read does it classify correctly? Always choosing the commonest kind is right in "
         f"{percent(found.get('always the commonest class', 0.0))}.",
-        found.get(own, 0.0),
-        f"The record says {percent(found.get(own, 0.0), 2)}"
-        + (f"; {best}: {percent(found[best], 2)}." if best else "."),
+        fair,
+        f"Recorded: {percent(fair, 2)}, the mean of {len(folds)} trainings that each left out every fifth book ({percent(min(folds))} to "
+        f"{percent(max(folds))})"
+        + (f"; on test {percent(found[own], 2)}, {best} {percent(found[best], 2)}." if best else "."),
     )
     if told:
-        rows = [(name, value, name == own) for name, value in found.items()]
+        rows = [(f"this network, {name}", value, True) for name, value in books.items()]
+        rows += [(f"{name}, test", found[name], False) for name in others]
         _chart(
             scores.bars(rows, SHARE, 1.0),
             f"{SLUG}.right",
-            "The share of pages told right, by who tells them.",
+            "The share of pages that are classified correctly, by classifier and books.",
         )
     wrong = [one for one in ours if not one.kept]
-    kinds = ", ".join(f"{name} {percent(value)}" for name, value in maths.by_class().items())
-    said = f"By kind: {kinds}. Of our {len(ours)} texts it tells {len(ours) - len(wrong)} right. " + " ".join(
-        f"“{one.row.task}”: {one.says}" for one in wrong
+    kinds = ", ".join(f"{name} {percent(value)}" for name, value in classes.items())
+    said = (
+        f"By kind, mean of the folds, the worst first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
+        + " ".join(f"“{one.row.task}”: {one.says}" for one in wrong)
     )
     page_parts.numbers(said if told else " ")
     table = pd.DataFrame(
-        [(one.row.task, one.says, one.kept) for one in ours], columns=["our text", "what it says", "right"]
+        [(one.row.task, one.says, one.kept) for one in ours], columns=["our text", "output", "right"]
     )
     return Folds(
         table,
@@ -243,29 +248,29 @@ def _offered(weights: np.ndarray) -> list[int]:
 
 
 def _class(data: maths.Data) -> str:
-    return f"It takes the text for {data.classes[data.told]} ({percent(data.chances[data.told], 2)})."
+    return f"Output: {data.classes[data.told]} ({percent(data.chances[data.told], 2)})."
 
 
 def _verdict(params: Params, data: maths.Data) -> str:
-    """What it says, and of a text of ours whether that is right."""
+    """Return the output, and for a text of ours whether it is right."""
     meant = next((name for name, text in EXAMPLES.items() if text == params.text), None)
     one = next(
         (one for one in engine_client.submit((SLUG, "ours"), maths.ours, 400) if one.row.task == meant), None
     )
     if one is None:
-        return f"{_class(data)} It knows six kinds of book and has no word for any other text."
+        return f"{_class(data)} It has six kinds of book, and no class for any other text."
     return f"{_class(data)} " + (
-        "That is what it is meant as." if one.kept else f"A telling error: {one.says}"
+        "That is right." if one.kept else f"An error that shows something: {one.says}"
     )
 
 
 def _lost(data: maths.Data, lost: np.ndarray) -> str:
-    """Which sentence was worth most, and whether the weights told it."""
+    """Return which sentence costs most, and whether the weights show it."""
     worst, turned = (
         int(lost.argmax()),
         [1 + i for i, row in enumerate(data.left) if row.argmax() != data.told],
     )
-    said = f"Deleting sentence {1 + worst} costs most: {percent(lost[worst], 2)} of probability; it weighs {percent(data.sentences[worst], 2)}. "
+    said = f"Deleting sentence {1 + worst} costs most: {percent(lost[worst], 2)} of probability; its weight is {percent(data.sentences[worst], 2)}. "
     said += (
         f"The class changes without sentence {', '.join(map(str, turned))}."
         if turned
@@ -275,7 +280,7 @@ def _lost(data: maths.Data, lost: np.ndarray) -> str:
     return (
         said
         if same is None
-        else f"{said} Rank correlation of weight and loss over the sentences: {same:.2f}."
+        else f"{said} Rank correlation of weight and loss over these {len(lost)} sentences: {same:.2f}."
     )
 
 
