@@ -17,11 +17,16 @@ from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent
 from viz.widgets import reads
 
-TEXT = Params().text
+OWN = "4 7 2"
+TEXT = Params(own=OWN).text
 
 
 def page(step, known=True, **link):
-    query = {f"{SLUG}.step": str(step), **{f"{SLUG}.{name}": value for name, value in link.items()}}
+    query = {
+        f"{SLUG}.step": str(step),
+        f"{SLUG}.own": OWN,
+        **{f"{SLUG}.{name}": value for name, value in link.items()},
+    }
     test = drawn(SLUG, query, {})
     assert not test.exception
     if known:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.vision.letters_over_frames import limits, maths, steps
-from viz.course.vision.letters_over_frames.params import Params
+from viz.course.vision.letters_over_frames import limits, maths, promises, steps
+from viz.course.vision.letters_over_frames.params import TEXTS, Params
 from viz.instruments.kit import origin
 
 
@@ -25,16 +25,17 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("voice",), change=LOUD, texts=("own",)),
-        Step(steps.diagonal, ("voice",), change=LOUD, texts=("own",)),
-        Step(steps.stretch, ("rate",), change=("voice", "noise"), texts=("own",)),
-        Step(steps.pyramid, ("voice",), texts=("own",)),
-        Step(limits.noise, ("seed",)),
-        Step(limits.length, ("seed",)),
+        Step(steps.guess, ("voice",), change=LOUD, texts=("own",), promises=promises.GUESS),
+        Step(steps.diagonal, ("voice",), change=LOUD, texts=("own",), promises=promises.DIAGONAL),
+        Step(steps.stretch, ("rate",), change=("voice", "noise"), texts=("own",), promises=promises.STRETCH),
+        Step(steps.pyramid, ("voice",), texts=("own",), promises=promises.PYRAMID),
+        Step(limits.noise, ("seed",), promises=promises.NOISE),
+        Step(limits.length, ("seed",), promises=promises.LENGTH),
     ),
     of=("own", "voice", "speed", "noise", "seed"),
     cost=lambda params: 60 * len(params.own),
     tells=lambda params, data: origin.tell(
         model=maths.MODEL, text=params.text, beside=data.written, kind="alignment"
     ),
+    presets=tuple({"own": text} for text in TEXTS[1:]),
 )

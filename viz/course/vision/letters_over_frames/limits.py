@@ -22,8 +22,8 @@ def noise(params: Params, data: maths.Heard) -> Folds:
     found = engine_client.submit((SLUG, "noise", params.seed), lambda: maths.in_noise(params.seed), 4_000)
     names = [f"noise {noise:g}" if noise else "no noise" for noise in maths.NOISES]
     asked = (
-        f"{maths.EACH} sounds of {maths.SAID} words, in voices that the training never heard ({', '.join(KEPT_OUT)}). Noise is "
-        "laid over them, as loud as the speech (noise 1). How many letters of 100 are wrong?"
+        f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in the training ({', '.join(KEPT_OUT)}). Noise as loud as the speech "
+        "(noise 1) is added. How many letters of 100 are wrong?"
     )
     why = f"The training has noise up to {maths.LOUDEST:g}."
     return _bars("noise", found, names, maths.NOISES, asked, why, params)
@@ -34,10 +34,10 @@ def length(params: Params, data: maths.Heard) -> Folds:
     found = engine_client.submit((SLUG, "length", params.seed), lambda: maths.in_length(params.seed), 6_000)
     names = [f"{size} word{'s' * (size != 1)}" for size in maths.SIZES]
     asked = (
-        f"No sound of the training has more than {maths.LONGEST} words. Now {maths.SIZES[-1]} are said, without noise. "
+        f"No sound of the training has more than {maths.LONGEST} words. Now there are {maths.SIZES[-1]}, without noise. "
         "How many letters of 100 are wrong?"
     )
-    why = "Where attention has never been so far along, it loses its place: words are left out or come twice."
+    why = "The network was never trained on sounds of this length: attention loses its place, and words are left out or repeated."
     return _bars("length", found, names, maths.SIZES, asked, why, params)
 
 
@@ -66,10 +66,10 @@ def _bars(
     page_parts.show(
         charts.rates(bars, height=lesson.fit(48, 62)),
         f"{SLUG}.{of}.rates",
-        f"Share of letters wrong by {of}, and what is written of one sound.",
+        f"Share of letters wrong by {of}, and the output for one sound.",
     )
     page_parts.numbers(
-        f"Said in the {'loudest' if of == 'noise' else 'longest'} of those that are quoted: “{found.said[-1]}”."
+        f"What was said in the {'noisiest' if of == 'noise' else 'longest'} example shown: “{found.said[-1]}”."
     )
     return Folds(
         lambda: pd.DataFrame(

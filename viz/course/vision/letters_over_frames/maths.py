@@ -208,6 +208,18 @@ def _errors(groups: Iterable[Sequence[Spoken]]) -> Errors:
     )
 
 
+def on_own_word(found: Heard) -> float:
+    """Return the share of the letters of words whose own word has more of their weight than any other word."""
+    hits, word = list[bool](), 0
+    for row, letter in enumerate(found.letters[:-1]):
+        if letter == " ":
+            word += 1
+        else:
+            shares = [found.share(row, stretch) for stretch in found.words]
+            hits.append(int(np.argmax(shares)) == word)
+    return float(np.mean(hits))
+
+
 def slope(one: Heard, other: Heard) -> float | None:
     """By how much later a letter looks in the other sound, as a factor: the least-squares line through the centres.
 

@@ -1,4 +1,4 @@
-"""A recording of the visitor's own through the speller: tried, and told that it learnt from a synthesiser."""
+"""A visitor's own recording through the speller, with the warning that it was trained on a synthesiser."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def samples(data: bytes) -> tuple[Wave, int]:
 def show(key: str) -> None:
     """The recorder, what was written, and where it looked. Nothing is kept."""
     st.text(
-        f"The model learnt from a synthesiser, {len(WORDS)} words in all. With a person's voice expect mistakes: look whether "
-        "the weights still walk along the sound. The recording goes to this app, is not stored, and is gone with the page."
+        f"The model was trained on a synthesiser, {len(WORDS)} words in all. Expect mistakes with a real voice: check whether "
+        "the weights still move along the sound. The recording goes to this app, is not stored, and is gone with the page."
     )
     given = st.audio_input("Say digits or words of the list", key=key, sample_rate=16000)
     if given is None:

@@ -11,7 +11,7 @@ from viz.course.vision.letters_over_frames.maths import MODEL, spoken
 from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
 
 SLUG = "letters_over_frames"
-TEXTS = ("4 7 2", "yes winter pencil", "0 garden 9")
+TEXTS = ("yes winter pencil", "4 7 2", "0 garden 9")
 (SLOW, FAST), (QUIETEST, LOUDEST) = RANGES["speed"], RANGES["noise"]
 MOST = f"the digits and {len(WORDS) - len(DIGITS)} words, up to {seconds(LasConfig().n_ctx, LasConfig().n_frames):.0f} seconds"
 VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in the training)"
@@ -23,7 +23,7 @@ class Params(Knobs):
 
     own: str = knob(
         TEXTS[0],
-        sentence("Digits and words to say", TEXTS, placeholder="4 7 2", of=MODEL, most=MOST),
+        sentence("Digits and words to say", TEXTS, placeholder="yes winter pencil", of=MODEL, most=MOST),
     )
     voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
     speed: float = knob(1.0, slider("Speed", SLOW, FAST, 0.05, width=260))

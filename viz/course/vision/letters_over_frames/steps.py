@@ -22,7 +22,7 @@ PAUSE = "a pause"
 
 def guess(params: Params, data: Heard) -> Folds:
     """At which part of the sound does it look for one letter?"""
-    row = _telling(data)
+    row = asked_letter(data)
     names = distinct([word.name for word in data.words])
     shares = {name: data.share(row, word) for name, word in zip(names, data.words, strict=True)}
     shares[PAUSE] = max(0.0, 1 - sum(shares.values()))
@@ -30,19 +30,19 @@ def guess(params: Params, data: Heard) -> Folds:
     so_far, letter = "".join(data.letters[:row]), data.letters[row]
     told = lesson.predict(
         f"{SLUG}.first",
-        f"The model has heard the sound below and written “{so_far.strip() or '(nothing)'}”. Next it writes "
+        f"The model has read the sound below and output “{so_far.strip() or '(nothing)'}”. Next it outputs "
         f"“{visible(letter)}”. Which part of the sound has the largest attention weight?",
         shares,
         most,
-        f"{most}: {percent(shares[most])} of the weight. Nobody told it where a word begins: it learned from pairs of a sound "
-        "and its spelling alone.",
+        f"{most}: {percent(shares[most])} of the weight. It learned from pairs of a sound and its spelling alone, without "
+        "word boundaries.",
     )
     _draw(data, f"{SLUG}.guess", upto=None if told else row, height=lesson.fit(430, 400))
     _hear(data, f"{SLUG}.guess.sound")
     page_parts.numbers(
         _spelled(data)
         if told
-        else f"{data.length:.2f} seconds of sound; {row} of {len(data.letters)} letters are shown. Guess first, then the rest."
+        else f"{data.length:.2f} seconds of sound; {row} of {len(data.letters)} letters are shown, the rest after your guess."
     )
     return _folds(data, row, {"text": params.text}, known=told)
 
@@ -53,12 +53,12 @@ def diagonal(params: Params, data: Heard) -> Folds:
     known = (
         lesson.predict_number(
             f"{SLUG}.later",
-            f"Nothing in the network says that sound is read from left to right: each letter may look anywhere. Of the {n - 1} "
-            "letters after the first, END among them, how many look later than the letter before them, in the mean?",
+            f"Nothing in the network forces it to read the sound from left to right: each letter may attend anywhere. Of the {n - 1} "
+            "letters after the first, END among them, how many have a later mean time than the letter before?",
             0,
             n - 1,
             data.later,
-            f"{data.later} of {n - 1}. What is said first is spelled first, so the weights lie along a diagonal. {_resting(data)}",
+            f"{data.later} of {n - 1}. Words are spelled in the order in which they are said, so the means move from word to word along a diagonal, not strictly from letter to letter. {percent(maths.on_own_word(data))} of the letters have more weight on their own word than on any other. {_resting(data)}",
             near=1,
         )
         if n > 2
@@ -67,11 +67,11 @@ def diagonal(params: Params, data: Heard) -> Folds:
     _draw(data, f"{SLUG}.diagonal.{known}", line=known, height=lesson.fit(430, 400))
     _hear(data, f"{SLUG}.diagonal.sound")
     page_parts.numbers(
-        f"{data.later} of {n - 1} letters look later than the one before. {_spelled(data)}"
+        f"{data.later} of {n - 1} letters have a later mean time than the one before. {_spelled(data)}"
         if known
         else f"{n} rows of weights, each adds up to 1. {_spelled(data)}"
     )
-    return _folds(data, _telling(data), {"text": params.text}, known=known)
+    return _folds(data, asked_letter(data), {"text": params.text}, known=known)
 
 
 def stretch(params: Params, data: Heard) -> Folds:
@@ -79,20 +79,20 @@ def stretch(params: Params, data: Heard) -> Folds:
     other = engine_client.submit(
         (SLUG, params.other), lambda: maths.listened(params.other), 60 * len(params.own)
     )
-    row = min(_telling(data), len(other.letters) - 1)
+    row = min(asked_letter(data), len(other.letters) - 1)
     here, there = float(data.centres[row]), float(other.centres[row])
     until = max(data.weights.shape[1] * data.step, other.weights.shape[1] * other.step)
     alike = data.letters == other.letters
     known = (
         lesson.predict_number(
             f"{SLUG}.stretch",
-            f"At speed {params.speed:g} it looks at {here:.2f} s while it writes “{visible(data.letters[row])}” (letter {row + 1}). "
-            f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. At which second "
-            "does it look now?",
+            f"At speed {params.speed:g} the mean time is {here:.2f} s for “{visible(data.letters[row])}” (letter {row + 1}). "
+            f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. What is "
+            "the mean time now?",
             0,
             round(1.5 * until, 1),
             round(there, 2),
-            f"{there:.2f} s. The network counts no frames; it finds what fits, wherever it sounds.",
+            f"{there:.2f} s. The network does not count frames: the query matches keys by their content.",
             near=0.25,
             unit="s",
         )
@@ -107,9 +107,9 @@ def stretch(params: Params, data: Heard) -> Folds:
     said = f"Speed {params.speed:g}: “{data.written}”, {data.length:.2f} s. Speed {params.rate:g}: "
     said += f"“{other.written}”, {other.length:.2f} s. " if known else f"{other.length:.2f} s. "
     if known and slope is not None:
-        said += f"A letter looks {slope:.2f} times as late; the sound is {other.length / data.length:.2f} times as long."
+        said += f"Mean times grow by the factor {slope:.2f}; the sound is {other.length / data.length:.2f} times as long."
     elif known:
-        said += "It is not spelled alike: too far from what the training has, so the two cannot be compared letter by letter."
+        said += "The two spellings differ (this speed is too far from the training), so they cannot be compared letter by letter."
     page_parts.numbers(said)
     latex = (
         ()
@@ -130,13 +130,13 @@ def pyramid(params: Params, data: Heard) -> Folds:
     n, up = len(data.letters), len(shapes) - 2
     known = lesson.predict_number(
         f"{SLUG}.pyramid",
-        f"{data.length:.2f} seconds are {frames} frames, one every {maths.hop():.2f} s. Above them lies a recurrent layer, and above "
-        f"that {up} levels of a pyramid: each reads two neighbours as one. Among how many states does attention choose?",
+        f"{data.length:.2f} seconds are {frames} frames, one every {maths.hop():.2f} s. Above them are a recurrent layer and "
+        f"{up} levels of a pyramid, each of which reads two neighbours as one. Over how many states does attention run?",
         0,
         frames,
         left,
-        f"{left}: {frames} / 2^{up}. A letter's weights are {left} numbers in place of {frames}, and each state is {data.step:.2f} s of "
-        "sound with what is around it.",
+        f"{left}: {frames} / 2^{up}. A letter's weights are {left} numbers in place of {frames}, and each state covers {data.step:.2f} s of "
+        "sound, with its context.",
         near=max(1, frames // 50),
     )
     shown = shapes if known else dict(list(shapes.items())[:2])
@@ -148,7 +148,7 @@ def pyramid(params: Params, data: Heard) -> Folds:
     page_parts.numbers(
         f"{n} letters × {left} states = {n * left:,} weights; over frames there would be {n * frames:,}."
         if known
-        else f"{frames} frames of {shapes['frames'][1]} numbers each. Guess first, then the levels are shown."
+        else f"{frames} frames of {shapes['frames'][1]} numbers each. The levels are shown after your guess."
     )
     rows = {name: {"states": a, "numbers in each": b} for name, (a, b) in shapes.items()}
     return Folds(
@@ -163,7 +163,7 @@ def pyramid(params: Params, data: Heard) -> Folds:
     )
 
 
-def _telling(data: Heard) -> int:
+def asked_letter(data: Heard) -> int:
     """The row that is asked about: the first letter of the second word that was written, else the second letter."""
     if " " in data.letters[:-1]:
         return min(data.letters.index(" ") + 1, len(data.letters) - 1)
@@ -177,8 +177,8 @@ def _resting(data: Heard) -> str:
     if not resting:
         return "Every letter has most of its weight on a word."
     return (
-        f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: in so short a list of words, "
-        "the letters before may be enough to know the next."
+        f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: with so short a list of words, "
+        "the letters before may be enough to predict the next."
     )
 
 
