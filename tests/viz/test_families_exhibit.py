@@ -85,7 +85,7 @@ def test_who_moves_whom_is_what_the_masks_allow():
 
 def test_two_chains_hear_one_side_each():
     hidden = page(*FOLDS, step="4")
-    assert not packets(hidden) and "not what one has learned" in said(hidden)
+    assert not packets(hidden) and "not a trained one" in said(hidden)
     for word in (1, 4):
         test = page(step="4", word=str(word), state={f"predict:{SLUG}.heard": str(word + 1)})
         assert "Right." in said(test)
@@ -104,7 +104,7 @@ def test_the_table_counts_what_moves_each():
     assert "Right." in said(test) and list(table.index) == [
         "BERT",
         "GPT",
-        "ELMo (two chains, drawn)",
+        "ELMo (two chains, random)",
         "Translator",
     ]
     both = exhibit.compute(Params()).both

@@ -108,7 +108,7 @@ def test_what_extract_says_and_where_it_looks():
         labels = Example(task, *TEXTS[task]).labels
         best = labels[int(found.said.probabilities.argmax())]
         before = page(3, *FOLDS, task=task, layer="1")
-        assert words(before).count("?") == len(labels) and "The head says" not in said(before)
+        assert words(before).count("?") == len(labels) and "The head predicts" not in said(before)
         look = found.looks[0][1].mean(0)
         assert f"itself {percent(look[-1])}, Start {percent(look[0])}" in said(before)
         after = page(3, task=task, layer="1", guess=("says", best))

@@ -62,7 +62,7 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
             row["place"] for row in rows
         ] == list(range(len(rows)))
         assert (
-            f"torch's cross_entropy says {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}."
+            f"torch's cross_entropy: {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}."
             in said(after)
         )
         assert after.dataframe[0].value["ln P"].tolist() == pytest.approx(found.logprobs.tolist())
@@ -112,7 +112,7 @@ def test_both_masks_stand_side_by_side():
         )
         assert (
             f"it is {shut}." in said(after).lower()
-            and f"GPT masks {shut} of {n * n}: on what comes later 0 %." in said(after)
+            and f"GPT masks {shut} of {n * n}: on later tokens 0 %." in said(after)
             and "BERT masks 0 of" in said(after)
         )
         assert len([each for each in packets(after) if "queries" in each]) == 2

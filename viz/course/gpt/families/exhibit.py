@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.gpt.families import read, steps
-from viz.course.gpt.families.params import Params
+from viz.course.gpt.families import promises, read, steps
+from viz.course.gpt.families.params import SENTENCES, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
@@ -25,14 +25,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.masks, ("text",)),
-        Step(steps.ripple),
-        Step(steps.who_moves_whom),
-        Step(steps.chains, ("draw",)),
-        Step(steps.table),
+        Step(steps.masks, ("text",), promises=promises.MASKS),
+        Step(steps.ripple, promises=promises.RIPPLE),
+        Step(steps.who_moves_whom, promises=promises.WHO),
+        Step(steps.chains, ("draw",), promises=promises.CHAINS),
+        Step(steps.table, promises=promises.TABLE),
     ),
     of=("text",),
     cost=lambda params: 20 * max(1, len(params.text)),
     controls=("text",),
     tells=lambda params, data: origin.tell(text=params.text),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

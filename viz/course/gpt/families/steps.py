@@ -75,7 +75,7 @@ def ripple(params: Params, data: read.Data) -> Folds:
         "moves",
         f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?",
         MOVES,
-        _who(hit, own),
+        answer_of(hit, own),
         f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
     )
     layers = [
@@ -205,9 +205,9 @@ def chains(params: Params, data: read.Data) -> Folds:
             else:
                 covered(name)
     page_parts.numbers(
-        f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side."
+        f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. Neither half sees the other side."
         if told
-        else "Two small chains of LSTM cells with drawn weights: how ELMo is built, not what one has learned."
+        else "Two small chains of LSTM cells with random weights: the architecture of ELMo, not a trained one."
     )
     _words(data, word)
     code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={params.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))"
@@ -249,20 +249,20 @@ def table(params: Params, data: read.Data) -> Folds:
     said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
     rows = pd.DataFrame(
         {
-            "": ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"],
+            "": ["BERT", "GPT", "ELMo (two chains, random)", "Translator"],
             "built of": [
                 "encoder blocks",
                 "decoder blocks without a source",
                 "LSTMs from both ends",
                 "encoder and decoder blocks",
             ],
-            "learns to say": [
+            "learns to predict": [
                 "masked words",
                 "the next word",
                 "the next word, and the one before",
                 "the next word of the translation",
             ],
-            "an output hears": [
+            "an output reads": [
                 "both sides, in every layer",
                 "itself and before",
                 "each side by itself, joined at the top",
@@ -285,7 +285,9 @@ def table(params: Params, data: read.Data) -> Folds:
     with picture, present_layout.wide():
         st.table(rows)
     page_parts.numbers(
-        "Counted by moving each input of this sentence." if told else "The counts come after your guess."
+        "Counted by changing each input of this sentence."
+        if told
+        else "The counts are shown after your guess."
     )
     _words(data, word)
     return Folds(
@@ -321,8 +323,8 @@ def _words(data: read.Data, word: int) -> None:
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
 
 
-def _who(hit: np.ndarray, own: Sequence[int]) -> str:
-    """Which of the answers says what moved."""
+def answer_of(hit: np.ndarray, own: Sequence[int]) -> str:
+    """Return the one of MOVES that describes which outputs moved."""
     n, moved = len(hit), set(np.flatnonzero(hit))
     after, before = set(range(min(own, default=0), n)), set(range(max(own, default=-1) + 1))
     for answer, places in (

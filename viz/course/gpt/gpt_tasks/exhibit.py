@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, TASKS
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.gpt.gpt_tasks import live, loss, maths, read, rows
-from viz.course.gpt.gpt_tasks.params import Params, boxes
+from viz.course.gpt.gpt_tasks import live, loss, maths, promises, read, rows
+from viz.course.gpt.gpt_tasks.params import EXAMPLES, Params, boxes
 from viz.course.lesson import Lesson, Step
 from viz.widgets import lesson
 
@@ -34,11 +34,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(rows.place, boxes(CLASSIFICATION)),
-        Step(rows.tasks, lambda params: ("task", *boxes(params.task))),
-        Step(rows.says, lambda params: ("task", "layer", *boxes(params.task))),
-        Step(loss.losses, _weighed),
-        Step(live.train),
+        Step(rows.place, boxes(CLASSIFICATION), promises=promises.PLACE),
+        Step(rows.tasks, lambda params: ("task", *boxes(params.task)), promises=promises.ROWS),
+        Step(rows.says, lambda params: ("task", "layer", *boxes(params.task)), promises=promises.SAYS),
+        Step(loss.losses, _weighed, promises=promises.LOSSES),
+        Step(live.train, promises=promises.TRAIN),
     ),
     tells=lambda params, models: live.watch(),
+    presets=(
+        *({"classification_first": text} for text in EXAMPLES[1:]),
+        *({"task": task, "tuned": task} for task in TASKS),
+    ),
 )

@@ -67,7 +67,7 @@ def _ask(plain: Recorded, both: Recorded) -> bool:
     seeds = f"the mean of {n} random seeds" if n > 1 else "one random seed"
     return lesson.predict(
         SLUG + "helps",
-        f"After half of the {last.step} steps: how many texts has λ = 0.5 right, compared with λ = 0?",
+        f"After half of the {last.step} steps: how many texts does λ = 0.5 get right, compared with λ = 0?",
         ANSWERED,
         verdict(share(plain, half), share(both, half)),
         f"{percent(share(both, half), 2)} against {percent(share(plain, half), 2)}, {seeds}; at the end "

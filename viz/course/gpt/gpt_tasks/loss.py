@@ -31,7 +31,7 @@ def losses(params: Params, models: Models) -> Folds:
     known = len(both) < 2 or lesson.predict(
         SLUG + "cheaper",
         "The same model was tuned twice: once for the label alone, λ = 0, and once with the text beside it, "
-        "λ = 0.5. To which is this text more probable, token by token?",
+        "λ = 0.5. Which one gives this text the higher probability per token?",
         texts,
         max(texts, key=lambda name: texts[name]),
         "A token costs "
@@ -46,7 +46,7 @@ def losses(params: Params, models: Models) -> Folds:
     page_parts.show(
         token_costs(tokens, costs, height=lesson.fit(230, 300)),
         SLUG + "costs",
-        told or "The tokens; what they cost comes after the guess.",
+        told or "The tokens; their cost is shown after your guess.",
     )
     l_1, l_2 = found.text, found.label(example.right)
     total = combined(l_1, l_2, weight)
@@ -57,7 +57,7 @@ def losses(params: Params, models: Models) -> Folds:
         f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
         f"({one}) + ({two}) = {sum_}{', pure L₂' if weight == 0 else ''}."
         if known
-        else f"L = λ L₁ + L₂, here λ = {weight:g}. The numbers come after the guess."
+        else f"L = λ L₁ + L₂, here λ = {weight:g}. The numbers are shown after your guess."
     )
     rows = [
         {"row": row + 1, "token": found.tokens[row][place]}

@@ -41,11 +41,11 @@ def place(params: Params, models: Models) -> Folds:
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
     known = lesson.predict(
         SLUG + "place",
-        f"GPT reads {n} tokens, each looks only back. The head gets one of the {n} vectors. Which?",
+        f"GPT reads {n} tokens, each of which attends only to earlier ones. The head reads one of the {n} vectors. Which?",
         offered,
         _name(end, tokens[end]),
-        f"Position {end}, Extract, is the only one that may look at all {n} tokens; "
-        "position 0 sees itself only, and nothing of the text.",
+        f"Position {end}, Extract, is the only one that may attend to all {n} tokens; "
+        "position 0 sees only itself, and nothing of the text.",
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
     page_parts.show(
@@ -56,7 +56,7 @@ def place(params: Params, models: Models) -> Folds:
     labels = len(example.labels)
     page_parts.numbers(
         f"The vector of {d} numbers at position {end} times W_y, {d} × {labels}, gives {labels} scores; "
-        f"the softmax says {_said(example, found)}."
+        f"the softmax: {_said(example, found)}."
         if known
         else f"{n} tokens, {n} vectors of {d} numbers, one head."
     )
@@ -99,7 +99,7 @@ def tasks(params: Params, models: Models) -> Folds:
     )
     title = TITLES[params.task]
     page_parts.numbers(
-        f"{title}: {_layout(example, found)}" if known else f"{title}: the first row, and how many more?"
+        f"{title}: {_layout(example, found)}" if known else f"{title}: the first row of several."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -144,14 +144,14 @@ def says(params: Params, models: Models) -> Folds:
     layer = range(len(found.looks[0]))[params.layer]
     known = len(set(labels)) == 1 or lesson.predict(
         SLUG + "says",
-        f"{GOALS[example.task].says} What does the tuned model say?",
+        f"{GOALS[example.task].says} What does the tuned model predict?",
         dict(zip(labels, chances.tolist(), strict=True)),
         best,
         f"It gives “{best}” {percent(chances.max())}.",
     )
     looks = [look[layer].mean(0) for look in found.looks]
     rows = [InputRow(cells(tokens, look), None) for tokens, look in zip(found.tokens, looks, strict=True)]
-    said = f" The head says {_said(example, found)}." if known else ""
+    said = f" The head predicts: {_said(example, found)}." if known else ""
     shares = [
         ", ".join(f"{visible(token)} {percent(share)}" for token, share in zip(tokens, look, strict=True))
         for tokens, look in zip(found.tokens, looks, strict=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.maths.conditionals import conditionals
-from viz.course.gpt.next_token import steps
-from viz.course.gpt.next_token.params import MODEL, Params
+from viz.course.gpt.next_token import promises, steps
+from viz.course.gpt.next_token.params import MODEL, SENTENCES, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
@@ -31,11 +31,12 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.guess, ("text",)),
-        Step(steps.block, ("text",)),
-        Step(steps.two_masks, ("text",)),
-        Step(steps.window, ("k", "text")),
+        Step(steps.guess, ("text",), promises=promises.GUESS),
+        Step(steps.block, ("text",), promises=promises.BLOCK),
+        Step(steps.two_masks, ("text",), promises=promises.TWO_MASKS),
+        Step(steps.window, ("k", "text"), promises=promises.WINDOW),
     ),
     cost=lambda params: 40 * len(params.text),
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

@@ -56,7 +56,7 @@ def guess(params: Params, data: Both) -> Folds:
             "After the first token: which one has the highest surprisal?",
             options(found.logprobs[1:], names[1:]),
             names[lowest],
-            f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
+            f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. The model's most probable token there is “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
         )
     page_parts.show(
         charts.bars(
@@ -84,7 +84,7 @@ def guess(params: Params, data: Both) -> Folds:
 def _sum(found: Conditionals) -> str:
     n = len(found.tokens)
     return (
-        f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy says {found.mean_by_torch:.4f}. "
+        f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy: {found.mean_by_torch:.4f}. "
         f"Perplexity {found.perplexity:.1f}."
     )
 
@@ -130,16 +130,16 @@ def block(params: Params, data: Both) -> Folds:
     with right:
         known = lesson.predict(
             SLUG + "gone",
-            "Three parts of the Transformer's decoder layer. GPT has no encoder: which part goes?",
+            "Three parts of the Transformer's decoder layer. GPT has no encoder: which part is dropped?",
             ("masked self-attention", "cross-attention", "the feed-forward network"),
             missing(),
-            f"It asked the encoder. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
+            f"It attended to the encoder. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
         )
         part = next(each for each in plan.PARTS if each.name == chosen)
         if known:
             st.markdown(f"**{plan.heading(part)}**  \n{part.does}")
         else:
-            st.markdown("Up the middle goes each token's vector. Three times something is added to it.")
+            st.markdown("Each token's vector goes up the middle. Three times something is added to it.")
         controls.segmented("Layer", range(config.n_layers), "layer", 0, lambda i: f"L{i}", quiet=True)
         shown = plan.panels(run, part, layer)
         with st.container():
@@ -202,7 +202,7 @@ def two_masks(params: Params, data: Both) -> Folds:
         0,
         n * n,
         shut,
-        f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.",
+        f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all cells to the right of the diagonal.",
         max(1, n // 4),
     )
     left, right = st.columns(2, gap=lesson.fit("large", "small"))
@@ -221,19 +221,19 @@ def two_masks(params: Params, data: Both) -> Folds:
         )
 
     with left:
-        shown(both, "self", sees, "bert", "BERT: looks both ways")
+        shown(both, "self", sees, "bert", "BERT: attends both ways")
     with right:
         if known:
-            shown(back, "causal", looks, "gpt", "GPT: looks back only")
+            shown(back, "causal", looks, "gpt", "GPT: attends back only")
         else:
-            st.markdown("**GPT: ?**  \nIts map comes after the guess.")
+            st.markdown("**GPT: ?**  \nIts map is shown after your guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
     aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
     st.text(
-        f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. "
+        f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its attention is on later tokens{aside}. "
         + (
-            f"GPT masks {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}."
+            f"GPT masks {shut} of {n * n}: on later tokens {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}."
             if known
             else "And GPT?"
         )
@@ -259,10 +259,10 @@ def window(params: Params, data: Both) -> Folds:
         most = int(lost[2:].argmax()) + 2
         known = lesson.predict(
             SLUG + "lost",
-            "Now it sees one token only, k = 1. Which token becomes most improbable, against before?",
+            "Now the model sees one token only, k = 1. Which token loses most probability?",
             options(lost[2:], names[2:]),
             names[most],
-            f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
+            f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. The only token it sees there is “{names[most - 1]}”.",
         )
     page_parts.show(
         charts.bars(

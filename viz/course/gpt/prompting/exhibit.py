@@ -7,9 +7,9 @@ import numpy as np
 from core.errors import InputError
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.gpt.prompting import few, steps
-from viz.course.gpt.prompting.maths import written
-from viz.course.gpt.prompting.params import LONGEST, TINY, Data, Params
+from viz.course.gpt.prompting import few, promises, steps
+from viz.course.gpt.prompting.maths import TASKS, written
+from viz.course.gpt.prompting.params import LONGEST, STRINGS, TINY, Data, Params
 from viz.course.lesson import Lesson, Step
 from viz.course.shared.maths.prompts import toy_prompts
 
@@ -37,11 +37,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.one_word, ("string",)),
-        Step(steps.how_well, ("draw",), alone=True),
-        Step(few.described, ("asked",), alone=True),
-        Step(few.examples, ("task",), alone=True),
+        Step(steps.one_word, ("string",), promises=promises.ONE_WORD),
+        Step(steps.how_well, ("draw",), alone=True, promises=promises.HOW_WELL),
+        Step(few.described, ("asked",), alone=True, promises=promises.DESCRIBED),
+        Step(few.examples, ("task",), alone=True, promises=promises.EXAMPLES),
     ),
     of=("string",),
     cost=300,
+    presets=(
+        *({"string": string} for string in STRINGS[1:]),
+        *({"task": name} for name in tuple(TASKS)[1:]),
+    ),
 )

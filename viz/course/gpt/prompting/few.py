@@ -39,9 +39,9 @@ def described(params: Params, _: object) -> Folds:
         "Which of these is the most probable continuation for gpt-mini?",
         dict(sorted((each.text.strip(), each.share) for each in found)),
         best.text.strip(),
-        f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
+        f"It gets {percent(best.share, 2)} of the probability of the three. The right answer is “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
         if len(names) > 2
-        else f"It gets {percent(best.share, 2)} of the two together. Right would be “{names[asked.right]}”.",
+        else f"It gets {percent(best.share, 2)} of the probability of the two. The right answer is “{names[asked.right]}”.",
     )
     st.code(TRIPLES, language=None, wrap_lines=True)
     left, right = st.columns(2, gap="medium", vertical_alignment="center")
@@ -64,7 +64,7 @@ def described(params: Params, _: object) -> Folds:
             "Shares of the candidates: "
             + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True))
             if known
-            else "The candidates; their shares come after the guess.",
+            else "The candidates; their shares are shown after your guess.",
         )
     if known:
         right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
@@ -72,7 +72,7 @@ def described(params: Params, _: object) -> Folds:
             f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
         )
     else:
-        page_parts.numbers(f"The answer is not trained: {MODEL} only goes on with the text.")
+        page_parts.numbers(f"Nothing is trained for this: {MODEL} only continues the text.")
     table = pd.DataFrame(
         [(each.text, each.logprob, each.share, each.place) for each in found],
         columns=["candidate", "ln P", "share", "place"],
@@ -94,6 +94,11 @@ def _answers(at: int) -> list[Answer]:
     )
 
 
+def clear_difference(n: int) -> int:
+    """Return how far two counts of n guesses must differ to be two standard deviations of chance apart."""
+    return math.ceil(2 * math.sqrt(2 * n * (CANDIDATES - 1)) / CANDIDATES)
+
+
 def examples(params: Params, _: object) -> Folds:
     """The prompt that is built, and how many of eight questions are answered right with 0, 1, 2 and 4 examples."""
     task = TASKS[params.task]
@@ -104,20 +109,18 @@ def examples(params: Params, _: object) -> Folds:
             )
             for k in SHOTS
         }
-    clear = math.ceil(
-        2 * math.sqrt(2 * len(task.pairs) * (CANDIDATES - 1)) / CANDIDATES
-    )  # two standard deviations of a difference by lot
+    clear = clear_difference(len(task.pairs))
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
     known = lesson.predict(
         SLUG + "help",
-        f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?",
+        f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get clearly more right, by two standard deviations or more?",
         HELPED,
         HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
-        f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. "
+        f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. With {n} questions only a difference of {clear} or more is clear. "
         + (
             "So even with examples it does not beat the baseline."
             if most <= n / CANDIDATES
-            else "That is little above chance: eight questions prove no more."
+            else "That is little above chance, with eight questions only."
         ),
     )
     left, right = st.columns(2, gap="medium")
@@ -133,7 +136,7 @@ def examples(params: Params, _: object) -> Folds:
             SLUG + "shots",
             f"Right answers: {', '.join(f'{name} {value:g}' for name, value, _ in rows)}"
             if known
-            else "How many right with 0, 1, 2 and 4 examples; the numbers come after the guess.",
+            else "How many right with 0, 1, 2 and 4 examples; shown after your guess.",
         )
     with left:
         own = controls.text("Your question", SLUG + "question", "cold", placeholder="Type a word")
@@ -144,7 +147,7 @@ def examples(params: Params, _: object) -> Folds:
             ("prompting.written", text), lambda: written(default().open(MODEL), text, 8), 400
         )
         st.text(
-            f"gpt-mini goes on: “{wrote.text.split(chr(10))[0]}”"
+            f"gpt-mini continues: “{wrote.text.split(chr(10))[0]}”"
             if wrote.text.strip()
             else "gpt-mini ends the text here."
         )

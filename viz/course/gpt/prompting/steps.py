@@ -33,10 +33,10 @@ def one_word(params: Params, data: Data) -> Folds:
     if len(offered) > 1:
         known = lesson.predict(
             SLUG + "written",
-            f"The same weights read “{prompt}”. What do they write?",
+            f"The same weights read “{prompt}”. What do they output?",
             offered,
             wrote[TASK].text or "nothing",
-            f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
+            f"Its least probable letter has {percent(min(wrote[TASK].p, default=0), 2)}. The right answer: “{wanted[TASK]}”.",
         )
     origin.tell(model=TINY, text=prompt)
     rows = []
@@ -60,14 +60,14 @@ def one_word(params: Params, data: Data) -> Folds:
     page_parts.numbers(
         f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
         if known
-        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?"
+        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And after the other words?"
     )
     table = pd.DataFrame(
         [
             (toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0))
             for toy in data.asked
         ],
-        columns=["prompt", "written", "wanted", "least sure letter"],
+        columns=["prompt", "written", "wanted", "least probable letter"],
     )
     return Folds(
         table,
@@ -102,7 +102,7 @@ def how_well(params: Params, _: object) -> Folds:
     answer = float(np.mean(list(found[TOO_LONG].values())))
     known = lesson.predict_number(
         SLUG + "long",
-        f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?",
+        f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, what share will it answer exactly?",
         0,
         1,
         answer,
@@ -130,11 +130,11 @@ def how_well(params: Params, _: object) -> Folds:
     told = recorded()
     inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
     page_parts.numbers(
-        f"Now, {EACH} strings a length, 1 to {longest} letters: "
+        f"Now, {EACH} strings per length, 1 to {longest} letters: "
         + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
         + "."
         + (
-            " The model's card (up to 60 a length): "
+            " The model's card (up to 60 per length): "
             + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items())
             + "."
             if told

@@ -21,7 +21,7 @@ def calculator(params: Params, data: Data) -> Folds:
         0,
         1,
         rule / total,
-        f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The token embeddings alone has {found[maths.WORDS]:,}, {percent(found[maths.WORDS] / total, 2)}.",
+        f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The token embeddings alone have {found[maths.WORDS]:,}, {percent(found[maths.WORDS] / total, 2)}.",
         near=0.05,
         unit="%",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.gpt.sizes import calculator, maths, steps
+from viz.course.gpt.sizes import calculator, maths, promises, steps
 from viz.course.gpt.sizes.params import Data, Params
 from viz.course.lesson import Lesson, Step
 
@@ -26,11 +26,16 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.by_part, ("model",)),
-        Step(steps.variants, ("variant",)),
-        Step(steps.gpt2, ("grown",)),
-        Step(steps.race, ("against", "plain")),
-        Step(calculator.calculator, ("ready", "layers", "width", "heads"), texts=("vocabulary", "context")),
+        Step(steps.by_part, ("model",), promises=promises.BY_PART),
+        Step(steps.variants, ("variant",), promises=promises.VARIANTS),
+        Step(steps.gpt2, ("grown",), promises=promises.FOUR_SIZES),
+        Step(steps.race, ("against", "plain"), promises=promises.RACED),
+        Step(
+            calculator.calculator,
+            ("ready", "layers", "width", "heads"),
+            texts=("vocabulary", "context"),
+            promises=promises.CALCULATOR,
+        ),
     ),
     of=("layers", "width", "heads", "vocabulary", "context"),
     cost=800,

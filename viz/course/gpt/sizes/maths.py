@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +42,7 @@ BYTES = MappingProxyType(
 
 @dataclass(frozen=True)
 class Shape:
-    """A published shape. `kind` is "bert", "albert", "gpt" or "xlnet"; `stated` what documents or papers say, in billions; `year` when it came out."""
+    """A published shape. `kind` is "bert", "albert", "gpt" or "xlnet"; `stated` what documents or papers say, in billions."""
 
     kind: str = "gpt"
     n_layers: int = 12
@@ -54,7 +55,6 @@ class Shape:
     embed: int = 0
     pooler: bool = False
     stated: float | None = None
-    year: float = 0.0
     differs: str = ""
 
     @property
@@ -80,30 +80,28 @@ BERTS = MappingProxyType(
         "ALBERT-Large": _bert(
             24, 1024, 16, 30_000, kind="albert", embed=128, differs="one layer's weights 24 times"
         ),
-        "Small BERT": _bert(4, 512, 8, differs="4 layers, width 512"),
+        "Small BERT": _bert(4, 512, 8, differs="4 layers, width 512 (Turc et al. 2019)"),
         "DistilBERT": _bert(6, n_segments=0, pooler=False, differs="half the layers, no segments, no pooler"),
         "ClinicalBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on hospital notes"),
         "BioBERT": _bert(n_vocab=28_996, differs="Base with capital letters, trained on medical papers"),
-        "BERT-Base": _bert(stated=0.110, year=2018.8, differs="the model of the paper; here the default"),
+        "BERT-Base": _bert(stated=0.110, differs="the model of the paper; here the default"),
         "XLNet": Shape(
             "xlnet", n_vocab=32_000, n_ctx=0, differs="a fifth matrix for distances, other training"
         ),
         "RoBERTa": _bert(
             n_vocab=50_265, n_ctx=514, n_segments=1, differs="a larger vocabulary, longer training"
         ),
-        "BERT-Large": _bert(24, 1024, 16, stated=0.340, year=2018.8, differs="twice the layers, width 1024"),
+        "BERT-Large": _bert(24, 1024, 16, stated=0.340, differs="twice the layers, width 1024"),
     }
 )
-"""BERT and the variants that the documents name; the years are months of publication as parts of a year."""
+"""BERT and the variants that the documents name."""
 GPT2 = MappingProxyType(
     {
         "DistilGPT-2": Shape(n_layers=6, differs="half the layers of small"),
         "GPT-2 small": Shape(differs="12 layers"),
         "GPT-2 medium": Shape(n_layers=24, d_model=1024, n_heads=16, differs="24 layers"),
         "GPT-2 large": Shape(n_layers=36, d_model=1280, n_heads=20, differs="36 layers"),
-        "GPT-2 XL": Shape(
-            n_layers=48, d_model=1600, n_heads=25, stated=1.5, year=2019.1, differs="48 layers"
-        ),
+        "GPT-2 XL": Shape(n_layers=48, d_model=1600, n_heads=25, stated=1.5, differs="48 layers"),
     }
 )
 RACE = MappingProxyType(
@@ -116,7 +114,6 @@ RACE = MappingProxyType(
             d_model=3072,
             n_heads=32,
             stated=8.0,
-            year=2019.7,
             differs="GPT-2's vocabulary and 1,024 positions",
         ),
         "Turing-NLG": Shape(
@@ -124,7 +121,6 @@ RACE = MappingProxyType(
             d_model=4256,
             n_heads=28,
             stated=17.0,
-            year=2020.1,
             differs="GPT-2's vocabulary and 1,024 positions assumed",
         ),
         "GPT-3": Shape(
@@ -133,12 +129,40 @@ RACE = MappingProxyType(
             n_heads=96,
             n_ctx=2048,
             stated=175.0,
-            year=2020.4,
             differs="GPT-2's vocabulary, 2,048 positions",
         ),
     }
 )
+PUBLISHED = MappingProxyType(
+    {
+        "BERT-Base": date(2018, 10, 11),
+        "BERT-Large": date(2018, 10, 11),
+        "GPT-2 XL": date(2019, 2, 14),
+        "Megatron-LM": date(2019, 9, 17),
+        "Turing-NLG": date(2020, 2, 13),
+        "GPT-3": date(2020, 5, 28),
+    }
+)
+"""The day of the announcement or of the first preprint; the weights of GPT-2 XL followed in November 2019."""
 ALL = MappingProxyType({**BERTS, **GPT2, **RACE})
+
+
+def months(first: str, second: str) -> float:
+    """Return the months from one model of RACE to another, to the nearest half.
+
+    >>> months("GPT-2 XL", "GPT-3")
+    15.5
+    """
+    return round(2 * (PUBLISHED[second] - PUBLISHED[first]).days / 30.4375) / 2
+
+
+def shown(name: str) -> str:
+    """Return the name on screen; links keep the older one.
+
+    >>> shown("Small BERT"), shown("RoBERTa")
+    ('BERT-Small', 'RoBERTa')
+    """
+    return {"Small BERT": "BERT-Small"}.get(name, name)
 
 
 def closed(shape: Shape) -> dict[str, int]:

@@ -56,7 +56,7 @@ class Params(Knobs):
     """What is compared at each step, and the shape in the calculator; the named models have their own."""
 
     model: str = knob(MODELS[0], segmented("Model", MODELS, quiet=True))
-    variant: str = knob("RoBERTa", pills("Compare with BERT-Base", VARIANTS, quiet=True))
+    variant: str = knob("RoBERTa", pills("Compare with BERT-Base", VARIANTS, maths.shown, quiet=True))
     grown: str = knob("GPT-2 XL", segmented("Compare with the small one", GROWN, quiet=True))
     against: str = knob("GPT-2 XL", segmented("Compare GPT-3 with", AGAINST, quiet=True, width=720))
     plain: bool = knob(False, toggle("Plain axis", width=1))

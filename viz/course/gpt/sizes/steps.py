@@ -24,7 +24,7 @@ def by_part(params: Params, data: Data) -> Folds:
     total, most = sum(found.values()), max(found, key=found.__getitem__)
     told = lesson.predict(
         SLUG + "most",
-        f"{name} has {total:,} parameters. In which part do most of them stand?",
+        f"{name} has {total:,} parameters. Which part has most of them?",
         {part: found[part] for part in OPTIONS},
         most,
         f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[maths.ATTENTION]:,}, {percent(found[maths.ATTENTION] / total)}.",
@@ -64,7 +64,7 @@ def variants(params: Params, data: Data) -> Folds:
     shape, first = maths.BERTS[name], maths.BERTS["BERT-Base"]
     told = lesson.predict(
         SLUG + "smaller",
-        f"{name}: smaller or larger than BERT-Base?",
+        f"{maths.shown(name)}: smaller or larger than BERT-Base?",
         {"smaller": base, "larger": own},
         "larger" if own > base else "smaller",
         f"{own:,} against {base:,}: {abs(own - base):,} {'more' if own > base else 'fewer'}. {shape.n_layers} layers of width {shape.d_model:,} with {shape.n_vocab:,} tokens, against {first.n_layers} of "
@@ -73,7 +73,7 @@ def variants(params: Params, data: Data) -> Folds:
     order = list(maths.BERTS) if told else sorted(maths.BERTS)
     rows = [
         charts.Bar(
-            each,
+            maths.shown(each),
             data.total(each),
             f"{data.total(each):,}",
             1 if each == "BERT-Base" else 0,
@@ -84,7 +84,7 @@ def variants(params: Params, data: Data) -> Folds:
     page_parts.show(
         charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=30),
         SLUG + "variants",
-        "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in order)
+        "Parameters: " + ", ".join(f"{maths.shown(each)} {data.total(each):,}" for each in order)
         if told
         else "The models, their sizes covered until you guess",
     )
@@ -156,14 +156,11 @@ def race(params: Params, data: Data) -> Folds:
     """Sizes over the years, and how many of one fit into the last."""
     name, last = params.against, "GPT-3"
     plain = params.plain
-    times, months = (
-        data.total(last) / data.total(name),
-        round(12 * (maths.RACE[last].year - maths.RACE[name].year)),
-    )
+    times = data.total(last) / data.total(name)
     top = 10 ** len(str(int(times)))
     told = lesson.predict_number(
         SLUG + "fit",
-        f"{last} came {months} months after {name}. How many times as many parameters has it?",
+        f"{last} was published {maths.months(name, last):g} months after {name}. How many times as many parameters does it have?",
         0,
         top,
         times,
@@ -174,7 +171,7 @@ def race(params: Params, data: Data) -> Folds:
     dots = [
         charts.Dot(
             each,
-            one.year,
+            _year(each),
             data.total(each) / 1e9,
             _billions(data.total(each), one),
             strong=each in (name, last),
@@ -194,7 +191,7 @@ def race(params: Params, data: Data) -> Folds:
     page_parts.numbers(
         f"Stated, in billions: {stated}. Counted: {last} {data.total(last):,}, of which 12·L·d² = {maths.blocks(maths.RACE[last]):,} in the blocks."
         if told
-        else f"{len(maths.RACE)} models in {round(12 * (maths.RACE[last].year - min(one.year for one in maths.RACE.values())))} months. The dots come after your guess."
+        else f"{len(maths.RACE)} models in {maths.months('BERT-Base', last):g} months. The dots come after your guess."
     )
     shape = maths.RACE[last]
     return Folds(
@@ -202,6 +199,12 @@ def race(params: Params, data: Data) -> Folds:
         told,
         {"sizes.blocks": blocks(shape)},
     )
+
+
+def _year(name: str) -> float:
+    """When a model was published, as a part of a year."""
+    day = maths.PUBLISHED[name]
+    return day.year + (day - day.replace(month=1, day=1)).days / 365
 
 
 def _counted(
