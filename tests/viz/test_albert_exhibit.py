@@ -16,6 +16,7 @@ import core.serving.engine
 from core.models.albert import SHARED
 from viz.course.bert.albert import maths, pairs
 from viz.course.bert.albert.params import NAMES, Params
+from viz.course.bert.maths.stories import stories
 from viz.labels import percent
 
 SLUG = "albert."
@@ -84,7 +85,7 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
         assert len({cell["address"] for cell in row}) == (1 if of in SHARED[shared] else 12)
         assert len({cell["said"] for cell in row}) == (1 if of in SHARED[shared] else 12)
     found = 12 if "ffn" in SHARED[shared] else 1
-    assert f"is then found in {found} of 12 layers" in said(before)
+    assert f"appears in {found} of 12 layers" in said(before)
     told = page(2, shared=shared, state={f"predict:{SLUG}fewest.Base": "feed-forward"})
     layers, whole, theirs = maths.counted(shared)
     assert f"The layers have {layers:,} parameters, the whole network {whole:,}" in said(told)
@@ -138,7 +139,7 @@ def test_the_label_rule_and_the_multiset_of_words(draw):
     assert (swapped.first, swapped.second) == (right.second, right.first)
     count = [Counter(pairs.words(f"{pair.first} {pair.second}")) for pair in (right, swapped)]
     assert count[0] == count[1] == right.words
-    story = " ".join(pairs.stories()[right.of[0]])
+    story = " ".join(stories()[right.of[0]])
     assert f"{right.first} {right.second}" in story and f"{right.second} {right.first}" not in story
     same, other = pairs.drawn(pairs.NEXT, draw)
     assert same == right and other.first == right.first and other.of[0] != other.of[1]

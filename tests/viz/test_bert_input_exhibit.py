@@ -57,7 +57,7 @@ def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
     assert "[UNK]" not in said(before).split("Predict")[0] and looks(before, 1) == []
     told = page(guess=("cut", "[UNK]"))
     assert "Right." in said(told) and looks(told, 1)[-1] == "##i: no"
-    assert "7 letters, 5 looks into a vocabulary of 8, 2 pieces" in said(told)
+    assert "7 letters, 5 lookups in a vocabulary of 8, 2 pieces" in said(told)
 
 
 def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
@@ -71,7 +71,7 @@ def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
     )
     unknown = page(pieces="he")
     assert "with every letter of the word" in said(unknown)
-    unknown.button(key=SLUG + "edit:Put ever").click().run()
+    unknown.button(key=SLUG + "edit:Add all ").click().run()
     assert "p ##l ##a ##y ##i ##n ##g" in said(unknown)
     unknown.button(key=SLUG + "edit:own").click().run()
     assert "cut into play ##ing" in said(unknown)
@@ -138,7 +138,7 @@ def test_one_of_the_three_is_switched_off():
     )
     assert lanes(before) == [] and covers(before)
     np.testing.assert_allclose(lanes(told)[1], found["segment"].turned, atol=6e-4)
-    assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)
+    assert f"change by {found['segment'].turned.mean():.3f} on average" in said(told)
     assert (
         f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without"
         in said(told)

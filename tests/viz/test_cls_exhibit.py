@@ -181,9 +181,10 @@ def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
     found = maths.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
     by = found.by(training.KINDS["opinions"])
     before = page(6)
-    assert not before.table and f"{found.right.sum()} of {tuning.CHECKED} right" in said(before)
-    assert right(before, "worst.opinions") == min(by, key=lambda kind: by[kind][0] / by[kind][1])
-    test = page(6, guess=("worst.opinions", "said outright"))
+    assert not before.table and "of other English the number says little" in said(before)
+    test = before.button(key=f"predict:{SLUG}right.opinions:commit").click().run()
+    assert f"{found.right.sum()} of {tuning.CHECKED} synthetic texts right" in said(test)
+    assert all(f"{kind}: {well} of {of}" in said(test) for kind, (well, of) in by.items())
     assert test.table[0].value["text"].tolist() == [
         literal(found.items[at].text) for at in found.errors()[: training.MOST]
     ]

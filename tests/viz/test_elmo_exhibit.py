@@ -196,7 +196,7 @@ def test_what_a_task_learned_is_what_is_recorded(task):
     after = page(6, guess=(f"learned.{task}", best), task=task)
     assert "Right." in said(after)
     assert [row["value"] for row in chart(after, 1)[0]] == pytest.approx([0.95, 0.8, 0.85, 0.9])
-    assert f"{percent(0.95, 2)} with the mixture, {percent(0.9, 2)} with the top layer alone" in said(after)
+    assert f"{percent(0.95, 2)} with the mixture, {percent(0.9, 2)} with the best single layer" in said(after)
 
 
 def test_a_model_without_a_recorded_mixture_says_how_to_learn_one(monkeypatch):
@@ -219,7 +219,7 @@ def test_bank_again_beside_bert():
     before = page(7)
     assert not before.exception and [row["said"] for row in chart(before)[0]] == ["1.000"]
     after = commit(before, "bank.bank")
-    assert f"Nearest means the same: {right[0]} and {right[1]} of {len(texts)}." in said(after)
+    assert f"Nearest sentence has the same meaning: {right[0]} and {right[1]} of {len(texts)}" in said(after)
     other = in_context.kept_apart(ours.cosines(-1), kinds)[1]
     assert chart(after)[0][-1]["said"] == f"{other:.3f}"
 

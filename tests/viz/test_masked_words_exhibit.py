@@ -77,7 +77,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     rows = token_rows(test)
     assert rows["text"] == [*text.tokens] and rows["reads"] == [token(int(i)) for i in one.read]
     places = np.flatnonzero(one.labels >= 0)
-    assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
+    assert rows["label"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
     chance = hidden_words.at(bert(), one.read[None], [at])[0]
     assert rows["bert-mini"][0] == token(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.bert.albert import maths, order, steps
+from viz.course.bert.albert import maths, order, promises, steps
 from viz.course.bert.albert.params import NAMES, Params
 from viz.course.lesson import Lesson, Step
 
@@ -22,8 +22,9 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.factors, ("V", "E", "H")),
-        Step(steps.sharing, ("shared",), change=("shape",)),
-        Step(order.side_by_side, ("draw",)),
+        Step(steps.factors, ("V", "E", "H"), promises=promises.FACTORS),
+        Step(steps.sharing, ("shared",), change=("shape",), promises=promises.SHARING),
+        Step(order.side_by_side, ("draw",), promises=promises.ORDER),
     ),
+    presets=({"shape": "Large"},),
 )

@@ -6,12 +6,10 @@ sentence order    c = 1: A, B               c = 0: B, A                         
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,10 +17,11 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.text.words import WORD
+from viz.course.bert.maths.stories import GAP, stories
 
 Array = NDArray[np.float64]
 NEXT, ORDER = TASKS = ("next sentence", "sentence order")
-SIDE, GAP = 2, 6
+SIDE = 2
 """Sentences of each text of a pair; of each story the last GAP sentences are for measuring alone."""
 OTHERS = 20
 """Wrong second texts that are drawn for each first text."""
@@ -44,17 +43,6 @@ class Pair:
     def words(self) -> Counter[str]:
         """How often each word is in the pair, both texts together: all that one bag of words knows."""
         return Counter(words(self.first)) + Counter(words(self.second))
-
-
-@cache
-def stories() -> Mapping[str, tuple[str, ...]]:
-    """Our stories by subject, a sentence an entry.
-
-    >>> {len(story) for story in stories().values()}
-    {18}
-    """
-    with Path(__file__).with_name("stories.toml").open("rb") as held:
-        return {name: tuple(story) for name, story in tomllib.load(held).items()}
 
 
 def words(text: str) -> list[str]:

@@ -26,8 +26,10 @@ class Params(Knobs):
     shape: str = knob("Base", segmented("Size", tuple(SHAPES)))
     text: str = knob("The little dog ran after the ball.", sentence("Sentence", of=BERT), link="text")
     draw: int = knob(3, draw(strong=True))
-    a: str = knob("The baker lit the fire under the oven.", sentence("Your text A", placeholder=None))
-    b: str = knob("Then he put the loaves into it.", sentence("Your text B", placeholder=None))
+    a: str = knob("Once there was a king who had three sons.", sentence("Your text A", placeholder=None))
+    b: str = knob(
+        "One day he called them to him and said that he was old.", sentence("Your text B", placeholder=None)
+    )
 
     @property
     def table(self) -> Table:

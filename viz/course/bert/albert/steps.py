@@ -91,7 +91,7 @@ def sharing(params: Params, _: object) -> Folds:
     known = lesson.predict(
         SLUG + "fewest." + shape,
         f"{shape}: {n} layers with {layers['none']:,} parameters, nothing shared. "
-        "Share one part only: which leaves fewer?",
+        "If only one part is shared, which choice leaves fewer parameters?",
         halves,
         min(halves, key=halves.__getitem__),
         f"A layer has {each['attention']:,} in attention and {each['feed-forward']:,} in its feed-forward network: "
@@ -117,8 +117,8 @@ def sharing(params: Params, _: object) -> Folds:
     own = counts[shared]
     met = maths.written_into(shared, n)
     page_parts.numbers(
-        f"Shared: {NAMES[shared]}. {2 * n} matrices are asked where they lie, {distinct} addresses are different; a 7 that is "
-        f"written into layer 0's feed-forward matrix is then found in {met} of {n} layers. "
+        f"Shared: {NAMES[shared]}. The {2 * n} matrices have {distinct} different memory addresses; a 7 written into layer 0's feed-forward matrix "
+        f"appears in {met} of {n} layers. "
         + (
             f"The layers have {own[0]:,} parameters, the whole network {own[1]:,}; a BERT of this shape {own[2]:,}: "
             f"{own[2] / own[1]:.2f} times as many. One word still takes {maths.multiplications(shape):,} multiplications in its "
@@ -173,7 +173,7 @@ def layers_alike(params: Params) -> None:
     missing = f" {MODEL} is not among the models here." if MODEL not in names else ""
     page_parts.numbers(
         f"The cosine of a word's vector before and after each layer, the mean over the words: {said}.{missing} "
-        "Lan et al. 2020 (figure 1) saw these change less from layer to layer where all weights are shared."
+        "Lan et al. 2020 (figure 1) found that these change less from layer to layer where all weights are shared."
     )
 
 

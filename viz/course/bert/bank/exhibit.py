@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.bert.bank import many, words
+from viz.course.bert.bank import many, promises, words
 from viz.course.bert.bank.params import MODEL, Params
 from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Lesson, Step
@@ -28,11 +28,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(words.two, texts=("one", "two", "word")),
-        Step(many.matrix, ("layer",), change=("which",), texts=("own",)),
-        Step(many.on_map, ("layer",), change=("which",), texts=("own",)),
-        Step(words.static, ("which",)),
-        Step(many.whole, ("how",), texts=("sentence",)),
+        Step(words.two, texts=("one", "two", "word"), promises=promises.TWO),
+        Step(many.matrix, ("layer",), change=("which",), texts=("own",), promises=promises.MANY),
+        Step(many.on_map, ("layer",), change=("which",), texts=("own",), promises=promises.MAP),
+        Step(words.static, ("which",), promises=promises.STATIC),
+        Step(many.whole, ("how",), texts=("sentence",), promises=promises.WHOLE),
     ),
     tells=lambda params, word: origin.tell(model=MODEL),
+    presets=(
+        *({"one": one, "two": two, "word": word} for one, two, word in words.EXAMPLES[1:]),
+        *({"which": which} for which in tuple(senses.WORDS)[1:]),
+    ),
 )

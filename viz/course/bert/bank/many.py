@@ -10,7 +10,8 @@ import streamlit as st
 
 from core.errors import InputError
 from core.serving.engine import default
-from viz.course.bert.bank import charts
+from viz.charts.scores import bars
+from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
 from viz.course.bert.charts.squares import squares
@@ -148,36 +149,67 @@ def whole(params: Params, held: senses.Word) -> Folds:
         rule = "A sentence's vector is made of its words."
         raise InputError("There is no word.", rule, "Type a sentence.")
     triples, hows = senses.TRIPLES, in_context.HOWS
-    each = {how: engine_client.submit(("bank.whole", how), partial(vectors, how), 4000) for how in hows}
-    wins = {how: int((same > alike).sum()) for how, (same, alike) in each.items()}
-    n, first = len(triples), triples[0]
+    each = {
+        how: engine_client.submit(("bank.whole", how), partial(topics.cosines, how), 4000) for how in hows
+    }
+    classified = {
+        how: engine_client.submit(("bank.topics", how), partial(topics.classified, how), 8000) for how in hows
+    }
+    n, n_stories, asked = len(triples), round(1 / topics.chance()), classified[hows[0]]
     told = lesson.predict_number(
         SLUG + "whole",
-        f"{n} sentences: in how many is the one that means the same nearer than the one that only looks "
-        f"alike? (bert-mini, {shown(hows[1])})",
+        f"A linear classifier learns from [CLS] vectors which of {n_stories} stories a sentence is from. Of {asked.n} sentences "
+        f"it never read, how many does it classify correctly? (By chance: {asked.n * topics.chance():g})",
         0.0,
-        float(n),
-        float(wins[hows[1]]),
-        "; ".join(f"{shown(how)}: {count} of {n}" for how, count in wins.items()) + ".",
-        1.0,
+        float(asked.n),
+        float(asked.right),
+        "; ".join(
+            f"{shown(how)}: {found.right} of {found.n} (95 % interval {percent(found.low)} to {percent(found.high)})"
+            for how, found in classified.items()
+        )
+        + ".",
+        3.0,
     )
-    (same, alike), won = each[params.how], wins[params.how]
+    (same, alike), found = each[params.how], classified[params.how]
+    won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
-    page_parts.show(
-        charts.nearer(texts, partners, same if told else None, alike, low=low, high=26),
-        SLUG + "whole",
-        f"{won} of {n} sentences are nearer to what means the same."
-        if told
-        else "Ten rows of two points, covered until you guessed.",
-    )
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        rows = [
+            (shown(how), each_way.right / each_way.n, how == params.how)
+            for how, each_way in classified.items()
+        ]
+        st.markdown("**Trained classifier, correct**")
+        page_parts.show(
+            bars(
+                [(name, value if told else 0.0, own) for name, value, own in rows]
+                + [("by chance", topics.chance(), False)],
+                "{:.0%}" if told else "?",
+                1.0,
+            ),
+            SLUG + "classified",
+            "; ".join(f"{name}: {percent(value)}" for name, value, _ in rows) + "."
+            if told
+            else "Bars, covered until you guess.",
+        )
+    with right:
+        st.markdown("**Cosine alone, nothing trained**")
+        page_parts.show(
+            charts.nearer(texts, partners, same if told else None, alike, low=low, high=26),
+            SLUG + "whole",
+            f"{won} of {n} sentences are nearer to the one that means the same."
+            if told
+            else "Ten rows of two points, covered until you guess.",
+        )
     key = ("bank.nearest", params.sentence, params.how)
     text, value = engine_client.submit(key, lambda: nearest(params.sentence, params.how), 4000)
     page_parts.numbers(
-        f"By {shown(params.how)} {won} of {n} are nearer to what means the same. "
-        f"Your sentence “{_plain(params.sentence)}” is nearest to “{text}” ({value:.3f})."
+        f"With {shown(params.how)}: classifier {found.right} of {found.n} (chance {found.n * topics.chance():g}); by cosine alone "
+        f"{won} of {n} are nearer to the one that means the same. Your sentence “{_plain(params.sentence)}” is nearest to “{text}” ({value:.3f})."
         if told
-        else f"“{first.text}” means “{first.same}” but looks like “{first.alike}”"
+        else f"{n_stories} stories, {asked.n} held-out sentences; {n} sentences, each with one of the same meaning and one that only "
+        "looks alike."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -189,20 +221,12 @@ def whole(params: Params, held: senses.Word) -> Folds:
                 "cosine, alike": alike,
             }
         ),
-        {"same": same, "alike": alike},
+        {"same": same, "alike": alike, "classified": [one.right for one in classified.values()]},
         {"model": MODEL},
         told,
         {"vectors.cosine": {}},
         (rf"\text{{nearer to the same meaning: }} {won} / {n}",),
     )
-
-
-def vectors(how: str) -> tuple[np.ndarray, np.ndarray]:
-    """The cosine of each sentence with the one that means the same, and with the one that looks alike."""
-    made = in_context.sentences(default().open(MODEL), _texts(), how)
-    rows = made.reshape(len(senses.TRIPLES), 3, -1)
-    found = np.array([in_context.cosines(three)[0, 1:] for three in rows])
-    return found[:, 0], found[:, 1]
 
 
 def nearest(sentence: str, how: str) -> tuple[str, float]:

@@ -7,7 +7,7 @@ import numpy as np
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.bert.bert_input import pieces, sums
+from viz.course.bert.bert_input import pieces, promises, sums
 from viz.course.bert.bert_input.maths import input_sum
 from viz.course.bert.bert_input.params import LONGEST, MODEL, Params
 from viz.course.lesson import Lesson, Step
@@ -41,11 +41,11 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(pieces.cut, change=("word",)),
-        Step(pieces.vocabularies),
-        Step(pieces.marks, ("whose",)),
-        Step(sums.added),
-        Step(sums.without, ("off",)),
+        Step(pieces.cut, change=("word",), promises=promises.CUT),
+        Step(pieces.vocabularies, promises=promises.VOCABULARIES),
+        Step(pieces.marks, ("whose",), promises=promises.MARKS),
+        Step(sums.added, promises=promises.ADDED),
+        Step(sums.without, ("off",), promises=promises.WITHOUT),
     ),
     of=("text", "pair"),
     cost=lambda params: 10 * max(1, len(params.text + params.pair)),

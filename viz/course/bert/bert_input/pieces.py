@@ -35,9 +35,9 @@ def cut(params: Params, data: Sum) -> Folds:
         f"“{visible(shorten(word, 24))}” is cut into {shorten(listed(now), 60)}. And {how}?",
         options_of(word, known, then),
         shorten(listed(then), 60),
-        f"{len(wordpiece.tries(word, other))} looks into the vocabulary {how}. "
+        f"{len(wordpiece.tries(word, other))} lookups in the vocabulary {how}. "
         + (
-            "No piece fits the rest, so the whole word is unknown: nothing of it is kept."
+            "No piece fits the rest, so the whole word becomes [UNK]."
             if then == (UNKNOWN,)
             else f"The longest pieces from the left are {listed(then)}."
         ),
@@ -49,7 +49,7 @@ def cut(params: Params, data: Sum) -> Folds:
         page_parts.show(
             cutting(word, looks(word, known), height=tall),
             SLUG + "now",
-            f"Looks into the vocabulary for {visible(word[:24])}: {listed(now)}.",
+            f"Lookups in the vocabulary for {visible(word[:24])}: {listed(now)}.",
         )
     with right:
         st.text(f"{how}: {shorten(listed(then), 40) if told else '?'}")
@@ -59,7 +59,7 @@ def cut(params: Params, data: Sum) -> Folds:
             f"The same {how}: " + (listed(then) if told else "covered."),
         )
     page_parts.numbers(
-        f"“{visible(shorten(word, 40))}”: {len(word)} letters, {len(tried)} looks into a vocabulary of "
+        f"“{visible(shorten(word, 40))}”: {len(word)} letters, {len(tried)} lookups in a vocabulary of "
         f"{len(known)}, {len(now)} {'piece' if len(now) == 1 else 'pieces'}."
         + (f" The first {MOST} are drawn." if len(tried) > MOST else "")
     )
@@ -73,7 +73,7 @@ def cut(params: Params, data: Sum) -> Folds:
         {"found": [float(one.found) for one in tried]},
         known=told,
         latex=(
-            rf"\text{{{len(tried)} looks, at most }} \tfrac{{n (n + 1)}}{{2}} = {n * (n + 1) // 2} "
+            rf"\text{{{len(tried)} lookups, at most }} \tfrac{{n (n + 1)}}{{2}} = {n * (n + 1) // 2} "
             rf"\text{{ for }} n = {n} \text{{ letters}}",
         ),
     )
@@ -153,10 +153,10 @@ def marks(params: Params, data: Sum) -> Folds:
     page_parts.show(
         token_rows(table, across=8, breaks=[first] if told else [], high=high),
         SLUG + "marks",
-        f"{listed(row.tokens)}; {counts}; positions 0 to {n - 1}." if told else "Covered until you guessed.",
+        f"{listed(row.tokens)}; {counts}; positions 0 to {n - 1}." if told else "Covered until you guess.",
     )
     page_parts.numbers(
-        f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "Guess, and the table opens."
+        f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "The table is shown after your guess."
     )
     tokens = [visible(token) for token in row.tokens]
     return Folds(
@@ -213,9 +213,9 @@ def edit_vocabulary(params: Params, usual: str) -> None:
     last = wordpiece.cut(word, known)[-1]
     every = list(dict.fromkeys((*known, *wordpiece.letters_of(params.words))))
     edits = (
-        (f"Take {last} out", [piece for piece in known if piece != last], last == UNKNOWN),
-        (f"Put {word} in", list(dict.fromkeys((*known, word))), word in known),
-        ("Put every letter in", every[: wordpiece.MOST_PIECES], False),
+        (f"Remove {last}", [piece for piece in known if piece != last], last == UNKNOWN),
+        (f"Add {word}", list(dict.fromkeys((*known, word))), word in known),
+        ("Add all letters", every[: wordpiece.MOST_PIECES], False),
     )
     with st.container(horizontal=True):
         for name, pieces, off in edits:

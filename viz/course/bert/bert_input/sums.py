@@ -95,17 +95,17 @@ def without(params: Params, data: Sum) -> Folds:
     page_parts.show(
         bar_lanes(lanes, labels=names, height=lesson.fit(430, 380)),
         SLUG + "without",
-        "How far the last vector of each token turns without each of the three"
-        + (turned if told else "; covered until you guessed."),
+        "How much the last vector of each token changes without each of the three"
+        + (turned if told else "; covered until you guess."),
     )
     before, after = found[off].follows
     follows = f"{percent(before)} with all three, {percent(after)} without."
     page_parts.numbers(
-        f"Without “{NAMES[off]}” the last vectors turn by {means[off]:.3f} on average "
-        "(0: not at all, 1: at right angles)."
-        + (f" That the second text follows the first: {follows}" if pair else "")
+        f"Without “{NAMES[off]}” the last vectors change by {means[off]:.3f} on average "
+        "(1 − cosine; 0: same direction, 1: orthogonal)."
+        + (f" P(the second text follows the first): {follows}" if pair else "")
         if told
-        else "Guess, and the bars come."
+        else "The bars are shown after your guess."
     )
     return Folds(
         lambda: pd.DataFrame({NAMES[part]: one.turned for part, one in found.items()}, index=names),

@@ -6,8 +6,9 @@ from core.serving.resolve import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.cls_and_pairs import pairs, read, steps, training
-from viz.course.bert.cls_and_pairs.params import SINGLE, SLUG, TUNED, Models, Params
+from viz.course.bert.cls_and_pairs import pairs, promises, read, steps, training
+from viz.course.bert.cls_and_pairs.params import EXAMPLES, SINGLE, SLUG, TUNED, Models, Params
+from viz.course.bert.cls_and_pairs.promises import EXPECTED
 from viz.course.lesson import Lesson, Step
 
 
@@ -35,12 +36,16 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.one_vector, texts=("text",)),
-        Step(steps.what_it_reads, texts=("text",)),
-        Step(steps.arithmetic, texts=("text",)),
-        Step(training.gradient, texts=("text",)),
-        Step(pairs.pairs, texts=("first", "second")),
-        Step(training.trained),
+        Step(steps.one_vector, texts=("text",), promises=promises.ONE_VECTOR),
+        Step(steps.what_it_reads, texts=("text",), promises=promises.READS),
+        Step(steps.arithmetic, texts=("text",), promises=promises.ARITHMETIC),
+        Step(training.gradient, texts=("text",), promises=promises.GRADIENT),
+        Step(pairs.pairs, texts=("first", "second"), promises=promises.PAIRS),
+        Step(training.trained, promises=promises.TRAINED),
     ),
     tells=watch,
+    presets=(
+        *({"text": text} for text in EXAMPLES[1:]),
+        *({"first": first, "second": second} for first, second in EXPECTED),
+    ),
 )

@@ -39,7 +39,7 @@ def pairs(params: Params, used: Using) -> Folds:
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
     told = lesson.predict(
         SLUG + "swap",
-        f"A: “{shorten(a, 60)}” B: “{shorten(b, 60)}” It says: B {DOES[before]}. And when A and B are "
+        f"A: “{shorten(a, 60)}” B: “{shorten(b, 60)}” The model's answer: B {DOES[before]}. And when A and B are "
         "swapped?",
         dict(zip(WORDS, swapped.tolist(), strict=True)),
         after,
@@ -53,8 +53,8 @@ def pairs(params: Params, used: Using) -> Folds:
     page_parts.numbers(
         f"A, then B: {before} {percent(now.max())}. "
         + (f"Swapped: {after} {percent(swapped.max())}. " if told else "")
-        + f"Without the segment vectors, which say A or B, {percent(moved, 2)} of the probability "
-        "goes to other answers."
+        + f"Without the segment embeddings (A or B) {percent(moved, 2)} of the probability "
+        "moves to other answers."
     )
     with st.container(
         horizontal=True, vertical_alignment="center", gap="medium"

@@ -29,18 +29,18 @@ MARKS = ("[CLS]", "[SEP]")
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def one_vector(params: Params, used: Using) -> Folds:
-    """What the head says of the sentence, before it was tuned and after."""
+    """The class that the head gives the sentence, before it was tuned and after."""
     origin.tell(model=used.model or "", text=params.text)
     data = read.asked(params, used)
     chances, first = data.said.chances, data.untaught
     best, at = CLASSES[data.said.best], data.said.best
     told = lesson.predict(
         SLUG + "class",
-        f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, "
-        "and says it from the vector of [CLS] alone. Which?",
+        f"“{shorten(params.text, 70)}” BERT was tuned to classify good and bad "
+        "from the vector of [CLS] alone. Which class has the higher probability?",
         dict(zip(CLASSES, chances, strict=True)),
         best,
-        f"{_listed(chances)}. Is it right? On texts it never read, {percent(used.reports[-1].right)} are.",
+        f"{_listed(chances)}. Of synthetic texts that it never read, it classifies {percent(used.reports[-1].right)} correctly.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
     beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))
@@ -62,7 +62,7 @@ def one_vector(params: Params, used: Using) -> Folds:
 
 @tuning_live.needs("opinions", SLUG, "bert.class")
 def what_it_reads(params: Params, used: Using) -> Folds:
-    """How [CLS] spreads its look in every layer, before the tuning and after."""
+    """The attention of [CLS] in every layer, before the tuning and after."""
     origin.tell(model=used.model or "", text=params.text)
     data = read.asked(params, used)
     n_layers, n_heads, _ = data.after.shape
@@ -77,7 +77,7 @@ def what_it_reads(params: Params, used: Using) -> Folds:
     whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
         SLUG + "gains",
-        f"In the last layer ({whose}): which token does [CLS] read much more after tuning?",
+        f"In the last layer ({whose}): which token gets more attention from [CLS] after tuning?",
         {visible(names[i]): float(gain[i]) for i in offered},
         word,
         f"“{word}” went from {percent(before[-1, most], 2)} to {percent(after[-1, most], 2)} "
@@ -145,7 +145,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
     told = lesson.predict_number(
         SLUG + "speak",
         f"{n} products and a bias add up to the score {mine} of “{name}”. "
-        "How many of the products are above 0, so speak for it?",
+        "How many of the products are above 0 (evidence for it)?",
         0,
         n,
         speak,
@@ -215,7 +215,7 @@ def beside(
 def covered(name: str, height: int) -> None:
     """A place that waits for the guess."""
     with st.container(border=True, height=height, vertical_alignment="center", horizontal_alignment="center"):
-        st.markdown(f"**{name}**  \n:gray[Guess first, then it is drawn.]", text_alignment="center")
+        st.markdown(f"**{name}**  \n:gray[Shown after your guess.]", text_alignment="center")
 
 
 def told_beside(text: str, control: Callable[[], object]) -> None:

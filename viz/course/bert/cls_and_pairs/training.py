@@ -20,6 +20,7 @@ from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SLUG, TUNED, Mod
 from viz.course.bert.cls_and_pairs.steps import covered, told_beside
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
+from viz.course.shared.maths.intervals import wilson
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
@@ -27,12 +28,12 @@ from viz.widgets import controls, engine_client, lesson, page_parts
 
 MOST = 6
 KINDS: dict[str, Callable[[Any], str]] = {
-    "opinions": lambda item: "said outright" if plain(item) else "turned round",
+    "opinions": lambda item: "plain" if plain(item) else "negated or contrasted",
     "pairs": lambda item: subject(item),
 }
 TOLD = {
-    "opinions": "“Said outright”: every judging word is of the label. "
-    "“Turned round”: “not awful”, “dull at first, but”.",
+    "opinions": "Plain: every judging word has the label's opinion. "
+    "Negated or contrasted: “not awful”, “dull at first, but”.",
     "pairs": "The four things that pairs are about.",
 }
 
@@ -58,7 +59,7 @@ def gradient(params: Params, used: Using) -> Folds:
         [str(k) for k in sorted({0, 1, n - 1, n, count})],
         str(count),
         f"At {count}: the head reads no other vector. "
-        f"One layer below it arrives at {below} of {n}: [CLS] has read them there.",
+        f"One layer below it arrives at {below} of {n}, through the attention of [CLS].",
     )
     rows = [f"into layer {i}" for i in range(n_layers)] + ["out of the last"]
     share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
@@ -80,9 +81,9 @@ def gradient(params: Params, used: Using) -> Folds:
     told_beside(
         f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "
         f"[CLS] has {percent(share[-2, 0])} of it. "
-        f"Where words enter, “{visible(names[top])}” gets most, {percent(share[0, top])}."
+        f"At the input “{visible(names[top])}” gets most, {percent(share[0, top])}."
         if told
-        else f"The loss asks for “{CLASSES[label]}”, and the model gives it "
+        else f"The loss is that of “{CLASSES[label]}”, whose probability is "
         f"{percent(data.said.chances[label], 2)}.",
         lambda: controls.segmented(
             "The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__
@@ -130,24 +131,31 @@ def trained(params: Params, models: Models) -> Folds:
         20_000,
     )
     by = found.by(KINDS[goal])
-    wrong = {kind: 1 - right / of for kind, (right, of) in by.items()}
-    told = lesson.predict(
-        SLUG + "worst." + goal,
-        f"It was asked {n} texts that it never read. Of which kind does it get the largest share wrong?",
-        wrong,
-        max(wrong, key=wrong.__getitem__),
-        "; ".join(f"{kind}: {right} of {of} right" for kind, (right, of) in by.items()) + ".",
-    )
     errors, right = found.errors(), int(found.right.sum())
+    low, high = wilson(right / n, n)
+    told = lesson.predict_number(
+        SLUG + "right." + goal,
+        f"{n} synthetic texts that it never read, {len(GOALS[goal].labels)} classes (by chance: "
+        f"{n / len(GOALS[goal].labels):.0f}). How many does it classify correctly?",
+        0.0,
+        float(n),
+        float(right),
+        f"{right} of {n}, 95 % interval {percent(low)} to {percent(high)} of such texts. "
+        + "; ".join(f"{kind}: {well} of {of}" for kind, (well, of) in by.items())
+        + ".",
+        5.0,
+    )
     page_parts.numbers(
-        f"{right} of {len(errors) + right} right, {len(errors)} wrong." + (f" {TOLD[goal]}" if told else "")
+        f"{right} of {n} synthetic texts right, {len(errors)} wrong. {TOLD[goal]}"
+        if told
+        else "Texts of our own small grammar: of other English the number says little."
     )
     with st.container():
         if told:
             shown = _frame(goal, found, errors[: lesson.fit(MOST, 1)])
             st.table(shown.map(lambda value: literal(str(value))))
         else:
-            st.text("Its surest errors stand here after your guess.")
+            st.text("The errors with the highest probability are shown here after your guess.")
     return Folds(
         lambda: _frame(goal, found, errors),
         {"chances": found.chances, "wanted": found.wanted},
@@ -179,7 +187,7 @@ def _frame(goal: str, found: maths.Checked, places: list[int]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "text": [" / ".join(found.items[at][:-1]) for at in places],
-            "it says": [f"{labels[said[at]]}, {percent(found.chances[at].max())}" for at in places],
+            "predicted": [f"{labels[said[at]]}, {percent(found.chances[at].max())}" for at in places],
             "right": [labels[found.wanted[at]] for at in places],
         },
         index=np.arange(1, len(places) + 1),

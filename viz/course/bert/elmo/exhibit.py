@@ -6,9 +6,9 @@ import numpy as np
 
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.bert.elmo import mixture, reading
+from viz.course.bert.elmo import mixture, promises, reading
 from viz.course.bert.elmo.maths.chains import Chains, chains
-from viz.course.bert.elmo.params import MODEL, Params
+from viz.course.bert.elmo.params import MODEL, SENTENCES, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
@@ -29,15 +29,22 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(reading.each_word, ("text",)),
-        Step(reading.loss, ("text",)),
-        Step(reading.turned, ("reads", "text")),
-        Step(reading.joint, ("first", "second", "third", "table")),
-        Step(mixture.mix, ("place", "w0", "w1", "w2", "gamma", "only"), texts=("text",)),
-        Step(mixture.learned, ("task",), alone=True),
-        Step(mixture.bank, ("which",), alone=True),
+        Step(reading.each_word, ("text",), promises=promises.EACH_WORD),
+        Step(reading.loss, ("text",), promises=promises.LOSS),
+        Step(reading.turned, ("reads", "text"), promises=promises.TURNED),
+        Step(reading.joint, ("first", "second", "third", "table"), promises=promises.JOINT),
+        Step(
+            mixture.mix,
+            ("place", "only"),
+            change=("w0", "w1", "w2", "gamma"),
+            texts=("text",),
+            promises=promises.MIX,
+        ),
+        Step(mixture.learned, ("task",), alone=True, promises=promises.LEARNED),
+        Step(mixture.bank, ("which",), alone=True, promises=promises.BANK),
     ),
     of=("text",),
     cost=lambda params: 60 * len(params.text),
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

@@ -12,7 +12,7 @@ from core.checkpoints.scores import read_scores
 from core.checkpoints.store import shipped_folder
 from core.errors import InputError
 from core.serving.engine import default
-from core.training.finetune.mixing import MIXED, SPLIT
+from core.training.finetune.mixing import MIXED, N_CHECKED, SPLIT
 from viz.charts.scores import bars
 from viz.charts.tensors import Panel, tensors
 from viz.charts.tuned import shares
@@ -23,6 +23,7 @@ from viz.course.bert.elmo.params import FLOORS, MODEL, READER, SLUG, TASKS, Para
 from viz.course.bert.elmo.reading import named
 from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
+from viz.course.shared.maths.intervals import wilson
 from viz.instruments.kit import origin
 from viz.labels import listed, percent, visible
 from viz.widgets import controls, engine_client, lesson, page_parts
@@ -43,9 +44,9 @@ def mix(params: Params, found: Chains) -> Folds:
     share = mixed.mixed(layers, ASKED, 1.0).weights
     told = lesson.predict_share(
         SLUG + "share",
-        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): the {FLOORS[0]} is given 2, both LSTM layers 0. Which share of the mixture is it?",
+        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers. Which weight s does the {FLOORS[0]} get?",
         float(share[0]),
-        f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: s = softmax(w), as attention weights are, but the same for every word.",
+        f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: s = softmax(w), as for attention weights, but the same for every word.",
     )
     made = mixed.mixed(layers, params.w, params.gamma, params.alone)
     limit = float(np.quantile(np.abs(layers), 0.98))
@@ -74,14 +75,14 @@ def mix(params: Params, found: Chains) -> Folds:
             + (f" One-hot: the mixture is the {FLOORS[same]}, number by number." if same is not None else "")
         )
         if told
-        else f"{len(layers)} vectors of {layers.shape[1]} numbers each: the first half read from the left, the second from the right."
+        else f"{len(layers)} vectors of {layers.shape[1]} numbers each: the first half is the forward chain's, the second the backward chain's."
     )
-    recorded = {task: mixed.learned(_scores(), MODEL, SPLIT, task)[1] for task in TASKS}
+    shares_of = {task: recorded(task)[1] for task in TASKS}
     ready = {
         f"learned for {TASKS[task]}": {
             f"{SLUG}w{j}": round(min(4.0, max(-4.0, w)), 1) for j, w in enumerate(mixed.set_to(s))
         }
-        for task, s in recorded.items()
+        for task, s in shares_of.items()
         if len(s) == len(layers)
     } | {"all alike": {f"{SLUG}w{j}": 0.0 for j in range(len(layers))}}
     if told:
@@ -101,12 +102,13 @@ def mix(params: Params, found: Chains) -> Folds:
         told,
         {"elmo.mixture": {"gamma": f"{params.gamma:g}"}},
         (r"s = (" + r",\ ".join(f"{s:.4f}" for s in made.weights) + ")",),
+        look={"lengths": _lengths(params.text)},
     )
 
 
 def learned(params: Params, found: object) -> Folds:
     """What a task made of the layers: accuracy of a small head upon the mixture and upon each layer alone, and the learned s."""
-    accuracy, s = mixed.learned(_scores(), MODEL, SPLIT, params.task)
+    accuracy, s = recorded(params.task)
     if not accuracy:
         raise InputError(
             f"No mixture of {MODEL} is recorded.",
@@ -116,10 +118,10 @@ def learned(params: Params, found: object) -> Folds:
     floors, task = FLOORS[: len(s)], TASKS[params.task]
     told = lesson.predict(
         SLUG + f"learned.{params.task}",
-        f"A small head learns {task} upon frozen states, and with it w. Which layer gets the largest share?",
+        f"A small head learns {task} on frozen states, together with w. Which layer gets the largest weight s?",
         dict(zip(floors, s, strict=True)),
         floors[int(np.argmax(s))],
-        f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. With the mixture {percent(accuracy[MIXED])} are right, with the top layer alone {percent(accuracy[_alone(len(s) - 1)])}.",
+        f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_alone(len(s) - 1)], 2)}.",
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -135,7 +137,7 @@ def learned(params: Params, found: object) -> Folds:
                 f"The learned shares: {listed(list(zip(floors, s, strict=True)), '{:.2f}')}.",
             )
         else:
-            st.markdown("The learned shares come after the guess.")
+            st.markdown("The learned weights s are shown after your guess.")
     rows = {MIXED: accuracy[MIXED]} | {floors[j]: accuracy[_alone(j)] for j in range(len(s))}
     with right:
         if told:
@@ -149,9 +151,9 @@ def learned(params: Params, found: object) -> Folds:
                 f"Right: {listed(list(rows.items()), '{:.3f}')}.",
             )
     page_parts.numbers(
-        f"{task.capitalize()}, right on held-out texts: {percent(rows[MIXED], 2)} with the mixture, {percent(rows[floors[-1]], 2)} with the top layer alone."
+        f"{task.capitalize()}, correct on held-out synthetic texts: {percent(rows[MIXED], 2)} with the mixture, {percent(max(list(rows.values())[1:]), 2)} with the best single layer. The weights s do not say which layer is better."
         if told
-        else f"{task.capitalize()}: labelled texts of our own grammar, some to learn from and others to be tested on."
+        else f"{task.capitalize()}: synthetic labelled texts of our own grammar, some for training and others for testing."
     )
     return Folds(
         {"head reads": list(rows), "right": list(rows.values())},
@@ -159,7 +161,16 @@ def learned(params: Params, found: object) -> Folds:
         {"model": MODEL, "task": params.task},
         told,
         {"elmo.mixture": {}},
+        look={
+            "lengths": _lengths(params.text),
+            "interval": " to ".join(percent(end, 2) for end in interval(max(list(rows.values())[1:]))),
+        },
     )
+
+
+def _lengths(text: str) -> str:
+    found = engine_client.submit(("elmo.lengths", text), lambda: lengths(text), 60 * len(text))
+    return ", ".join(f"{length:.1f}" for length in found)
 
 
 def _alone(layer: int) -> str:
@@ -184,11 +195,11 @@ def bank(params: Params, found: object) -> Folds:
     }
     told = lesson.predict_number(
         SLUG + f"bank.{params.which}",
-        f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, how many have a nearest one that means the same?",
+        f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, for how many has the nearest sentence the same meaning? (By chance: {(n / 2 - 1) / (n - 1) * n:.1f})",
         0.0,
         float(n),
         float(right[MODEL]),
-        f"{right[MODEL]} of {n} by ELMo's mixture, {right[READER]} of {n} by BERT's last layer.",
+        f"{right[MODEL]} of {n} with ELMo's mixture, {right[READER]} of {n} with BERT's last layer. A difference of one or two sentences of eight is chance.",
         0.9,
     )
     named_rows = (
@@ -208,7 +219,7 @@ def bank(params: Params, found: object) -> Folds:
             )
     (same, other), (bert_same, bert_other) = rows[MODEL], rows[READER]
     page_parts.numbers(
-        f"Mean cosine with the other meaning, with the same: {MODEL}'s mixture {other[-1]:.3f}, {same[-1]:.3f}; {READER}'s last layer {bert_other[-1]:.3f}, {bert_same[-1]:.3f}. Nearest means the same: {right[MODEL]} and {right[READER]} of {n}."
+        f"Mean cosine with the other meaning, with the same: {MODEL}'s mixture {other[-1]:.3f}, {same[-1]:.3f}; {READER}'s last layer {bert_other[-1]:.3f}, {bert_same[-1]:.3f}. Nearest sentence has the same meaning: {right[MODEL]} and {right[READER]} of {n}, by chance {(n / 2 - 1) / (n - 1) * n:.1f}."
         if told
         else "In both tables the word has one vector: cosine 1."
     )
@@ -238,6 +249,22 @@ def _short(name: str) -> str:
     return {"+ position": "", "mixture": "mix", MIXED: "mix"}.get(
         name, name.removeprefix("token ").replace("LSTM layer ", "L")
     )
+
+
+def lengths(text: str) -> tuple[float, ...]:
+    """Return the mean length of a text's vectors, layer by layer."""
+    layers = mixed.layers_of(default().open(MODEL), text)
+    return tuple(np.linalg.norm(layers, axis=-1).mean(1).tolist())
+
+
+def recorded(task: str) -> tuple[dict[str, float], tuple[float, ...]]:
+    """Return the recorded accuracies of a task by what the head reads, and the learned s."""
+    return mixed.learned(_scores(), MODEL, SPLIT, task)
+
+
+def interval(accuracy: float) -> tuple[float, float]:
+    """Return the 95 % interval of an accuracy on the held-out texts, a text counted as one case."""
+    return wilson(accuracy, N_CHECKED)
 
 
 def _scores() -> tuple[mixed.Score, ...]:

@@ -22,7 +22,7 @@ COMPARED = ("less probable", "equally probable", "more probable")
 
 
 def named(found: chains.Chains) -> list[str]:
-    """Tokens as words, equal ones told apart."""
+    """Tokens as words, equal ones with a number after repeated ones."""
     return distinct(token.removeprefix(" ") or token for token in found.tokens)
 
 
@@ -33,10 +33,10 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
     at = [float(each[place]) for each in both]
     told = lesson.predict(
         SLUG + "side",
-        f"One chain has read what stands before “{names[place]}”, the other what stands after it. Which finds the word more probable?",
+        f"One chain has read all words before “{names[place]}”, the other all words after it. Which one gives the word the higher probability?",
         dict(zip(SIDES, at, strict=True)),
         SIDES[int(at[1] > at[0])],
-        f"Forward {percent(at[0], 2)}, backward {percent(at[1], 2)}. Forward would have put “{_best(found, 0, place)}”, backward “{_best(found, 1, place)}”.",
+        f"Forward {percent(at[0], 2)}, backward {percent(at[1], 2)}. The forward chain's most probable word is “{_best(found, 0, place)}”, the backward chain's “{_best(found, 1, place)}”.",
     )
     most = max(float(each.max()) for each in both)
     lanes = [
@@ -57,9 +57,9 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
     )
     won = int((found.forward > found.backward).sum())
     page_parts.numbers(
-        f"Forward finds {won} of {len(names)} words more probable, backward {len(names) - won}. Mean: {percent(both[0].mean())} and {percent(both[1].mean())}."
+        f"The forward chain gives {won} of {len(names)} words the higher probability, the backward chain {len(names) - won}. Mean: {percent(both[0].mean())} and {percent(both[1].mean())}."
         if told
-        else f"{len(names)} tokens between START and END; each is foretold twice, and neither chain ever sees it."
+        else f"{len(names)} tokens between START and END; each is predicted twice, and neither chain sees the token itself."
     )
     return Folds(
         lambda: _table(found, names),
@@ -100,7 +100,7 @@ def loss(params: Params, found: chains.Chains) -> Folds:
     one, other = found.losses
     told = lesson.predict_number(
         SLUG + "loss",
-        f"The forward chain loses {one:.1f} nats on this text, the sum of −ln p over its {n} tokens. How many does the backward chain lose?",
+        f"The forward chain's loss on this text is {one:.1f} nats, the sum of −ln p over its {n} tokens. What is the backward chain's loss?",
         0.0,
         float(np.ceil(max(3 * one, 1.2 * other))),
         other,
@@ -154,10 +154,10 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     answer = COMPARED[1 + int(np.sign(after - before))]
     told = lesson.predict(
         SLUG + "turned",
-        "The forward chain is given the text from its last word to its first. Does it find the text more or less probable than as it stands?",
+        "The forward chain reads the text from its last word to its first. Is the text then more or less probable for it than in the usual order?",
         {COMPARED[0]: before, COMPARED[2]: after} if answer != COMPARED[1] else COMPARED,
         answer,
-        f"ln P = {number(after, 1)} in reverse, {number(before, 1)} as it stands. English has an order; a chain knows the one that it learned.",
+        f"ln P = {number(after, 1)} in reverse, {number(before, 1)} in the usual order. A chain has learned one direction only.",
     )
     own = params.reads == "back"
     values = read.own if own else read.other
@@ -181,7 +181,7 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     page_parts.numbers(
         f"Backward is forward on the reversed text with the same weights: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
         if told
-        else "Nothing but the order of the steps makes a chain a backward one."
+        else "Only the order of the steps makes a chain a backward chain."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -210,7 +210,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
         f"A table has a probability for each of the {len(table.WORDS) ** table.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. From the right?",
         ("smaller", "the same", "larger"),
         "the same",
-        f"{other:.10f}. Both are the probability in the table, {both.joint:.10f}, taken apart in another order.",
+        f"{other:.10f}. Both are the probability in the table, {both.joint:.10f}, factorised in another order.",
     )
     steps = ("first", "second", "third")
     page_parts.show(
@@ -242,7 +242,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
     )
     a, b = found.losses
     page_parts.numbers(
-        f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. {MODEL} learned its chains apart: its sentence has ln P = {number(-a, 2)} forward and {number(-b, 2)} backward."
+        f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. {MODEL} learned its chains independently: its sentence has ln P = {number(-a, 2)} forward and {number(-b, 2)} backward."
         if told
         else f"{one:.10f} from the left."
     )

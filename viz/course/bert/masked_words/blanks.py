@@ -56,14 +56,14 @@ def blank(params: Params, text: Text) -> Folds:
     page_parts.show(
         revealed(rows),
         SLUG + "said",
-        "Probabilities at the blank" + (every if told else ", covered until you guessed."),
+        "Probabilities at the blank" + (every if told else ", covered until you guess."),
     )
     n, surest = len(model.tokenizer), max(found.wanted, 1e-300)
     page_parts.numbers(
         f"“{truth}” was hidden and gets {percent(found.wanted)}: surprisal {-math.log2(surest):.2f} bits. "
         f"By chance (baseline), each of {n:,} tokens would get {percent(1 / n, 3)}."
         if told
-        else "Guess, and the probabilities come. The strong bar will be the hidden word."
+        else "The probabilities are shown after your guess. The strong bar will be the hidden word."
     )
     pick_word(params, text)
     return Folds(
@@ -88,7 +88,7 @@ def sides(params: Params, text: Text) -> Folds:
     truth, mask = visible(text.tokens[place]), model.tokenizer.mask
     told = lesson.predict(
         SLUG + "sides",
-        f"“{truth}” is hidden. With which words in sight does it get the highest probability?",
+        f"“{truth}” is hidden. With which words visible does it get the highest probability?",
         wanted,
         best,
         "; ".join(f"{name}: {percent(chance, 2)}" for name, chance in wanted.items()) + ".",
@@ -123,9 +123,9 @@ def sides(params: Params, text: Text) -> Folds:
         )
     every = listed(wanted, lambda chance: percent(chance, 2))
     page_parts.numbers(
-        f"{every}: what “{truth}” gets."
+        f"Probability of “{truth}”: {every}."
         if told
-        else "Four times the same blank, with more or less of the sentence in sight."
+        else "Four times the same blank, with more or less of the sentence visible."
     )
     pick_word(params, text)
     share = bert_mini.mix(trained(MODEL).steps).share
@@ -157,10 +157,10 @@ def both_or_left(params: Params, text: Text) -> Folds:
     told = lesson.predict(
         SLUG + "who",
         f"Each of {len(places)} words is hidden in turn. "
-        "Which model holds the true word more probable, more often?",
+        "Which model gives the true word the higher probability more often?",
         dict(zip(WHO, (*wins, 0), strict=True)),
         WHO[0] if wins[0] > wins[1] else WHO[1] if wins[1] > wins[0] else WHO[2],
-        f"At {wins[0]} words the one with both sides, at {wins[1]} the one with the left alone.",
+        f"bert-mini (both sides) at {wins[0]} words, gpt-mini (left only) at {wins[1]}.",
     )
     names = distinct([text.tokens[place] for place in places]) or ["–"]
     values = [100 * np.nan_to_num(row) if len(places) else np.zeros(1) for row in (both, left)]
@@ -182,7 +182,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
         f"Both sides win at {wins[0]} of {int(known.sum())} words, the left at {wins[1]}; "
         f"on average {values[0].mean():.1f} % and {values[1].mean():.1f} %."
         if told
-        else f"{len(places)} words, each hidden once. The chosen one is drawn strongly."
+        else f"{len(places)} words, each hidden once. The chosen one is strong."
     )
     pick_word(params, text)
     means = [row.mean() / 100 for row in values]

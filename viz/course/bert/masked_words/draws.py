@@ -43,7 +43,7 @@ def drawn(params: Params, text: Text) -> Folds:
     table = [
         Row("text", names),
         Row("reads", read, hues),
-        Row("to say", [names[at] if at in found else "" for at in everywhere], hues),
+        Row("label", [names[at] if at in found else "" for at in everywhere], hues),
         Row(
             "bert-mini",
             [visible(best[at]) if at in found else "" for at in everywhere],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.bert.masked_words import blanks, draws, recipe
-from viz.course.bert.masked_words.params import LONGEST, MODEL, Params
+from viz.course.bert.masked_words import blanks, draws, promises, recipe
+from viz.course.bert.masked_words.params import LONGEST, MODEL, SENTENCES, Params
 from viz.course.bert.maths import hidden_words
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
@@ -29,12 +29,13 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(blanks.blank, texts=("text",)),
-        Step(draws.drawn, ("draw",), change=RATES, texts=("text",)),
-        Step(draws.counted, ("draw", "draws"), change=RATES, texts=("text",)),
-        Step(blanks.sides, texts=("text",)),
-        Step(blanks.both_or_left, texts=("text",)),
-        Step(recipe.recipe, ("warm_up", "steps", "sequences", "length")),
+        Step(blanks.blank, texts=("text",), promises=promises.BLANK),
+        Step(draws.drawn, ("draw",), change=RATES, texts=("text",), promises=promises.DRAWN),
+        Step(draws.counted, ("draw", "draws"), change=RATES, texts=("text",), promises=promises.COUNTED),
+        Step(blanks.sides, texts=("text",), promises=promises.SIDES),
+        Step(blanks.both_or_left, texts=("text",), promises=promises.BOTH_OR_LEFT),
+        Step(recipe.recipe, ("warm_up", "steps", "sequences", "length"), promises=promises.RECIPE),
     ),
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text),
+    presets=tuple({"text": text} for text in SENTENCES[1:]),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.bert.sentence_pairs import game, reading
+from viz.course.bert.sentence_pairs import game, promises, reading
 from viz.course.bert.sentence_pairs.maths import next_sentence
-from viz.course.bert.sentence_pairs.params import LONGEST, MODEL, Params
+from viz.course.bert.sentence_pairs.params import EXAMPLES, LONGEST, MODEL, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
@@ -33,14 +33,15 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(game.one, texts=TEXTS),
-        Step(game.drawn),
-        Step(game.known, ("cut",)),
-        Step(reading.who, ("block",), change=("head",), texts=TEXTS),
-        Step(reading.loss, ("draw", "follows"), change=("batch",), texts=TEXTS),
-        Step(reading.swapped, texts=TEXTS),
+        Step(game.one, texts=TEXTS, promises=promises.ONE),
+        Step(game.drawn, promises=promises.DRAWN),
+        Step(game.known, ("cut",), promises=promises.KNOWN),
+        Step(reading.who, ("block",), change=("head",), texts=TEXTS, promises=promises.WHO),
+        Step(reading.loss, ("draw", "follows"), change=("batch",), texts=TEXTS, promises=promises.LOSS),
+        Step(reading.swapped, texts=TEXTS, promises=promises.SWAPPED),
     ),
     of=TEXTS,
     cost=lambda params: 15 * max(1, len(params.a + params.b)),
     tells=lambda params, run: origin.tell_run(run),
+    presets=tuple({"a": a, "b": b, "follows": follows} for a, b, follows in EXAMPLES[1:]),
 )

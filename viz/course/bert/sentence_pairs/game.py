@@ -37,7 +37,7 @@ def one(params: Params, run: Run) -> Folds:
         right = "right" if truth == (chance >= HALF) else "wrong"
         why += f" In truth B {'follows' if truth else 'is not the next sentence'}: it is {right}."
     both = {SAYS[0]: chance, SAYS[1]: 1 - chance}
-    told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", both, SAYS[chance < HALF], why)
+    told = lesson.predict(SLUG + "one", "What does bert-mini predict for B?", both, SAYS[chance < HALF], why)
     n = run.side.n_real
     first = run.segments[:n].count(0)
     high = lesson.fit(34, 30)
@@ -52,7 +52,7 @@ def one(params: Params, run: Run) -> Folds:
             [(name, value if told else None) for name, value in zip(ANSWERS, both.values(), strict=True)]
         ),
         SLUG + "chances",
-        answers if told else "Two bars, covered until you guessed.",
+        answers if told else "Two bars, covered until you guess.",
     )
     page_parts.numbers(
         f"{n} tokens, {first} of A (blue) and {n - first} of B (orange). "
@@ -148,7 +148,7 @@ def known(params: Params, run: Run) -> Folds:
         0.0,
         float(n),
         float(next_pairs.right(values, rows, HALF)),
-        f"It says “follows” {int((values >= HALF).sum())} times. "
+        f"It outputs “follows” {int((values >= HALF).sum())} times. "
         f"Always the same answer would be right {sum(follows)} times.",
         3.0,
     )
@@ -159,14 +159,14 @@ def known(params: Params, run: Run) -> Folds:
         SLUG + "known",
         f"Each pair at its P(IsNext); with the threshold at {percent(cut)} {now} of {n} are correct."
         if told
-        else "Two rows of dots, covered until you guessed.",
+        else "Two rows of dots, covered until you guess.",
     )
     page_parts.numbers(
         f"Threshold {percent(cut)}: {now} of {n} right. "
         f"All lie from {percent(values.min())} to {percent(values.max())}. "
         f"After the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"
         if told
-        else f"{n} pairs, one dot each. The line is the threshold: at its right the model says “follows”."
+        else f"{n} pairs, one dot each. The line is the threshold: to its right the model outputs “follows”."
     )
     return Folds(
         lambda: pd.DataFrame(

@@ -35,7 +35,7 @@ def who(params: Params, run: Run) -> Folds:
     offered = {name: share for name, share in own.items() if "words" in name}
     told = lesson.predict(
         SLUG + "who",
-        "All heads of all layers, on average: at which words do the words of A look more?",
+        "All heads of all layers, on average: to which words do the words of A attend more?",
         offered,
         max(offered, key=lambda name: offered[name]),
         "From the words of A: " + listed(own) + ".",
@@ -55,7 +55,7 @@ def who(params: Params, run: Run) -> Folds:
         page_parts.show(
             squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210),
             SLUG + "blocks",
-            gives if told else "Covered until you guessed.",
+            gives if told else "Covered until you guess.",
         )
     with right:
         st.text(f"{params.block} in every head")
@@ -75,7 +75,7 @@ def who(params: Params, run: Run) -> Folds:
         f"to A, {share[0][2]} to B. " + ("" if lesson.presenting() else largest)
         if told
         else f"{(group == 1).sum()} words of A, {(group == 2).sum()} of B: "
-        "nothing is masked, everyone may look at everything."
+        "nothing is masked, every token may attend to every token."
     )
     summed = " + ".join(f"{value:.4f}" for value in now[1])
     name = "mean" if place is None else head_name(*place)
@@ -143,8 +143,9 @@ def loss(params: Params, run: Run) -> Folds:
             SLUG + "losses",
             f"The batch costs {found.masked:.2f} + {found.next:.2f} = {found.total:.2f} nats."
             if told
-            else "Stacked bars, covered until you guessed.",
+            else "Stacked bars, covered until you guess.",
         )
+    usual = engine_client.submit("sentence_pairs.usual", answer_costs, 200_000)
     mine, n, chosen = found.pairs[0], len(rows), len(found.words)
     page_parts.numbers(
         f"{chosen} masked words: {found.masked:.3f} nats on average, "
@@ -164,6 +165,7 @@ def loss(params: Params, run: Run) -> Folds:
             rf"L = {found.masked:.4f} + {found.next:.4f} = {found.total:.4f}",
             rf"-\ln P(c_1) = {mine:.4f}, \quad P(c_1) = {math.exp(-mine):.4f}",
         ),
+        look={"many": f"{usual[0]:.3f}", "hard": f"{usual[1]:.3f}"},
     )
 
 
@@ -195,9 +197,11 @@ def swapped(params: Params, run: Run) -> Folds:
         else f"P(IsNext) as trained {percent(usual)}; the other three are covered.",
     )
     others = [percent(found[way]) for way in WAYS[1:]]
+    wrong, n = engine_client.submit("sentence_pairs.orders", order_of_all, 100_000)
     page_parts.numbers(
         f"As trained {percent(usual)}; swapped {others[0]}; all as text A {others[1]}; "
-        f"no segment embeddings {others[2]}."
+        f"no segment embeddings {others[2]}. Of all {n} pairs that follow, the swapped order is the more probable one in "
+        f"{wrong}: {MODEL} hardly knows the order."
         if told
         else f"As trained: {percent(usual)}. The weights stay the same; only what is read changes."
     )
@@ -210,6 +214,27 @@ def swapped(params: Params, run: Run) -> Folds:
         {"bert.input": {}, "bert.next": {}},
         [rf"\text{{{way}: }} P = {value:.6f}" for way, value in found.items()],
     )
+
+
+def answer_costs() -> tuple[float, float]:
+    """Return the mean cost of the answers in nats, over 200 random pairs and over all pairs of the page."""
+    found = []
+    for rows in (next_pairs.draws(0, 200), next_pairs.judged()):
+        chances = next_sentence.follows(default().open(MODEL), [(row.first, row.second) for row in rows])
+        right = np.where([row.follows for row in rows], chances, 1 - chances)
+        found.append(float(-np.log(right).mean()))
+    return found[0], found[1]
+
+
+def order_of_all() -> tuple[int, int]:
+    """Return of how many pairs that follow the swapped order is the more probable one, and how many pairs follow."""
+    model, pairs = (
+        default().open(MODEL),
+        [(row.first, row.second) for row in next_pairs.judged() if row.follows],
+    )
+    forth = next_sentence.follows(model, pairs)
+    back = next_sentence.follows(model, [(second, first) for first, second in pairs])
+    return int((back > forth).sum()), len(pairs)
 
 
 def _turn(a: str, b: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.bert.sparse_attention import clock, longtext, steps
+from viz.course.bert.sparse_attention import clock, longtext, promises, steps
 from viz.course.bert.sparse_attention.maths import Mask, Shape
-from viz.course.bert.sparse_attention.params import Params
+from viz.course.bert.sparse_attention.params import SHORT, Params
 from viz.course.lesson import Lesson, Step
 
 
@@ -28,11 +28,19 @@ LESSON = Lesson(
     Params,
     compute,
     (
-        Step(steps.parts, ("shown", "n", *MASK)),
-        Step(steps.share, MASK),
-        Step(steps.path, ("allowed", "first", "second"), change=("n", *MASK)),
-        Step(clock.measured, change=MASK),
-        Step(longtext.reads, ("layer", "head"), texts=("own",), alone=False),
+        Step(
+            steps.parts,
+            ("shown", "window", "n_global", "n_random"),
+            change=("n", "block", "seed"),
+            promises=promises.PARTS_OF_MASK,
+        ),
+        Step(
+            steps.share, ("window", "n_global"), change=("block", "n_random", "seed"), promises=promises.SHARE
+        ),
+        Step(steps.path, ("allowed", "first", "second"), change=("n", *MASK), promises=promises.PATH),
+        Step(clock.measured, change=MASK, promises=promises.CLOCK),
+        Step(longtext.reads, ("layer", "head"), texts=("own",), alone=False, promises=promises.READS),
     ),
     of=("n", *MASK),
+    presets=({"own": SHORT},),
 )

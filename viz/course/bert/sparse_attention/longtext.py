@@ -50,8 +50,8 @@ def reads(params: Params, _: Mask) -> Folds:
     guessed = read.guesses(params.own)
     page_parts.numbers(
         f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of "
-        f"{guessed.n} hidden tokens it says {guessed.blocks} rightly with the blocks and {guessed.full} with all pairs; "
-        f"{guessed.same} are the same."
+        f"{guessed.n} masked tokens it fills {guessed.blocks} correctly with the blocks and {guessed.full} with all pairs; "
+        f"{guessed.same} predictions are the same."
         if known
         else f"{found.n:,} tokens in {many} of {found.block}."
     )

@@ -31,12 +31,12 @@ class Params(Knobs):
     block: int = knob(64, stops("Tokens in a block", BLOCKS, width=220))
     window: int = knob(3, stops("w, blocks in the window", WINDOWS, width=220))
     n_global: int = knob(2, slider("g, global blocks", 0, 6, width=200))
-    n_random: int = knob(3, slider("r, random blocks a row", 0, 6, width=200))
+    n_random: int = knob(3, slider("r, random blocks per row", 0, 6, width=200))
     seed: int = knob(0, draw(99))
     shown: str = knob("all", pills("Drawn", tuple(SHOWN), NAMES.__getitem__, quiet=True))
     allowed: str = knob("window", pills("Allowed", tuple(SHOWN), NAMES.__getitem__))
-    first: int = knob(20, place("From", "Where the word stands that is to be heard of."))
-    second: int = knob(80, place("To", "Where the word stands that is to hear of it."))
+    first: int = knob(20, place("From", "The word that sends information."))
+    second: int = knob(80, place("To", "The word that receives it."))
     own: str = knob(LONG, sentence("Text", (SHORT,), placeholder="Paste a long text"))
     layer: int = knob(3, pills("Layer", tuple(range(N_LAYERS)), width=1))
     head: int = knob(0, pills("Head", tuple(range(N_HEADS)), width=1))
@@ -48,12 +48,12 @@ class Params(Knobs):
 
     @property
     def source(self) -> int:
-        """The block of the word that is to be heard of."""
+        """The block of the word that sends information."""
         return self._at(self.first)
 
     @property
     def target(self) -> int:
-        """The block of the word that is to hear of it.
+        """The block of the word that receives it.
 
         >>> Params(second=0).target, Params(second=100).target
         (0, 63)

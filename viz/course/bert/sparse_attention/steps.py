@@ -73,15 +73,21 @@ def share(params: Params, data: Mask) -> Folds:
     bytes_full = [maths.score_bytes(n) for n in lengths]
     bytes_kept = [maths.score_bytes(n, part) for n, part in zip(lengths, kept, strict=True)]
     grows = bytes_kept[-1] / bytes_kept[-2]
-    options = {f"{factor} times as many": float(factor) for factor in (1, 2, 4)}
-    answer = min(options, key=lambda name: abs(options[name] - grows))
-    known = quiz.predict(
+    ordinary = params.window + params.n_global + params.n_random
+    known = quiz.predict_number(
         SLUG + "double",
-        f"The text grows from {before:,} to {last:,} tokens. About how many times as many scores does this mask keep?",
-        options,
-        answer,
-        f"{grows:.2f} times: each row still reads about {params.window} + {params.n_global} + {params.n_random} blocks. "
-        f"All pairs: {bytes_full[-1] / bytes_full[-2]:.0f} times as many.",
+        f"The text grows from {before:,} to {last:,} tokens. By which factor does the number of kept scores grow?",
+        1.0,
+        5.0,
+        round(grows, 2),
+        f"{grows:.2f}; for all pairs {bytes_full[-1] / bytes_full[-2]:.0f}. Twice as many rows, each of which reads about "
+        f"{ordinary} blocks"
+        + (
+            f": at {before:,} tokens there are only {before // params.block}, so the rows are nearly full there."
+            if ordinary > before // params.block // 2
+            else "."
+        ),
+        near=0.25,
     )
     lines = {"all pairs": (lengths, bytes_full), "kept": (lengths, bytes_kept)}
     page_parts.show_large(
@@ -115,7 +121,7 @@ def share(params: Params, data: Mask) -> Folds:
         else f"{maths.HEADS} heads, a score in float32 has {maths.NUMBER} bytes."
     )
     columns = {
-        "scores a head, all pairs": [f"{n * n:,}" for n in lengths],
+        "scores per head, all pairs": [f"{n * n:,}" for n in lengths],
         "MiB, all pairs": [f"{value / MIB:,.2f}" for value in bytes_full],
         "share kept": [percent(part, 2) for part in kept],
         "MiB, kept": [f"{value / MIB:,.2f}" for value in bytes_kept],
@@ -133,17 +139,19 @@ def path(params: Params, data: Mask) -> Folds:
     source, target, allowed = params.source, params.target, SHOWN[params.allowed]
     found = maths.way(data, source, target, allowed)
     gap, radius = abs(target - source), params.window // 2
-    if allowed == ("window",):
-        far = f"The window passes a word on by {radius} block{'s' if radius != 1 else ''} a layer: {gap} blocks apart."
+    if source == target:
+        far = f"Both words are in block {source}, whose tokens read each other: move one of the sliders."
+    elif allowed == ("window",):
+        far = f"The window passes information on by {radius} block{'s' if radius != 1 else ''} per layer; the two are {gap} blocks apart."
     elif found.steps is None:
-        far = f"No chain of these blocks leads from block {source} to block {target}."
+        far = f"No path through these blocks leads from block {source} to block {target}."
     else:
         far = f"Blocks {', '.join(map(str, found.path))}, by {', '.join(dict.fromkeys(found.parts)) or 'nothing'}."
     answer = "never" if found.steps is None else f"{found.steps}"
     options = list(dict.fromkeys(("1", "2", str(max(3, gap // max(1, radius))), "never", answer)))
-    known = quiz.predict(
+    known = source == target or quiz.predict(
         SLUG + f"path.{params.allowed}",
-        f"A word in block {source}. Through how many layers can block {target} hear of it? Allowed: "
+        f"A word stands in block {source}. After how many layers can block {target} have received anything from it? Allowed: "
         f"{NAMES[params.allowed]}.",
         tuple(options),
         answer,
@@ -166,7 +174,8 @@ def path(params: Params, data: Mask) -> Folds:
         )
     }
     page_parts.numbers(
-        "Longest way between two blocks: "
+        (f"{far} " if source == target else "")
+        + "Longest path between two blocks, in layers: "
         + ", ".join(f"{name} {_layers(row)}" for name, row in rows.items())
         + "."
         if known
@@ -186,4 +195,4 @@ def path(params: Params, data: Mask) -> Folds:
 
 
 def _layers(row: maths.Far) -> str:
-    return f"{row.most}" + (f" ({row.apart:,} pairs have none)" if row.apart else "")
+    return f"{row.most}" + (f" ({row.apart:,} pairs have no path)" if row.apart else "")

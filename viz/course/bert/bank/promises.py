@@ -1,0 +1,76 @@
+"""Conditions that make the sentences of the exhibit on one word with two meanings true, step by step."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from core.serving.engine import default
+from viz.course.bert.bank import topics
+from viz.course.bert.bank.params import MODEL, TABLE, Params
+from viz.course.bert.maths import in_context, senses
+from viz.course.bert.maths.in_context import Uses
+from viz.course.shared.maths.word_vectors import spread_out
+
+classified = cache(topics.classified)
+
+
+@cache
+def _uses(which: str) -> tuple[Uses, tuple[int, ...]]:
+    """The word in its eight sentences, and what it means in each."""
+    texts, kinds = zip(*senses.WORDS[which].uses, strict=True)
+    return in_context.uses(default().open(MODEL), texts, which), kinds
+
+
+def _agree(which: str, layer: int) -> int:
+    found, kinds = _uses(which)
+    return in_context.agree(found.cosines(layer), kinds)
+
+
+def _pair(params: Params) -> np.ndarray:
+    return in_context.uses(default().open(MODEL), (params.one, params.two), params.word).by_layer()
+
+
+def _leans(which: str) -> float:
+    """By how much a table's vector is nearer to words of one meaning than to those of the other."""
+    word = senses.WORDS[which]
+    rows = in_context.belongs(default().open(TABLE), which, word.near)
+    means = [np.mean([cosine for _, number, cosine in rows if number == kind]) for kind in (0, 1)]
+    return float(abs(means[0] - means[1]))
+
+
+TWO = {
+    "in the table the word has one vector": lambda params, held: _pair(params)[0] == 1,
+    "the last layer's vectors differ, unless the sentences are the same": lambda params, held: (
+        (_pair(params)[-1] < 0.98) == (params.one != params.two)
+    ),
+    "two meanings are farther apart than one meaning": lambda params, held: (
+        _pair(Params())[-1] < _pair(Params(two="She put her gold in the bank."))[-1] - 0.1
+    ),
+}
+MANY = {
+    "in the table no sentence differs from another": lambda params, held: (
+        _uses(params.which)[0].cosines(0).min() == 1
+    ),
+    "bank: at least 6 of 8 are nearest to their own meaning, by chance 3.4": lambda params, held: (
+        _agree("bank", -1) >= 6
+    ),
+    "spring and letter: at most 5 of 8": lambda params, held: (
+        max(_agree("spring", -1), _agree("letter", -1)) <= 5
+    ),
+}
+MAP = {
+    "two directions hold at least half of the differences after the last layer": lambda params, held: (
+        spread_out(_uses(params.which)[0].vectors[-1])[1] > 0.5
+    )
+}
+STATIC = {"the table's vector leans to one meaning by 0.05": lambda params, held: _leans(params.which) > 0.05}
+WHOLE = {
+    "by cosine alone at most 2 of 10 are nearest to the same meaning": lambda params, held: all(
+        topics.won(how) <= 2 for how in in_context.HOWS
+    ),
+    "a trained classifier is far above chance, whichever vector it reads": lambda params, held: all(
+        classified(how).low > 2 * topics.chance() for how in in_context.HOWS
+    ),
+}
