@@ -7,7 +7,7 @@ function keepScaled() {
   const main = document.querySelector('[data-testid="stMain"]'), page = document.querySelector(".st-key-atlas-page"), root = document.documentElement.style;
   if (!main || !page) return () => {};
   let known = "", asked = 0;
-  const seen = () => [innerWidth, innerHeight, main.scrollHeight, whole()].join();
+  const seen = () => [innerWidth, innerHeight, main.scrollHeight, page.offsetHeight, whole()].join();   // a page that became shorter scrolls as little as before
   const scale = () => {
     asked = 0;
     if (seen() === known) return;

@@ -32,6 +32,7 @@ _stage = v2.component(
             "naming.js",
             "whole.js",
             "scaled.js",
+            "plotly_pointer.js",
             "menu.js",
             "focus.js",
             "stage.js",
