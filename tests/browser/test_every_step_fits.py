@@ -1,7 +1,8 @@
-"""Before a room every step of every exhibit fits its window, at 1280 x 720 and at 1920 x 1080, and so do Look and Decode: nobody scrolls while he speaks."""
+"""In Present every step of every exhibit is on the screen as a whole, at every size of a projector, and however Present was reached."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,31 +10,92 @@ from settling import settle
 
 from viz.shell import pages
 
-pytestmark = pytest.mark.slow
-WINDOWS = ((1280, 720), (1920, 1080))
-HIGH = "(() => { const main = document.querySelector('[data-testid=\"stMain\"]'); return [main.scrollHeight, main.clientHeight]; })()"
+PROJECTOR = (1920, 1080)
+OTHERS = ((1280, 720), (1366, 768), (1440, 900), (2560, 1440))
+CUT_OFF = (Path(__file__).parent / "cut_off.js").read_text("utf-8")
+LAYOUT = """() => [Number(document.documentElement.style.getPropertyValue("--atlas-room")),
+  document.querySelector(".st-key-atlas-page").offsetHeight,
+  ...[...document.querySelectorAll("svg.marks, .main-svg")].map((chart) => chart.getBoundingClientRect().width)]"""
+"""The scale of the page, its height before it is enlarged, and the widths of its charts."""
+FIFTH = 5
 
 
-@pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
-def test_every_step_fits_without_scrolling(visitor: Any, app_url: str, entry: pages.Entry) -> None:
-    high: dict[tuple[int, int], list[int]] = {}
-    visitor.goto(f"{app_url}/{entry.slug}?present=1")
-    for step in range(1, max(1, len(entry.steps)) + 1):
-        for width, height in WINDOWS:
-            visitor.set_viewport_size({"width": width, "height": height})
-            settle(visitor)
-            tall, window = visitor.evaluate(HIGH)
-            if tall > window + 1:
-                high[step, height] = [tall, window]
-        if step < len(entry.steps):
-            visitor.keyboard.press("ArrowRight")
-            visitor.wait_for_function(
-                "step => new URLSearchParams(location.search).get(step[0]) === step[1]",
-                arg=[f"{entry.slug}.step", str(step + 1)],
+def _resize(page: Any, window: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": window[0], "height": window[1]})
+    settle(page)
+
+
+def _steps() -> list[tuple[pages.Entry, int]]:
+    return [(entry, step) for entry in pages.exhibits() for step in range(1, max(1, len(entry.steps)) + 1)]
+
+
+def _walk(page: Any, app_url: str, windows: list[tuple[tuple[int, int], ...]]) -> dict[str, list[str]]:
+    """Return what is cut off, by step and window; the exhibits and their steps are walked by key, from one load in the first window."""
+    steps, cut = _steps(), {}
+    page.set_viewport_size(dict(zip(("width", "height"), windows[0][0], strict=True)))
+    page.goto(f"{app_url}/{steps[0][0].slug}?present=1")
+    for at, ((entry, step), sizes) in enumerate(zip(steps, windows, strict=True)):
+        settle(page)
+        for size in sizes:
+            if page.viewport_size != {"width": size[0], "height": size[1]}:
+                _resize(page, size)
+            if found := page.evaluate(CUT_OFF):
+                cut[f"{entry.slug} {step} at {size[0]} x {size[1]}"] = found
+        if at + 1 < len(steps):
+            following, number = steps[at + 1]
+            page.keyboard.press("ArrowRight")
+            page.wait_for_function(
+                "([slug, step]) => location.pathname.endsWith('/' + slug) && (step === '1' || new URLSearchParams(location.search).get(`${slug}.step`) === step)",
+                arg=[following.slug, str(number)],
             )
-    assert high == {}, "higher than the window"
+    return cut
 
 
+def test_every_step_is_whole_on_a_projector_and_a_fifth_of_them_at_every_other_size(
+    visitor: Any, app_url: str
+) -> None:
+    windows = [
+        (PROJECTOR, OTHERS[at // FIFTH % len(OTHERS)], PROJECTOR) if at % FIFTH == 0 else (PROJECTOR,)
+        for at in range(len(_steps()))
+    ]
+    assert _walk(visitor, app_url, windows) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", OTHERS, ids=str)
+def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, window: tuple[int, int]) -> None:
+    assert _walk(visitor, app_url, [(window,)] * len(_steps())) == {}
+
+
+def test_link_button_lesson_and_an_enlarged_window_give_one_layout(visitor: Any, app_url: str) -> None:
+    """A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
+    _resize(visitor, PROJECTOR)
+    for at in ("bottleneck?bottleneck.step=5", "residual_norm?residual_norm.step=2"):
+        visitor.goto(f"{app_url}/{at}&present=1")
+        settle(visitor)
+        linked = visitor.evaluate(LAYOUT)
+        assert linked[0] == pytest.approx(1.5) and linked[2:], "enlarged to the window, with a chart"
+        visitor.goto(f"{app_url}/{at}")
+        settle(visitor)
+        visitor.get_by_role("button", name="Present", exact=True).click()
+        settle(visitor)
+        assert visitor.evaluate(LAYOUT) == pytest.approx(linked, abs=2), f"{at} by the button"
+        _resize(visitor, (1280, 720))
+        assert visitor.evaluate(LAYOUT)[0] == pytest.approx(1)
+        _resize(visitor, PROJECTOR)
+        assert visitor.evaluate(LAYOUT) == pytest.approx(linked, abs=2), f"{at} in an enlarged window"
+    visitor.goto(f"{app_url}/lessons")
+    settle(visitor)
+    visitor.locator('[class*="st-key-lessons-present-"] button').first.click()
+    visitor.wait_for_url("**present=1**")
+    settle(visitor)
+    begun = visitor.evaluate(LAYOUT)
+    visitor.goto(visitor.url)
+    settle(visitor)
+    assert visitor.evaluate(LAYOUT) == pytest.approx(begun, abs=2), "the first stop of a lesson, by its link"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["?present=1", "decode?present=1"])
 def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
     visitor: Any, app_url: str, address: str
@@ -45,7 +107,9 @@ def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
     visitor.set_viewport_size({"width": 1280, "height": 720})
     visitor.goto(f"{app_url}/{address}")
     settle(visitor)
-    tall, window = visitor.evaluate(HIGH)
+    tall, window = visitor.evaluate(
+        "(() => { const main = document.querySelector('[data-testid=\"stMain\"]'); return [main.scrollHeight, main.clientHeight]; })()"
+    )
     assert tall <= window + 1
     bar = visitor.locator(".room-bar").bounding_box()
     page = visitor.locator(".st-key-atlas-page").bounding_box()
