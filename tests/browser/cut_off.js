@@ -1,22 +1,23 @@
 // Everything on the page that a viewer does not see whole: words and drawings beyond the window, or beyond a box that clips or scrolls them.
 () => {
-  const SLACK = 2;   // pixels of the screen: browsers round, and letters lean out of their boxes
+  const SLACK = 3, EMPTY = 0.25;   // pixels of the screen, which browsers round; the share of a line's height above and below its letters
   const main = document.querySelector('[data-testid="stMain"]'), cut = [];
   const parentOf = (node) => node.assignedSlot ?? node.parentElement ?? node.getRootNode().host ?? null;
   const clips = (style, axis) => style[axis] !== "visible";
   const judge = (element, box, name) => {
     if (box.width < 1 || box.height < 1) return;
-    const beyond = (edge) => [box.left < edge.left - SLACK, box.top < edge.top - SLACK, box.right > edge.right + SLACK, box.bottom > edge.bottom + SLACK];
+    const down = SLACK + (name.startsWith('"') ? EMPTY * box.height : 0);
+    const beyond = (edge) => [box.left < edge.left - SLACK, box.top < edge.top - down, box.right > edge.right + SLACK, box.bottom > edge.bottom + down];
     const over = (edge) => Math.round(Math.max(edge.left - box.left, edge.top - box.top, box.right - edge.right, box.bottom - edge.bottom));
     const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
     if (beyond(screen).some(Boolean)) return cut.push(`${name}: ${over(screen)} px out of the window`);
     for (let node = element; node && node !== main; node = parentOf(node)) {
       if (node instanceof SVGElement && node.tagName !== "svg") continue;
       if (node.tagName === "CANVAS" || node.tagName === "IMG") continue;
-      const style = getComputedStyle(node), across = clips(style, "overflowX"), down = clips(style, "overflowY");
-      if (!across && !down) continue;
+      const style = getComputedStyle(node), across = clips(style, "overflowX"), along = clips(style, "overflowY");
+      if (!across && !along) continue;
       const edge = node.getBoundingClientRect(), [left, top, right, bottom] = beyond(edge);
-      if ((across && (left || right)) || (down && (top || bottom))) return cut.push(`${name}: ${over(edge)} px cut by ${node.tagName} ${node.dataset?.testid ?? node.getAttribute("class") ?? ""}`);
+      if ((across && (left || right)) || (along && (top || bottom))) return cut.push(`${name}: ${over(edge)} px cut by ${node.tagName} ${node.dataset?.testid ?? node.getAttribute("class") ?? ""}`);
     }
   };
   const seen = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest("style, script, .sr, .katex-mathml");

@@ -69,7 +69,7 @@ def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, wind
 
 def test_link_button_lesson_and_an_enlarged_window_give_one_layout(visitor: Any, app_url: str) -> None:
     """A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
-    _resize(visitor, PROJECTOR)
+    visitor.set_viewport_size({"width": PROJECTOR[0], "height": PROJECTOR[1]})
     for at in ("bottleneck?bottleneck.step=5", "residual_norm?residual_norm.step=2"):
         visitor.goto(f"{app_url}/{at}&present=1")
         settle(visitor)

@@ -165,7 +165,7 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     lanes = [
         Lane("ln p, backward chain on the text", found.backward, 1, limits=ends),
         Lane(
-            f"ln p, the text in reverse, read forward with {READS[params.reads]}",
+            f"ln p, reversed text, {READS[params.reads]}",
             values if told else None,
             1 if own else 0,
             limits=ends,
