@@ -96,19 +96,14 @@ def test_every_box_opens_with_the_tensors_of_this_run(data):
         test = page(3, box=role, layer=layer)
         assert not test.exception and the_map(test)["selected"] == role
         trace = figure(test)["data"][-1]
-        assert trace["z"]["shape"].replace(" ", "") == ",".join(
-            map(
-                str,
-                inside.pooled(value(data.run, path)).shape
-                if role == "softmax"
-                else value(data.run, path).shape,
-            )
-        )
+        whole = value(data.run, path)
+        columns = (
+            np.linspace(0, whole.shape[1] - 1, 32).round().astype(int)
+        )  # those of its numbers that are drawn
+        expected = inside.pooled(whole) if role == "softmax" else whole[:, columns]
+        assert trace["z"]["shape"].replace(" ", "") == ",".join(map(str, expected.shape))
         sent = np.frombuffer(base64.b64decode(trace["z"]["bdata"]), dtype="f4")
-        expected = value(data.run, path)
-        np.testing.assert_allclose(
-            sent, (inside.pooled(expected) if role == "softmax" else expected).astype("f4").ravel()
-        )
+        np.testing.assert_allclose(sent, expected.astype("f4").ravel())
         box = next(
             box for box in data.boxes if transformer_map.role(box) == role and box.layer in (None, int(layer))
         )

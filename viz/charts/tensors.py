@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Panel:
     limit: float | None = None
     marked: int | None = None
     ours: bool = False
+    columns: Array | None = None
+    """The number of each column in its vector, where not every one is drawn."""
 
 
 def side_by_side(maps: Array, gap: int = 1) -> Array:
@@ -47,11 +49,17 @@ def side_by_side(maps: Array, gap: int = 1) -> Array:
 
 
 @kept
-def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -> go.Figure:
+def tensors(
+    panels: Sequence[Panel], *, height: int = 330, room: bool = False, most: int | None = None
+) -> go.Figure:
     """The panels share `height` pixels by their rows; where a row is lower than its letters (larger before a `room`), not every row is named.
+
+    Of vectors, not of weights, at most `most` numbers are drawn, at equal distances, and the name of the panel counts them.
 
     >>> [trace.zmax for trace in tensors([Panel("X", np.array([[1.0, -2.0]])), Panel("a", np.eye(2), weights=True)]).data]
     [2.0, 1.0]
+    >>> tensors([Panel("X", np.eye(3, 512))], most=32).layout.annotations[0].text
+    'X, 32 of its 512 numbers'
     """
     letters = 18 if room else 12
     name = NAME + letters - 12
@@ -65,7 +73,7 @@ def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -
         vertical_spacing=min(name / height, 0.9 / max(1, len(panels) - 1)),
     )
     for number, panel in enumerate(panels, 1):
-        _panel(figure, number, panel, left * float(shares[number - 1]), letters)
+        _panel(figure, number, _thinned(panel, most), left * float(shares[number - 1]), letters)
     figure.update_xaxes(visible=False, fixedrange=True)
     figure.update_layout(
         template=theme.template(),
@@ -74,6 +82,15 @@ def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -
         hovermode="closest",
     )
     return figure
+
+
+def _thinned(panel: Panel, most: int | None) -> Panel:
+    width = panel.values.shape[1]
+    if panel.weights or most is None or width <= most:
+        return panel
+    columns = np.linspace(0, width - 1, most).round().astype(int)
+    name = f"{panel.name}, {most} of its {width} numbers"
+    return replace(panel, name=name, values=panel.values[:, columns], columns=columns)
 
 
 def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters: int) -> None:
@@ -88,7 +105,8 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
             showscale=False,
             hoverongaps=False,
             colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
-            hovertemplate="row %{y}, number %{x}: %{z:.4f}<extra></extra>",
+            customdata=None if panel.columns is None else np.broadcast_to(panel.columns, values.shape),
+            hovertemplate=f"row %{{y}}, number %{{{'x' if panel.columns is None else 'customdata'}}}: %{{z:.4f}}<extra></extra>",
         ),
         row=number,
         col=1,

@@ -50,8 +50,9 @@ def token_rows(
     across: int = 8,
     breaks: Sequence[int] = (),
     high: int = HIGH,
+    room: int = 0,
 ) -> vega.Layers:
-    """The rows in bands; `high` are the pixels of a row.
+    """The rows in bands; `high` are the pixels of a row, more where `room`, the pixels of the picture, has more for each.
 
     >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
     >>> [(cell["row"], cell["exact"]) for cell in chart["data"]["values"]]
@@ -114,4 +115,4 @@ def token_rows(
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
     ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
-    return vega.framed(rect, text, height=round(high * tall) + 6)
+    return vega.framed(rect, text, height=round(vega.row_height(tall, high, room) * tall) + 6)

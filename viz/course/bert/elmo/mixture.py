@@ -61,7 +61,7 @@ def mix(params: Params, found: Chains) -> Folds:
         Panel("mixture", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
     ]
     page_parts.show(
-        tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting()),
+        tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting(), most=32),
         SLUG + "mix",
         f"Three rows of {layers.shape[1]} numbers, one a layer, and below them their mixture.",
     )

@@ -117,7 +117,7 @@ def sides(params: Params, text: Text) -> Folds:
     with right:
         table = [line(name, row) for name, row in zip(CONTEXTS, rows, strict=True)]
         page_parts.show(
-            token_rows(table, across=6, high=lesson.fit(28, 22)),
+            token_rows(table, across=6, high=lesson.fit(28, 22), room=lesson.fit(0, 240)),
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )

@@ -49,7 +49,7 @@ def place(params: Params, models: Models) -> Folds:
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
     page_parts.show(
-        input_rows([row], _outcomes(example, found, known), line=line()),
+        input_rows([row], _outcomes(example, found, known), line=line(), room=lesson.fit(0, 260)),
         SLUG + "place.rows",
         _words(tokens) + (f". The head reads position {end}." if known else ""),
     )
@@ -93,7 +93,7 @@ def tasks(params: Params, models: Models) -> Folds:
     ]
     added = found.said.read[0] if params.task == SIMILARITY else None
     page_parts.show(
-        input_rows(rows, [], added=added, line=line(len(found.tokens))),
+        input_rows(rows, [], added=added, line=line(len(found.tokens)), room=lesson.fit(0, 260)),
         SLUG + "tasks.rows",
         "; ".join(map(_words, shown)),
     )
@@ -157,7 +157,7 @@ def says(params: Params, models: Models) -> Folds:
         for tokens, look in zip(found.tokens, looks, strict=True)
     ]
     page_parts.show(
-        input_rows(rows, _outcomes(example, found, known), line=line(len(rows))),
+        input_rows(rows, _outcomes(example, found, known), line=line(len(rows)), room=lesson.fit(0, 260)),
         SLUG + "says.rows",
         "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
     )

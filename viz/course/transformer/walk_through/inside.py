@@ -153,7 +153,7 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
         page_parts.show(
-            tensors(panels(run, box, row), height=height, room=room),
+            tensors(panels(run, box, row), height=height, room=room, most=32),
             f"{key}.tensors",
             f"What goes into the box {heading(box)} and what comes out, as heat pictures.",
         )

@@ -142,7 +142,9 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
         {"x": 1.01, "y": at + 0.5, "said": f"{n} {'frames' if name == 'frames' else 'states'}"}
         for at, (name, (n, _)) in enumerate(order)
     ]
-    across = alt.X("left:Q", axis=None, scale=vega.span(0, 1.25))  # the notes at the right, in the type of Present
+    across = alt.X(
+        "left:Q", axis=None, scale=vega.span(0, 1.25)
+    )  # the notes at the right, in the type of Present
     named = {at + 0.5: name for at, (name, _) in enumerate(order)}
     down = alt.Y(
         "top:Q",

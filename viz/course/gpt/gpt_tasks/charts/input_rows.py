@@ -75,9 +75,14 @@ def _word(cell: Cell) -> str:
 
 @kept
 def input_rows(
-    rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25
+    rows: Sequence[InputRow],
+    outcomes: Sequence[Outcome] = (),
+    *,
+    added: Array | None = None,
+    line: int = 25,
+    room: int = 0,
 ) -> alt.TopLevelMixin:
-    """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
+    """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels, more where `room`, the pixels of the picture, has more for each.
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
     >>> [layer["mark"]["type"] for layer in figure.to_dict()["layer"]]
@@ -95,7 +100,7 @@ def input_rows(
     for outcome in outcomes:
         drawn.bar(outcome, y)
         y += 1.0
-    return drawn.chart(y, line)
+    return drawn.chart(y, vega.row_height(y, line, room))
 
 
 class _Drawn:
@@ -162,7 +167,7 @@ class _Drawn:
         chance = "?" if outcome.p is None else percent(outcome.p)
         self.word(end + 0.6, middle, chance, theme.TEXT, align="left", weight=weight)
 
-    def chart(self, high: float, line: int) -> alt.TopLevelMixin:
+    def chart(self, high: float, line: float) -> alt.TopLevelMixin:
         x, y = vega.plane((-0.2, WIDE + 0.2), (high, 0))
         tip = vega.told(("told:N", " "))
         rect = (
