@@ -13,7 +13,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 from viz.course.self_attention.charts.head_grids import TINT, colour
-from viz.labels import percent, visible
+from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ROW = 29
@@ -118,13 +118,13 @@ def maps(
     across: int = 4,
     named: bool = False,
 ) -> alt.TopLevelMixin:
-    """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed.
+    """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed, and the word that gets most of its attention stands above.
 
     `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
-    >>> [name["text"] for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
-    (['H0', 'H1'], [0, 1])
+    >>> [name["title"] for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
+    (['H0 → a', 'H1 → a'], [0, 1])
     """
     n_heads, n = weights.shape[:2]
     across = min(across, n_heads)
@@ -147,6 +147,7 @@ def maps(
             "y": top[head],
             "y2": top[head] + n * cell,
             "text": f"H{head}",
+            "title": f"H{head} → {shorten(said[int(np.argmax(np.where(there, weights, -1)[head, asking]))], 9)}",
             "colour": colour(head),
         }
         for head in range(n_heads)
@@ -193,7 +194,7 @@ def maps(
         vega.rows(grounds)
         .mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT)
         .transform_calculate(x="(datum.x + datum.x2) / 2")
-        .encode(x=x, y=y, text="text:N")
+        .encode(x=x, y=y, text="title:N")
     )
     asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
     return alt.layer(ground, boxes, asked, heading).properties(

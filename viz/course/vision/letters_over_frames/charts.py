@@ -21,6 +21,8 @@ Array = NDArray[Any]
 SOUND = 0.28
 """The share of the height that the spectrogram takes, and the line of words below it."""
 WORDS = 0.07
+CROWDED = 22
+"""Pixels of a row below which letters, in the type of Present, touch those of the next row."""
 
 
 @kept
@@ -88,7 +90,12 @@ def over_frames(
     ]
     edges = [{"x": x, "y": 0, "y2": 1} for _, begin, finish in words for x in (begin, finish)]
     sound = [{"left": 0, "right": mel.shape[0] * step / 4, "top": 0, "bottom": SOUND, "image": _png(mel)}]
-    names = {round(top + (row + 0.5) * tall, 6): visible(letters[row]) for row in range(shown)}
+    crowded = tall * height < CROWDED
+    apart = "\u2003" * 2  # two columns of letters, so that each row has its own
+    names = {
+        round(top + (row + 0.5) * tall, 6): visible(letters[row]) + (apart if crowded and row % 2 else "")
+        for row in range(shown)
+    }
     names[SOUND / 2] = "pitch"
     across = alt.X(
         "left:Q",
@@ -101,7 +108,10 @@ def over_frames(
         title=None,
         scale=vega.span(1, 0),
         axis=vega.quiet(
-            values=list(names), labelExpr=vega.named(names), labelFontSize=13, labelOverlap="greedy"
+            values=list(names),
+            labelExpr=vega.named(names),
+            labelFontSize=13,
+            labelOverlap=False if 2 * tall * height >= CROWDED else "greedy",
         ),
     )
 
