@@ -91,7 +91,7 @@ def over_frames(
     edges = [{"x": x, "y": 0, "y2": 1} for _, begin, finish in words for x in (begin, finish)]
     sound = [{"left": 0, "right": mel.shape[0] * step / 4, "top": 0, "bottom": SOUND, "image": _png(mel)}]
     crowded = tall * height < CROWDED
-    apart = "\u2003" * 2  # two columns of letters, so that each row has its own
+    apart = "\u2800" * 2  # blank, but no space that Vega would trim: each row has its letter, in two columns
     names = {
         round(top + (row + 0.5) * tall, 6): visible(letters[row]) + (apart if crowded and row % 2 else "")
         for row in range(shown)
