@@ -51,6 +51,7 @@ def _walk(page: Any, app_url: str, windows: list[tuple[tuple[int, int], ...]]) -
     return cut
 
 
+@pytest.mark.slow
 def test_every_step_is_whole_on_a_projector_and_a_fifth_of_them_at_every_other_size(
     visitor: Any, app_url: str
 ) -> None:
