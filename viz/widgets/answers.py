@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz.shell import progress
+
 ASKED = ":asked"
 
 
 def forget(slug: str) -> None:
     """Ask all questions of a page anew."""
+    progress.take_back(slug)
     for name in list(st.session_state):
         if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
             st.session_state[name] = {"of": None, "guess": None}

@@ -15,7 +15,7 @@ import streamlit as st
 
 from viz.labels import formulas, literal, spoken
 from viz.server.rooms.ask import Form, Question
-from viz.shell import present_layout, state
+from viz.shell import present_layout, progress, state
 from viz.shell.room_bar import lecture
 from viz.widgets import page_parts
 from viz.widgets.answers import ASKED
@@ -46,7 +46,8 @@ def predict(
     if len(choices) < 2:
         return True
     slot, widget = _slot(key), f"predict:{key}"
-    guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
+    asked = (question, choices, answer)
+    guess = _ask(slot, asked, st.session_state.get(widget), lambda old: old in choices)
     guess = state.held(widget, guess if guess in choices else None)
     right = [
         place
@@ -76,7 +77,7 @@ def predict(
                 if level
                 else f"You said “{guess}”. It is {' or '.join(f'“{one}”' for one in (answer, *also))}."
             )
-            _verdict(key, guess in (answer, *also) or level, said, why)
+            _verdict(key, asked, guess, guess in (answer, *also) or level, said, why)
     return guess is not None
 
 
@@ -90,8 +91,8 @@ def predict_number(
     scale = 100 if unit == "%" and hi <= 1 else 1
     slot, widget = _slot(key), f"predict:{key}"
     fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
-    guess = _ask(slot, asked, None)
     low, high, step = _notches(lo * scale, hi * scale)
+    guess = _ask(slot, asked, None, lambda old: not isinstance(old, str) and low <= old <= high)
     _ask_room(key, question, Form("number", (), low, high, unit), guess, answer * scale, why)
     if guess is not None:
         st.session_state[widget] = guess
@@ -126,6 +127,8 @@ def predict_number(
             said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
             _verdict(
                 key,
+                asked,
+                guess,
                 close,
                 f"{'Exactly' if said == told else 'Close enough'}: it is {told}."
                 if close
@@ -146,7 +149,8 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
     `held` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
     """
     slot = _slot(key)
-    guess = _ask(slot, (question, answer), None)
+    asked = (question, answer)
+    guess = _ask(slot, asked, None, lambda old: isinstance(old, str))
     with _frame(key, question):
         left, right = st.columns(
             [2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium"
@@ -166,6 +170,8 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
         if guess is not None:
             _verdict(
                 key,
+                asked,
+                guess,
                 guess == answer,
                 "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.",
                 why,
@@ -177,14 +183,25 @@ def _slot(key: str) -> str:
     return f"predict:{key}{ASKED}"
 
 
-def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
-    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question."""
+def _ask(slot: str, of: tuple[Any, ...], held: Any, fits: Callable[[Any], bool]) -> Any:
+    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question.
+
+    An answer of an earlier visit, which the browser keeps (`progress`), is one if it `fits` the question.
+    """
     known = st.session_state.get(slot)
     if known is None or known["of"] != of:
         known = st.session_state[slot] = {"of": of, "guess": held if known is None else None}
     elif known["guess"] is None:
         known = st.session_state[slot] = known | {"guess": held}
+    if known["guess"] is None and not state.presenting() and lecture.led() is None:  # a room guesses first
+        old = progress.earlier(_named(slot), of)
+        if old is not None and fits(old):
+            known = st.session_state[slot] = known | {"guess": old}
     return known["guess"]
+
+
+def _named(slot: str) -> str:
+    return slot.removeprefix("predict:").removesuffix(ASKED)
 
 
 def _ask_room(
@@ -218,7 +235,8 @@ def _plain(key: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in key)
 
 
-def _verdict(key: str, right: bool, told: str, why: Why) -> None:
+def _verdict(key: str, asked: tuple[Any, ...], guess: Any, right: bool, told: str, why: Why) -> None:
+    progress.answered(key, asked, guess, bool(right))
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     with st.container(
         key=f"answer-{_plain(key)}"

@@ -64,6 +64,7 @@ def around(entry: Entry) -> Iterator[None]:
         with present_layout.arranged():
             yield
         _foot(entry)
+        progress.keep()
     else:
         yield
 

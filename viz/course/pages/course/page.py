@@ -13,7 +13,7 @@ from viz import theme
 from viz.charts import thumbs
 from viz.course.pages.course.pages import PAGES, Beside
 from viz.labels import literal
-from viz.shell import links, pages, progress, state
+from viz.shell import links, pages, progress
 from viz.shell.pages import Chapter, Entry, Exhibit, Page
 from viz.widgets import engine_client, page_parts
 
@@ -47,6 +47,8 @@ def page() -> None:
         for chapter, entries in compute():
             _chapter(chapter, entries, draw)
     _beside()
+    _stays()
+    progress.keep()
 
 
 def _beside() -> None:
@@ -56,6 +58,20 @@ def _beside() -> None:
         for entry in pages.workspace():
             if entry.info.menu == "course":  # type: ignore[union-attr]
                 page_parts.line(entry, entry.info.claim)
+
+
+def _stays() -> None:
+    """Say what of the visitor's is kept, and where; the button takes it back."""
+    if not progress.seen():
+        return
+    answered, right = progress.score()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="course-progress"):
+        st.markdown(
+            f":gray[:small[{len(progress.seen())} of {len(pages.exhibits())} exhibits opened, {right} of {answered} answers right. "
+            "This is kept in your browser only.]]",
+            width="content",
+        )
+        st.button("Forget my progress", type="tertiary", icon=":material/delete:", on_click=progress.forget)
 
 
 def _go_on(entry: Entry | None, picture: Picture) -> None:
@@ -72,7 +88,7 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
                 f":gray[{'Continue' if begun else 'Begin here'}]"
                 + (f" :gray[{literal(step)}]" if begun and step else "")
             )
-            at = state.peek(f"{entry.slug}.step")
+            at = progress.step(entry.slug)
             links.to(
                 entry.slug,
                 f"**{literal(entry.info.title)}**  →",
@@ -169,7 +185,7 @@ def _drawing(entry: Entry) -> Callable[[], str]:
 
 def _step(entry: Entry) -> str:
     """Where in the exhibit the visitor is: "at step 2 of 4, Scores"."""
-    steps, at = entry.steps, state.peek(f"{entry.slug}.step")
+    steps, at = entry.steps, progress.step(entry.slug)
     if not at.isdecimal() or not 0 < int(at) <= len(steps):
         return ""
     return f"at step {at} of {len(steps)}, {steps[int(at) - 1]}"
