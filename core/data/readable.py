@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 
 from core.data.home import assets
 from core.text.tokenizer import Tokenizer
@@ -82,6 +83,15 @@ def unknown(text: str, reads: Tokenizer) -> str:
     ]
     lost = [text[start:end] for start, end in spans]
     return "".join(dict.fromkeys("".join(lost)))
+
+
+def spelled(text: str, reads: Tokenizer) -> str:
+    """The characters, each once, that this tokenizer cuts into several tokens, their bytes: emoji, and symbols that its texts hardly had."""
+    text = _begin(text)
+    met = Counter(span for span in reads.encode(text).spans if span)
+    return "".join(
+        dict.fromkeys(text[start] for (start, end), n in met.items() if n > 1 and end == start + 1)
+    )
 
 
 def _begin(text: str) -> str:

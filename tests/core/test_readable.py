@@ -8,7 +8,7 @@ import pytest
 
 import core
 from core.data import readable
-from core.data.readable import in_small_letters, is_english, shouted, unknown
+from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
 from core.data.texts import texts
 
 OTHER = {
@@ -170,3 +170,25 @@ def test_half_a_surrogate_pair_is_left_to_the_run_to_refuse():
         and shouted("HALF \ud800 A PAIR", reads)
         and is_english("half \ud800 a pair")
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "rare"),
+    [
+        ("gpt-mini", "I love 🍕 and 🐈, 🍕!", "🍕🐈"),
+        ("translator-en-es", "It costs 5 € or 6 €.", "€"),
+        ("translator-en-es", "The café is open.", ""),
+        ("gpt-mini", "She has a white car.", ""),
+        ("bert-mini", "I love 🍕.", ""),
+        ("gpt-mini", "", ""),
+    ],
+)
+def test_a_character_cut_into_bytes_is_named_once(model, text, rare):
+    assert spelled(text, core.open_model(model).tokenizer) == rare
+
+
+def test_no_ready_made_sentence_is_cut_into_bytes():
+    kinds = {"continue": "gpt-mini", "translate": "translator-en-es"}
+    for row in texts("presets"):
+        if row.kind in kinds:
+            assert spelled(row.text, core.open_model(kinds[row.kind]).tokenizer) == "", row.text

@@ -67,7 +67,7 @@ def test_look_draws_both_weightings_and_tells_the_class(engine, kind, view):
     assert "“Zyx”" in said(test) and "read as one unknown word" in said(test)
     if view:
         assert drawn(test, "axis") and any(
-            f"Of “{shorten(query, head_picker.BEGINNING)}”" in said(test) for query in attention.queries
+            f"Within “{shorten(query, head_picker.BEGINNING)}”" in said(test) for query in attention.queries
         )
 
 

@@ -17,7 +17,7 @@ def test_look_says_what_a_network_of_convolutions_alone_has_and_what_it_says():
     run = core.open_model(name).run(PAIRS)
     assert "its convolutions" in said(
         test
-    ) and f"says “{guesses(run, run.side.n_real - 1, 1)[0][0]}”" in said(test)
+    ) and f"predicts “{guesses(run, run.side.n_real - 1, 1)[0][0]}”" in said(test)
     assert "encoder" not in said(test)
 
 

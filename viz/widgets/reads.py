@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.checkpoints import history
 from core.data.corpora import Reads
-from core.data.readable import in_small_letters, is_english, shouted, unknown
+from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
 from core.errors import InputError
 from core.serving import bounds
 from core.serving.engine import default
@@ -17,7 +17,7 @@ from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
 from viz.memo import Memory
 
-TOKEN = "A token is a word, a piece of a word or a sign. What a model was trained on, and how well it does, stands in its card (More, Models)."
+TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
 _judged = Memory(256)
 
 
@@ -110,10 +110,14 @@ def judge(model: str, text: str) -> Note | None:
         )
     if missing := unknown(text, reads):
         return Note(
-            f"{model} has no token for “{visible(shorten(missing, 20))}”. What follows is the same unknown sign wherever such a character stands."
+            f"{model} has no token for “{visible(shorten(missing, 20))}”. It reads the same unknown token wherever such a character stands."
         )
     if of and of.language == "English" and not is_english(text):
         return Note(
             f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens."
+        )
+    if of and (rare := spelled(text, reads)):
+        return Note(
+            f"{model} has no token of its own for “{visible(shorten(rare, 20))}” and reads its bytes, which its training texts hardly had. What follows is little more than a guess."
         )
     return None

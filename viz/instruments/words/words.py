@@ -77,13 +77,13 @@ ALIGNING = Sentences(
 )
 """What is said of a recurrent translator: it has one alignment, and no heads."""
 SUMMING = Sentences(
-    looks="Of {word} the model gives {percent} of the weight to {key}.",
-    two="Of {word} the model gives {percent} of the weight to {key} and {percent2} to {key2}.",
-    spreads="Of {word} the model spreads the weight: 90 % of it falls on {count} places, most on {key} ({percent}).",
-    itself="Of {word} the model gives {percent} of the weight to {key}.",
+    looks="Within {word}, the model gives {percent} of the weight to {key}.",
+    two="Within {word}, the model gives {percent} of the weight to {key} and {percent2} to {key2}.",
+    spreads="Within {word}, the model spreads the weight: 90 % of it falls on {count} places, most on {key} ({percent}).",
+    itself="Within {word}, the model gives {percent} of the weight to {key}.",
     only="There is nothing in {word} to choose from: {key} has {percent}.",
     shut="Everything in {word} is masked.",
-    broken="Of {word} this row of the tensor holds a number that is not finite.",
+    broken="Within {word}, this row of the tensor holds a number that is not finite.",
     unwritten="{word} has no row.",
     key="{key} gets most weight in {word}: {percent}.",
     unseen="{key} gets hardly any weight: most in {word}, {percent}.",

@@ -21,8 +21,8 @@ NOTES = {
     "decoder": "Rows are the patches that look (queries), columns those looked at (keys); a decoder that fills in a picture sees every place, where a patch is hidden one learned vector in its stead.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
-    "words": "Rows are the sentences, columns the words (keys). What asks is no word: one learned vector, the same for every text, asks in each sentence for its informative words. The hatched cells are the words of other sentences.",
-    "sentences": "The one row is the document, columns are the sentences (keys). What asks is one learned vector, the same for every text.",
+    "words": "Rows are the sentences, columns the words (keys). The query is not a word but one learned vector, the same for every text, that looks for the informative words of each sentence. The hatched cells are the words of other sentences.",
+    "sentences": "The one row is the document, columns are the sentences (keys). The query is one learned vector, the same for every text.",
 }
 CODE = """import core
 

@@ -293,7 +293,7 @@ def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = seen.weights[query]
     of = str if sums(place.kind) else visible  # the spaces of a sentence are no part of a token
     doing, who = (
-        "Of" if sums(place.kind) else "Writing" if crosses(place.kind) else "Reading",
+        "Within" if sums(place.kind) else "Writing" if crosses(place.kind) else "Reading",
         seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
     )
     return (

@@ -130,7 +130,7 @@ def _without(params: Params, run: Run) -> None:
         return
     st.text(
         f"{params.model} has no attention to look at: what reaches a position comes through its convolutions. "
-        f"After this text it says “{guesses(run, run.side.n_real - 1, 1)[0][0]}”."
+        f"After this text it predicts “{guesses(run, run.side.n_real - 1, 1)[0][0]}”."
     )
     links.to("decode", "Watch it write in Decode")
 

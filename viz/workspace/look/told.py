@@ -29,6 +29,6 @@ def show(run: Run) -> None:
             f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
         )
     st.markdown(
-        f"It takes the {'text' if run.model.spec.sentences else 'picture'} for **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+        f"It classifies the {'text' if run.model.spec.sentences else 'picture'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
         width="content",
     )

@@ -40,7 +40,7 @@ TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sen
 CONTINUE = Task(
     "Continue",
     "gpt-mini",
-    "The animal didn't cross the street because it was too tired.",
+    "The king and the queen",
     "The beginning of a story",
 )
 FILL = Task(
