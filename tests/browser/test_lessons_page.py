@@ -58,11 +58,11 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
             "buffer": text.replace("masks?", "nowhere?").encode(),
         }
     )
-    expect(page.get_by_text("Line 4: “nowhere?masks.step=2” is no view of the atlas.")).to_be_visible()
+    expect(page.get_by_text("Line 4: “nowhere?masks.step=2” is not a page of the atlas.")).to_be_visible()
     expect(page.get_by_text("per file")).to_be_hidden()  # one limit is told, ours
     page.locator("input[type=file]").set_input_files(file)
     card = page.locator(".st-key-lessons-file")
-    card.get_by_role("button", name="Begin in Present").click()
+    card.get_by_role("button", name="Start presenting").click()
     bar = page.locator(".lesson-bar")
     expect(bar).to_contain_text("1 / 2")
     expect(page.get_by_role("radio", name="2 Sums")).to_be_checked()
@@ -102,7 +102,7 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     code = room.locator("b").inner_text().replace(" ", "")
     page.get_by_role("link", name="Presenter's view").wait_for()
     opened(page, app_url, "lessons")
-    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Begin", exact=True).click()
+    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Start", exact=True).click()
     expect(page.get_by_role("radio", name="1 Guess")).to_be_checked()
     settle(page)
 

@@ -57,9 +57,9 @@ def test_a_lesson_is_written_and_read_again() -> None:
 
 
 BROKEN = {
-    "no title": (LESSON.replace("title", "name", 1), 1, "has no “name”"),
+    "no title": (LESSON.replace("title", "name", 1), 1, "“name” is not a field of a lesson"),
     "an empty title": (LESSON.replace("Masks", " "), 1, "The title of a lesson has"),
-    "no such page": (LESSON.replace('"scaling"', '"scalling"'), 13, "is no view of the atlas"),
+    "no such page": (LESSON.replace('"scaling"', '"scalling"'), 13, "is not a page of the atlas"),
     "no such parameter": (LESSON.replace("masks.step", "masks.stop"), 4, "has no parameter “masks.stop”"),
     "a step too many": (LESSON.replace("step=2", "step=20"), 4, "masks.step=20"),
     "a value that its rule refuses": (
@@ -71,12 +71,12 @@ BROKEN = {
     "minutes in words": (LESSON.replace("= 2.5", '= "two"'), 15, "“minutes” is not a number"),
     "yes for minutes": (LESSON.replace("= 2.5", "= true"), 15, "“minutes” is not a number"),
     "minutes without end": (LESSON.replace("= 2.5", "= inf"), 15, "A stop of inf minutes"),
-    "no quotation marks": (LESSON.replace('"Scaling"', "Scaling"), 14, "This is no TOML"),
-    "a name twice": (LESSON.replace("minutes = 3", "minutes = 3\nminutes = 4"), 7, "This is no TOML"),
+    "no quotation marks": (LESSON.replace('"Scaling"', "Scaling"), 14, "This is not valid TOML"),
+    "a name twice": (LESSON.replace("minutes = 3", "minutes = 3\nminutes = 4"), 7, "This is not valid TOML"),
     "a note without end": (
         LESSON.replace('line of the note"\n"""', "line of the note"),
         16,
-        "This is no TOML",
+        "This is not valid TOML",
     ),
     "a question of another kind": (
         LESSON.replace('"page"', '"mine"'),
@@ -139,5 +139,5 @@ def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:
         entry = pages.find(beside.slug)
         kept = views.here(entry, {"present": "1", **beside.link})
         assert kept.query == dict(beside.link) and views.view(kept.link) == kept
-    with pytest.raises(InputError, match="is no view"):
+    with pytest.raises(InputError, match="is not a page"):
         views.view("nowhere")

@@ -21,7 +21,7 @@ from viz.shell.questions.question import Choice
 from viz.workspace.lessons.page import compute
 
 READY = compute()
-PLANNED = {"Attention in 15 minutes": 15, "From the bottleneck to the Transformer": 45, "BERT and GPT": 45}
+PLANNED = {"Attention in 15 minutes": 15, "From the bottleneck to the Transformer": 38, "BERT and GPT": 45}
 STOPS = [(lesson.title, at) for lesson in READY for at in range(len(lesson.stops))]
 PLAN = Plan(
     "Two",
@@ -51,6 +51,7 @@ st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reve
 def test_three_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -> None:
     assert {lesson.title: lesson.minutes for lesson in READY} == PLANNED
     for lesson in READY:
+        assert "bleu" not in {kind for stop in lesson.stops for kind in of(views.view(stop.view).entry.slug)}
         assert written.read(written.write(lesson)) == lesson and lesson.about
         assert len({stop.name for stop in lesson.stops}) == len(lesson.stops)
         for stop in lesson.stops:
@@ -130,6 +131,7 @@ def test_the_next_stop_opens_as_in_a_new_visit_and_goes_on_in_present(page: AppT
 
 def test_only_the_lecturer_hears_the_note_and_what_comes_next(page: AppTest, room: tuple[Room, str]) -> None:
     plan = heard(room[0])["plan"]
+    assert plan["optional"] is False
     assert (plan["note"], plan["at"], plan["until"], plan["minutes"]) == ("Say <b>this</b>.", 0, 2, 5)
     assert plan["next"]["name"] == "Second" and plan["next"]["claim"]
     assert "plan" not in heard(room[0], leads=False)
@@ -155,6 +157,16 @@ def test_the_lessons_own_question_is_the_rooms_before_the_pages_and_is_taken_lit
     assert (asked["counts"], asked["truth"]) == ([2, 1], [1])
     assert any(r"\*Which\* one" in str(line.value) for line in page.markdown)
     assert any(line.value == "Because of _that_." for line in page.text), "nothing in it is markup"
+
+
+def test_the_presenters_page_has_the_question_that_the_page_asks(
+    page: AppTest, room: tuple[Room, str]
+) -> None:
+    stop = Stop("scaling", "Only", "", 2, "page", optional=True)
+    page.session_state["atlas.lesson.walk"] = Walk(Plan("One", (stop,)), 0, 1000.0)
+    page.run()
+    plan = heard(room[0])["plan"]
+    assert (plan["asks"], plan["optional"]) == ("Of the page?", True)
 
 
 KEPT = [

@@ -21,6 +21,7 @@ from viz.widgets import page_parts
 from viz.widgets.answers import ASKED
 
 Why = str | Callable[[], str]
+_QUESTION = "atlas.question"
 TIE = 0.02
 """Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
 
@@ -225,10 +226,21 @@ def _keep(slot: str, held: str) -> None:
 
 
 def _frame(key: str, question: str):
+    st.session_state[_QUESTION] = asked() or spoken(question)
     with present_layout.side():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
     return box
+
+
+def asked() -> str:
+    """Return the question that the page asked first in this run, or last before it; "" where it asked none."""
+    return st.session_state.get(_QUESTION, "")
+
+
+def forget_asked() -> None:
+    """Begin a page: it has asked nothing yet."""
+    st.session_state[_QUESTION] = ""
 
 
 def _plain(key: str) -> str:

@@ -155,7 +155,7 @@ def heads(chance: random.Random) -> Exercise:
     d = h * d_head
     result = (d_head, h * n * n, attention(d))
     return Exercise(
-        f"A layer of self-attention has width $d = {d}$ and $h = {h}$ heads; the text has $n = {n}$ tokens. How many numbers has a query of one head? Which shape have the queries of all heads, and the attention weights? How many weights are that, and how many parameters has the layer (four square matrices, each with a bias)? Which of these answers change with $h$?",
+        f"A layer of self-attention has width $d = {d}$ and $h = {h}$ heads; the text has $n = {n}$ tokens. How many numbers does a query of one head have? What shape do the queries of all heads have, and the attention weights? How many weights are there, and how many parameters does the layer have (four square matrices, each with a bias)? Which of these answers change with $h$?",
         f"{d_head} numbers; queries {h} × {n} × {d_head}; weights {h} × {n} × {n}, that is {result[1]}; {result[2]} parameters. The number of parameters does not change with $h$; the others do.",
         (
             Step("The heads share the width:", f"frac{{ d }}{{ h }} = frac{{ {d} }}{{ {h} }} = {d_head}"),
@@ -177,7 +177,7 @@ def parameters(chance: random.Random) -> Exercise:
     d_ff = times * d
     parts = (attention(d), feed_forward(d, d_ff), 2 * norm(d))
     return Exercise(
-        f"How many parameters has one encoder layer of width $d = {d}$ whose feed-forward network has $f = {d_ff}$ hidden units? Every matrix has a bias, and each of the two layer norms a gain and a bias.",
+        f"How many parameters does one encoder layer of width $d = {d}$ have whose feed-forward network has $f = {d_ff}$ hidden units? Every matrix has a bias, and each of the two layer norms a gain and a bias.",
         f"{encoder_layer(d, d_ff)}: attention {parts[0]}, feed-forward {parts[1]}, norms {parts[2]}.",
         (
             Step(
@@ -204,7 +204,7 @@ def factorised(chance: random.Random) -> Exercise:
     whole, small = vocab * d, vocab * e + e * d + d
     share = agreed(small / whole, small / whole, 3)
     return Exercise(
-        f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters has an embedding matrix $V × d$? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many are that, and which share of the first? Three decimals.",
+        f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters does an embedding matrix $V × d$ have? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many are there, and what share of the first? Three decimals.",
         f"{whole}; {small}; {listed([share], 3)}.",
         (
             Step("One matrix:", f"V · d = {vocab} · {d} = {whole}"),

@@ -55,9 +55,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of exercise: its key in the link, its name, the exhibit whose numbers it takes, what draws one.
+    """A kind of exercise: its key in the link, its name, the exhibit that teaches it ("" for none), what draws one.
 
-    `cost`: of drawing one, see core.serving.engine.
+    `cost`: of drawing one, see core.serving.engine. `also`: other exhibits that teach what it asks.
     """
 
     key: str
@@ -65,6 +65,7 @@ class Kind:
     page: str
     make: Callable[[random.Random], Exercise]
     cost: float = 1.0
+    also: tuple[str, ...] = ()
 
     def draw(self, seed: int, number: int = 1) -> Exercise:
         """The exercise of a seed, the same for everybody; `number` counts those of one kind on one sheet.

@@ -12,18 +12,32 @@ NAME = "Exercises to print"
 KINDS = {
     kind.key: kind
     for kind in (
-        Kind("softmax", "A softmax row", "weighting", attention.softmax_row),
-        Kind("sum", "The output as a weighted sum", "retrieval", attention.weighted_sum),
-        Kind("scaled", "A score and its scaling", "scaling", attention.scaled_score),
+        Kind(
+            "softmax",
+            "A softmax row",
+            "weighting",
+            attention.softmax_row,
+            also=("alignment", "self_attention"),
+        ),
+        Kind(
+            "sum",
+            "The output as a weighted sum",
+            "retrieval",
+            attention.weighted_sum,
+            also=("alignment", "self_attention"),
+        ),
+        Kind(
+            "scaled", "A score and its scaling", "scaling", attention.scaled_score, also=("cross_attention",)
+        ),
         Kind("cosine", "A cosine score", "score_functions", attention.cosine),
         Kind("local", "A Gaussian window", "luong", attention.local),
-        Kind("mask", "A masked row", "masks", attention.masked_row),
+        Kind("mask", "A masked row", "masks", attention.masked_row, also=("families", "next_token")),
         Kind("heads", "The shapes of several heads", "many_heads", blocks.heads),
-        Kind("position", "A position encoding", "positional_encoding", blocks.position),
+        Kind("position", "A position encoding", "positional_encoding", blocks.position, also=("positions",)),
         Kind("rotary", "Rotary positions", "positional_encoding", blocks.rotated),
         Kind("norm", "Residual sum and layer norm", "residual_norm", blocks.layer_norm),
         Kind("parameters", "Parameters of a layer", "encoder", blocks.parameters),
-        Kind("bleu", "BLEU", "cross_attention", language.bleu, 300),
+        Kind("bleu", "BLEU", "", language.bleu, 300),
         Kind("wordpiece", "WordPiece", "bert_input", language.pieces),
         Kind("masked", "The loss of a masked word", "masked_words", language.masked_loss, 200),
         Kind("factorised", "A factorised embedding", "albert", blocks.factorised),
@@ -36,12 +50,12 @@ MOST = 4
 
 
 def of(page: str) -> tuple[str, ...]:
-    """The keys of the kinds that take their numbers from an exhibit.
+    """Return the keys of the kinds that an exhibit teaches.
 
     >>> of("scaling"), of("walk_through")
     (('scaled',), ())
     """
-    return tuple(kind.key for kind in KINDS.values() if kind.page == page)
+    return tuple(kind.key for kind in KINDS.values() if page in (kind.page, *kind.also))
 
 
 def sheet(keys: Sequence[str], seed: int, each: int = 1) -> tuple[tuple[Kind, Exercise], ...]:

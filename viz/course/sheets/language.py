@@ -241,7 +241,7 @@ def bleu(chance: random.Random) -> Exercise:
     answer = agreed(brief * math.sqrt(parts[0] * parts[1]), exact, 3)
     product = rounded(parts[0] * parts[1])
     return Exercise(
-        "Compute BLEU of the translation against the reference with words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. A hit of the reference counts once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
+        "Compute BLEU of the translation against the reference with words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
         f"{listed([answer], 3)}.",
         (
             Step(

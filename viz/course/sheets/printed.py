@@ -27,7 +27,7 @@ _PAGE = """<!doctype html>
 </main></body></html>
 """
 _NAME = "<p>Name: ______________________________</p>"
-_RULE = f"Where nothing else is said, round numbers in between to {MIDDLE} decimals."
+_RULE = f"Unless stated otherwise, round intermediate results to {MIDDLE} decimals."
 
 
 def exercises(drawn: Sequence[tuple[Kind, Exercise]], seed: int) -> str:

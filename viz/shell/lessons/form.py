@@ -74,6 +74,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, 
             format="%g",
             key=f"{key}.minutes",
         )
+        optional = st.checkbox("May be skipped when time is short", stop.optional, key=f"{key}.optional")
         note = st.text_area(
             "Note for the lecturer",
             stop.note,
@@ -86,7 +87,12 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, 
         if st.button(button, type="primary", key=f"{key}.done"):
             try:
                 made = dataclasses.replace(
-                    stop, name=name.strip(), minutes=float(minutes), note=note.strip(), question=question()
+                    stop,
+                    name=name.strip(),
+                    minutes=float(minutes),
+                    note=note.strip(),
+                    question=question(),
+                    optional=optional,
                 )
             except InputError as error:
                 notices.box(error.wrong, error.rule, error.remedy)

@@ -26,7 +26,7 @@ Ask = Own | Literal["page"] | None
 class Stop:
     """One view of a lesson.
 
-    view: its link, relative to the atlas, such as "masks?masks.step=2". note: what the lecturer says, for him alone.
+    view: its link, relative to the atlas, such as "masks?masks.step=2". note: what the lecturer says, shown to the lecturer alone. optional: it may be skipped.
 
     >>> Stop("masks", "The mask", "Say why.", 3).name
     'The mask'
@@ -37,6 +37,7 @@ class Stop:
     note: str = ""
     minutes: float = 3.0
     question: Ask = None
+    optional: bool = False
 
     def __post_init__(self) -> None:
         short(self.name, "The name of a stop", LONGEST_NAME)

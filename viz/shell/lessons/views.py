@@ -54,7 +54,7 @@ def view(link: str) -> View:
     entry = next((entry for entry in pages.discover() if entry.slug == slug), None)
     if entry is None or len(link) > LONGEST:
         raise InputError(
-            f"“{_seen(link)}” is no view of the atlas.",
+            f"“{_seen(link)}” is not a page of the atlas.",
             "A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2.",
             "Open the view in the atlas, and copy what stands behind the last / of the address.",
         )

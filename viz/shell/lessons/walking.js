@@ -30,6 +30,13 @@ function clock({ from, until, minutes: whole }, seconds) {
   return { run: `${minutes(seconds)} / ${whole}:00`.replace(/(\d+)\.5:00/, "$1:30"), late: late > 0, plan: late > 0 ? `${minutes(late)} behind the plan` : `This stop: minute ${from} to ${until}` };
 }
 
+/** The question that the page asks, as it stands there; a formula once. */
+function onPage() {
+  const asked = document.querySelector("[class*='st-key-asked-'] p")?.cloneNode(true);
+  for (const twice of asked?.querySelectorAll(".katex-mathml, strong") ?? []) twice.remove();
+  return asked?.textContent.trim() ?? "";
+}
+
 function draw(part, { data, life }) {
   const { walk } = data;
   part("bar").hidden = !walk;
@@ -43,15 +50,16 @@ function draw(part, { data, life }) {
   part("act=back").disabled = walk.at === 0;
   part("act=next").disabled = walk.at + 1 === many;
   for (const name of ["title", "note"]) { part(name).textContent = walk[name]; part(name).hidden = !walk[name]; }
-  part("name").textContent = walk.stops[walk.at];
-  part("asks").textContent = walk.asks ? `Question: ${walk.asks}` : "";
-  part("asks").hidden = !walk.asks;
-  part("next").textContent = walk.next ? `Next: ${walk.next.name}` : "This is the last stop.";
+  part("name").textContent = walk.stops[walk.at] + (walk.optional ? " (may be skipped)" : "");
+  part("next").textContent = walk.next ? `Next: ${walk.next.name}${walk.next.optional ? " (may be skipped)" : ""}` : "This is the last stop.";
   part("room").hidden = !data.room;
   part("room").href = data.room || "";
   const tick = () => {
     const said = clock(walk, Math.max(0, Date.now() / 1000 - walk.began - life.ahead));
     part("clock").textContent = said.run;
+    const asks = walk.of_page ? onPage() : walk.asks;
+    part("asks").textContent = asks ? `Question: ${asks}` : "";
+    part("asks").hidden = !asks;
     part("plan").textContent = `${said.run}. ${said.plan}.`;
     for (const name of ["clock", "plan"]) part(name).classList.toggle("late", said.late);
   };

@@ -18,14 +18,13 @@ from viz.labels import literal
 from viz.shell import links, notices, state
 from viz.shell.lessons import form, held, views, written
 from viz.shell.lessons.held import Walk
-from viz.shell.lessons.plan import NEAR, Ask
+from viz.shell.lessons.plan import NEAR, OF_THE_PAGE, Ask
 from viz.shell.pages import Entry, Exhibit
 from viz.shell.questions.question import Choice, Own
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import engine_client, quiz
 
 _HERE = Path(__file__).parent
-_ON_PAGE = "The page asks: “Predict, then look”."
 _walked = v2.component(
     "atlas_lesson",
     html=(_HERE / "walking.html").read_text("utf-8"),
@@ -46,6 +45,7 @@ def along(entry: Entry) -> Iterator[None]:
 @contextmanager
 def around(entry: Entry) -> Iterator[None]:
     """Around a page: after it the lesson's own question, what the room's second screen is told, and the dialogue that adds the view."""
+    quiz.forget_asked()
     yield
     walk = held.walk()
     if walk and views.view(walk.stop.view).entry.slug == entry.slug:
@@ -75,11 +75,19 @@ def _told(walk: Walk) -> dict[str, Any]:
         "stops": [one.name for one in plan.stops],
         "note": stop.note,
         "asks": _asks(stop.question),
+        "of_page": stop.question == OF_THE_PAGE,
+        "optional": stop.optional,
         "from": plan.begins(walk.at),
         "until": plan.begins(walk.at + 1),
         "minutes": plan.minutes,
         "began": walk.began,
-        "next": {"name": after.name, "claim": views.view(after.view).entry.info.claim} if after else None,
+        "next": {
+            "name": after.name,
+            "claim": views.view(after.view).entry.info.claim,
+            "optional": after.optional,
+        }
+        if after
+        else None,
     }
 
 
@@ -95,7 +103,8 @@ def _picture(walk: Walk) -> str:
 
 
 def _asks(question: Ask) -> str:
-    return question.words if isinstance(question, Own) else _ON_PAGE if question else ""
+    """Return the question of a stop in words; the page's own known once the page is drawn (walking.js reads it there)."""
+    return question.words if isinstance(question, Own) else quiz.asked() if question else ""
 
 
 def _bar(entry: Entry) -> None:

@@ -37,9 +37,9 @@ from viz.shell.questions.question import Choice, Number, read_options, require_a
 MOST_BYTES, DEEPEST = 200_000, 8
 """Bytes of a file; points in one name of it."""
 _QUESTION = ("words", "options", "answer", "low", "high", "unit", "why")
-_STOP = ("view", "name", "minutes", "note", "question")
+_STOP = ("view", "name", "minutes", "optional", "note", "question")
 _LESSON = ("title", "about", "stop")
-_KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list"}
+_KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list", bool: "true or false"}
 
 
 class LessonError(InputError):
@@ -77,7 +77,7 @@ def read(given: bytes | str) -> Plan:
         raise LessonError(
             line,
             InputError(
-                f"This is no TOML: {phrase(shorten(str(error), 100))}.",
+                f"This is not valid TOML: {phrase(shorten(str(error), 100))}.",
                 "Texts stand in quotation marks, a stop begins with [[stop]], and each line says NAME = VALUE.",
                 "Mend the line, or open one of our lessons and save it as a pattern.",
             ),
@@ -105,6 +105,7 @@ def _told(stop: Stop) -> dict[str, Any]:
     if isinstance(asked, Choice | Number):
         question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
     told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
+    told |= {"optional": True} if stop.optional else {}
     return told | ({"note": stop.note} if stop.note else {}) | ({"question": question} if question else {})
 
 
@@ -145,7 +146,7 @@ class _Reader:
         self.lines, self.found = _lines(text), found
 
     def plan(self) -> Plan:
-        self.only(self.found, _LESSON, "A lesson", ())
+        self.only(self.found, _LESSON, "a lesson", ())
         stops = self.of(self.found, "stop", list, (), [])
         if len(stops) > plan.MOST_STOPS:
             self.refuse(
@@ -163,20 +164,21 @@ class _Reader:
 
     def stop(self, told: Any, where: tuple) -> Stop:
         told = self.table(told, where, "A stop is")
-        self.only(told, _STOP, "A stop", where)
+        self.only(told, _STOP, "a stop", where)
         link, name = self.of(told, "view", str, where), self.of(told, "name", str, where)
         view = self.made((*where, "view"), lambda: views.view(link))
         minutes, note = self.of(told, "minutes", float, where), self.of(told, "note", str, where, "")
         self.made((*where, "name"), lambda: Stop(view.link, name))
         self.made((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))
         question = self.question(told.get("question"), (*where, "question"))
-        return self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question))
+        optional = self.of(told, "optional", bool, where, False)
+        return self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question, optional))
 
     def question(self, told: Any, where: tuple) -> Ask:
         if told is None or told == plan.OF_THE_PAGE:
             return told
         told = self.table(told, where, "A question is the word “page” or")
-        self.only(told, _QUESTION, "A question", where)
+        self.only(told, _QUESTION, "a question", where)
         words, why = self.of(told, "words", str, where), self.of(told, "why", str, where, "")
         if "options" in told:
             options = self.of(told, "options", list, where)
@@ -198,7 +200,7 @@ class _Reader:
             self.refuse(
                 where,
                 InputError(
-                    f"{what} a table, and this is none.",
+                    f"{what} a table, and this is not one.",
                     "A table has lines NAME = VALUE.",
                     "Look at a lesson of ours.",
                 ),
@@ -211,9 +213,9 @@ class _Reader:
                 self.refuse(
                     (*where, name),
                     InputError(
-                        f"{what} has no “{visible(shorten(name, 40))}”.",
-                        f"It has {', '.join(names)}.",
-                        "Correct the name, or take the line out.",
+                        f"“{visible(shorten(name, 40))}” is not a field of {what}.",
+                        f"The fields are {', '.join(names)}.",
+                        "Correct the name, or delete the line.",
                     ),
                 )
 

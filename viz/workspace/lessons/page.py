@@ -23,7 +23,7 @@ PAGE = Page(
     title="Lessons",
     order=87,
     menu="more",
-    claim="Views of the atlas in an order, with what the lecturer says at each: walk through them before a class, or make your own.",
+    claim="Views of the atlas in an order, each with a note for the lecturer: present them to a class, or make your own.",
 )
 READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
 HOW = (
@@ -32,7 +32,7 @@ HOW = (
 )
 COLLECT = (
     "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
-    "or begin with one of the lessons above. It stays in this browser; save it as a file to keep it or to give it to others."
+    "or start with one of the lessons above. It stays in this browser; save it as a file to keep it or to give it to others."
 )
 
 
@@ -98,8 +98,8 @@ def _many(lesson: Plan) -> str:
 
 
 def _begin(lesson: Plan, key: str) -> None:
-    st.button("Begin", type="primary", key=f"lessons.begin.{key}", on_click=held.begin, args=(lesson,))
-    st.button("Begin in Present", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
+    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=held.begin, args=(lesson,))
+    st.button("Start presenting", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
 
 
 def _begin_in_present(lesson: Plan) -> None:
@@ -127,7 +127,7 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
 def _sheet(lesson: Plan) -> None:
     """Exercises from the exhibits of the lesson, on one sheet; its number draws the same for everybody, the solutions stand apart."""
     slugs = dict.fromkeys(views.view(stop.view).entry.slug for stop in lesson.stops)
-    if kinds := [kind for slug in slugs for kind in of(slug)]:
+    if kinds := dict.fromkeys(kind for slug in slugs for kind in of(slug)):
         links.to(
             "homework",
             "Exercises to print",
@@ -160,7 +160,7 @@ def _own(lesson: Plan) -> None:
         )
         _sheet(lesson)
         st.button(
-            "Begin anew",
+            "Discard lesson",
             key="lessons.anew",
             on_click=held.keep,
             args=(Plan(held.NAMED),),
