@@ -42,7 +42,7 @@ links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
 with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.shown(entry), walking.around(entry):
     notices.make_place()
-    lesson.predict("scaling.q", "Of the page?", ("three", "four"), "three", "So.")
+    lesson.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
 st.button("Next", on_click=lambda: held.go(held.walk().at + 1), key="next")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reveal")
 """
@@ -145,10 +145,10 @@ def test_only_the_lecturer_hears_the_note_and_what_comes_next(page: AppTest, roo
 def test_the_lessons_own_question_is_the_rooms_before_the_pages_and_is_taken_literally(
     page: AppTest, room: tuple[Room, str]
 ) -> None:
-    assert heard(room[0])["ask"]["words"] == "Of the page?"
+    assert heard(room[0])["ask"]["words"] == "Of ##the page?"
     page.button(key="next").click().run()
     asked = heard(room[0])["ask"]
-    assert (asked["words"], asked["options"], asked["revealed"]) == ("Which one?", ["one", "two"], False)
+    assert (asked["words"], asked["options"], asked["revealed"]) == ("*Which* one?", ["one", "two"], False)
     for answer in (0, 0, 1):
         room[0].answer(room[0].sit(""), asked["id"], answer)
     page.button(key="reveal").click().run()
@@ -166,7 +166,7 @@ def test_the_presenters_page_has_the_question_that_the_page_asks(
     page.session_state["atlas.lesson.walk"] = Walk(Plan("One", (stop,)), 0, 1000.0)
     page.run()
     plan = heard(room[0])["plan"]
-    assert (plan["asks"], plan["optional"]) == ("Of the page?", True)
+    assert (plan["asks"], plan["optional"]) == ("Of ##the page?", True)
 
 
 KEPT = [

@@ -226,7 +226,7 @@ def _keep(slot: str, held: str) -> None:
 
 
 def _frame(key: str, question: str):
-    st.session_state[_QUESTION] = asked() or spoken(question)
+    st.session_state[_QUESTION] = asked() or question
     with present_layout.side():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
