@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         qkv,
         source,
         strip,
+        whole_model,
         words,
     )
     from viz.instruments.kit.picture import draw
@@ -49,6 +50,7 @@ __all__ = [
     "qkv",
     "source",
     "strip",
+    "whole_model",
     "words",
 ]
 

@@ -29,6 +29,15 @@ SHORT, PHRASE = 40, 200
 """Texts up to so many letters are remembered, as pieces or words and as labels: they are asked for again with every rerun."""
 
 
+def bare_token(token: str) -> str:
+    """Return a token as a reader sees it: its leading space left out, any other white space visible.
+
+    >>> bare_token(" car"), bare_token(" ")
+    ('car', '·')
+    """
+    return visible(token[1:] if len(token) > 1 and token.startswith(" ") else token)
+
+
 def visible(token: str) -> str:
     r"""The token with its white space, controls and lone surrogates made visible; an empty token is "∅".
 

@@ -28,7 +28,7 @@ import core
 from core.analysis.arithmetic.cell import lines_of
 from core.analysis.arithmetic.source import source_of
 from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, picture_view, plane, qkv,
-                             sketch, source, strip, timeline, tree, weighing, words_view)
+                             sketch, source, strip, timeline, tree, weighing, whole_model, words_view)
 from viz.instruments.candidates.candidates import Bar, Way
 from viz.instruments.diagram.diagram import Edge, Node
 from viz.instruments.kit import origin
@@ -82,6 +82,10 @@ elif show == "tree":
     tree([Branch(-1, " cat", "best", -0.7, "kept", 0.5), Branch(-1, " dog", "pruned", -np.inf, "", None)], **more)
 elif show == "weighing":
     weighing(english, [0.0, 1.5, 0.0, 2.0, 5.0, 0.25], **more)
+elif show == "whole_model":
+    from viz.instruments.whole_model.whole_model import Stack
+    own = Stack("", english, np.random.default_rng(0).normal(size=(3, 6, 64)), dict(causal=np.stack([np.stack([look] * 2)] * 2)))
+    whole_model([own], logits=[0.5, 2.0, -1.0], names=["b", "a", "c"], position=5, **more)
 elif show == "words":
     words_view(look, english, english, allowed=may, layout="one", reading=True, **more)
 """

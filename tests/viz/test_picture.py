@@ -66,6 +66,7 @@ def drawn(run: core.Run) -> dict[str, Picture]:
         "strip": viz.strip(run, 1, 5),
         "arithmetic": viz.arithmetic(run, 1, 5, query=2),
         "qkv": viz.qkv(run, 1, 5, query=2),
+        "whole_model": viz.whole_model(run),
         "source": viz.source(run, 1),
     }
 

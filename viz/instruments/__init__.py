@@ -28,6 +28,7 @@ from viz.instruments.strip.strip import strip
 from viz.instruments.timeline.timeline import timeline
 from viz.instruments.tree.tree import Branch, Node, tree, tree_packet
 from viz.instruments.weighing.weighing import weighed, weighing
+from viz.instruments.whole_model.whole_model import whole_model
 from viz.instruments.words.words import (
     ALIGNING,
     READING,
@@ -90,5 +91,6 @@ __all__ = [
     "tree_packet",
     "weighed",
     "weighing",
+    "whole_model",
     "words_view",
 ]

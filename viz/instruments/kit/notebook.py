@@ -21,6 +21,7 @@ from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
 from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
 from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, lines, named, position, seen
+from viz.instruments.kit.picture import position as index_of
 from viz.instruments.kit.spec import Spec
 from viz.instruments.picture.patches import on_patches
 from viz.instruments.picture.picture import PICTURE, PictureView
@@ -28,6 +29,8 @@ from viz.instruments.qkv.of_run import sequence_of
 from viz.instruments.qkv.qkv import QKV
 from viz.instruments.source.source import SOURCE, Source
 from viz.instruments.strip.strip import STRIP, Strip
+from viz.instruments.whole_model.of_run import candidates, screen_of
+from viz.instruments.whole_model.whole_model import WHOLE_MODEL, WholeModel
 from viz.instruments.words.words import READING, SUMMING, WORDS, WRITING, Words
 from viz.labels import head_name, visible
 
@@ -258,6 +261,17 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     python = lines(run, "source", layer=layer, kind=attention.kind, path=path)
     spec = Source(code, selected=given, card=tensor_card(run, given), title=given, python=python)
     return _drawn(SOURCE, spec, run, attention, "its code", 560, layer)
+
+
+def whole_model(run: Run, position: int = -1) -> Picture:
+    """Draw all blocks of a Transformer, from its tokens to the probabilities of what follows the token at `position`."""
+    screen = screen_of(run)
+    row = index_of("position", position, screen.tokens)
+    logits, names = candidates(run, screen.starts[-1] + row)
+    python = lines(run, "whole_model", position=row)
+    spec = WholeModel(screen.stacks, logits=logits, names=names, position=row, python=python)
+    name = f"{run.model.name}, the whole model"
+    return Picture(WHOLE_MODEL, spec.packet(), name=name, height=640, origin=of(run))
 
 
 def picture_view(

@@ -11,7 +11,7 @@ from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit.picture import CROSSING, lines, seen
 from viz.instruments.qkv.qkv import QkvSequence
-from viz.labels import visible
+from viz.labels import bare_token
 
 
 def has_queries_and_keys(run: Run, kind: str) -> bool:
@@ -35,8 +35,8 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
     allowed = np.flatnonzero(row.allowed)
     writing = kind in CROSSING
     return QkvSequence(
-        _word(seen(run, kind, "token").queries[query] if writing else row.query),
-        [_word(row.keys[position]) for position in allowed],
+        bare_token(seen(run, kind, "token").queries[query] if writing else row.query),
+        [bare_token(row.keys[position]) for position in allowed],
         q=q[query],
         k=k[allowed],
         v=v[allowed],
@@ -49,8 +49,3 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
         python=lines(run, "qkv", layer=layer, head=head, query=query, kind=kind),
         **options,
     )
-
-
-def _word(token: str) -> str:
-    """Return a token without the space that belongs to it, unless it is nothing else."""
-    return visible(token.strip() or token)

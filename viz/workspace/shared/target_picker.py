@@ -9,7 +9,8 @@ from core.analysis.attribution.target_token import Asked, blanks, rows, telling,
 from core.errors import InputError
 from core.maths import softmax
 from core.run import Run
-from viz.labels import percent, shorten, visible
+from viz.labels import bare_token as word
+from viz.labels import percent, shorten
 from viz.shell import notices, state
 from viz.widgets import controls, engine_client
 
@@ -18,11 +19,6 @@ CLASSES = 50
 """Of the classes of a model the most probable are offered."""
 BEFORE = 3
 """Tokens before the place that its name shows."""
-
-
-def word(token: str) -> str:
-    """A token as a reader sees it: its leading space left out, any other white space visible."""
-    return visible(token[1:] if len(token) > 1 and token.startswith(" ") else token)
 
 
 def named(run: Run, index: int) -> str:

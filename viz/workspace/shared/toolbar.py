@@ -24,6 +24,7 @@ TOOLS = {
     "inside": "Inside",
     "importance": "What matters",
     "growth": "While learning",
+    "whole_model": "Whole model",
     "be_the_head": "Be the head",
 }
 """The pages of the bench by slug, in the order of the row, with the words of the row."""

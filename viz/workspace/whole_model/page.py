@@ -1,0 +1,126 @@
+"""The whole model: tokens, embeddings, all blocks and the next token's probabilities of one run on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.run import Run
+from viz.instruments.kit import origin
+from viz.instruments.kit.picture import lines as python_lines
+from viz.instruments.whole_model.of_run import Screen, candidates, screen_of
+from viz.instruments.whole_model.whole_model import chosen_position, opened_part, whole_model
+from viz.shell import links, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import page_parts
+from viz.workspace.shared import head_picker, target_picker, toolbar
+from viz.workspace.whole_model import data as drawn
+
+PAGE = Page(
+    title="Whole model",
+    order=46,
+    claim="From the tokens at the left to the next token at the right: every block of the model at once.",
+    cites=(
+        Cite("vaswani2017", "3.1", "Figure 1"),
+        Cite("ghojogh2020", "3", "Figure 7"),
+        Cite("elhage2021", "Residual stream", "what each block reads and adds to"),
+    ),
+    menu="lab",
+    does="all on one screen",
+)
+TEXT = "Once upon a time there was a little"
+"""A beginning whose next word is open."""
+PICTURE, POSITION = "whole_model.picture", "whole_model.position"
+OPENS = {"embedding": ("walk_through", 2), "feed_forward": ("feed_forward", 1)}
+"""The exhibit and its step behind a part of the picture."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; of a translator also what it writes, None for its own translation."""
+
+    model: str = toolbar.MODEL
+    text: str = TEXT
+    target: str | None = None
+
+
+def compute(p: Params) -> Run:
+    """Return the run with all patterns, the residual stream after each block, and the logits."""
+    return target_picker.fixed(p.model, p.text, p.target, drawn.KEEP)
+
+
+def page() -> None:
+    """Draw the model, the picture and what a touched part opens."""
+    page_parts.title(PAGE)
+    asked = toolbar.choose(
+        "whole_model", toolbar.layered, text=TEXT, given=True, can=drawn.fits, lacks=drawn.lacks
+    )
+    if asked is None:
+        return
+    asked.shows()
+    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
+    run = compute(params)
+    origin.tell_run(run)
+    measured = head_picker.survey(params.model)
+    screen = screen_of(run, {kind: drawn.telling_heads(heads) for kind, heads in measured.items()})
+    target_picker.forget("whole_model.of", target_picker.told(run), POSITION)
+    position = _position(screen)
+    logits, names = candidates(run, screen.starts[-1] + position)
+    whole_model(
+        screen.stacks,
+        logits=logits,
+        names=names,
+        position=position,
+        key=PICTURE,
+        url="whole_model.view",
+        on_position=lambda: _store_position(screen),
+        python=python_lines(run, "whole_model"),
+    )
+    _note(screen)
+    _open_part(run)
+
+
+def _position(screen: Screen) -> int:
+    return state.read(POSITION, screen.opening_position(), state.whole(0, screen.tokens - 1))
+
+
+def _store_position(screen: Screen) -> None:
+    position = chosen_position(PICTURE, screen.tokens)
+    if position is not None:
+        state.write(**{POSITION: position})
+
+
+def _note(screen: Screen) -> None:
+    """Say which tokens are drawn where not all are."""
+    for stack, start, total in zip(screen.stacks, screen.starts, screen.totals, strict=True):
+        if len(stack.tokens) < total:
+            which = "last" if start else "first"
+            st.caption(
+                f"{stack.name.capitalize() or 'Text'}: the {which} {len(stack.tokens)} of {total} tokens are drawn; all were computed."
+            )
+
+
+def _open_part(run: Run) -> None:
+    """Go to the exhibit or to the arithmetic of a part that was touched, once for each touch."""
+    touched = opened_part(PICTURE)
+    if touched is None or st.session_state.get("whole_model.opened") == touched[1]:
+        return
+    part, st.session_state["whole_model.opened"] = touched
+    slug, query = destination(run, part)
+    links.follow(slug, state.travelling(slug == "look", query))
+
+
+def destination(run: Run, part: dict[str, object]) -> tuple[str, dict[str, str]]:
+    """Return the page behind a part and its link: arithmetic of an attention on Look, else an exhibit."""
+    if part.get("name") == "attention":
+        place = {name: str(part.get(name, 0)) for name in ("kind", "layer", "head")}
+        return "look", place | {"view": "full"}
+    if part.get("name") == "logits":
+        return (
+            ("training_and_inference", {"training_and_inference.step": "5"})
+            if run.source
+            else ("next_token", {})
+        )
+    slug, step = OPENS[str(part.get("name")) if part.get("name") in OPENS else "embedding"]
+    return slug, {f"{slug}.step": str(step)}
