@@ -11,7 +11,8 @@ from room_visitor import Visitor
 
 from viz.server.rooms import routes, seats, store
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.room import Room
+from viz.server.rooms.shown import Shown
 
 MARKUP = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 
@@ -58,8 +59,8 @@ def test_a_forged_secret_steers_nothing(room, secret):
 @pytest.mark.parametrize("act", sorted(routes.ACTS))
 def test_a_student_steers_nothing(room, student, act):
     before = state(room)
-    answer = student.steer(room.code, act, what="word", at={}, place=0)
-    assert answer.status == 403 and "Only the person who opened it may steer it." in answer.told["error"]
+    answer = student.steer(room.code, act, what="word", at={}, place=0, sentence="x")
+    assert answer.status == 403 and "Only the person who opened it may do so." in answer.told["error"]
     assert state(room) == before
 
 
@@ -74,11 +75,12 @@ def test_the_lecturer_of_one_room_steers_no_other(room):
 
 def test_a_student_hears_nothing_that_is_the_lecturers(room, student):
     assert student.get(f"/room/{room.code}/events?as=lead").status == 403
-    assert {event["event"] for event in student.stream(f"/room/{room.code}/events")[0]} == {
-        "view",
-        "picture",
-        "ask",
-    }
+    room.answer(room.sit(""), room.question.id, 1)
+    room.say(room.sit(""), "unread")
+    heard = student.stream(f"/room/{room.code}/events")[0]
+    assert {event["event"] for event in heard} == {"view", "picture", "ask"}
+    assert "unread" not in json.dumps(heard) and "counts" not in json.dumps(heard)
+    assert student.get(f"/room/{room.code}/votes").status == 403
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_a_code_that_is_none_opens_nothing(room, code):
 def test_markup_stays_words(room, student):
     student.post(f"/room/{room.code}/say", {"sentence": MARKUP})
     assert room.sentences() == [MARKUP]
-    for name in ("follow.js", "asking.js", "draw.js"):
+    for name in ("follow.js", "asking.js", "draw.js", "ending.js", "presenter.js"):
         assert not any(
             word in Visitor().get(f"/room/assets/{name}").body for word in (b"innerHTML", b"outerHTML")
         )

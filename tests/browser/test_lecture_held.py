@@ -14,6 +14,7 @@ from settling import settle
 from viz import theme
 
 SENTENCE = "The dog saw a red house."
+SIGNS = r"*a* __b__ [c](d)\. `e` $f$ <g> #h ##ing :cat: ~~i~~ &amp; 1."
 
 
 CUT = """() => [...document.querySelectorAll(".vega svg text")].filter((text) => {
@@ -108,7 +109,8 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     expect(bar).to_contain_text("3 of 2 answered again")
     bar.get_by_role("button", name="Reveal").click()
     for one in everybody:
-        expect(one.locator(".bars .right")).to_have_text("about 8 \u2713")
+        expect(one.locator(".bars .right")).to_have_text("about 8 \u2713 \u25c2 you")
+        expect(one.locator("#ask .verdict")).to_contain_text("That is right.")
         expect(one.locator(".bars")).to_contain_text("0 (0 %)3 (100 %)")
         expect(one.locator(".bars")).to_contain_text("2 (100 %)0 (0 %)")
         expect(one.locator("#ask .changed")).to_have_text(
@@ -137,21 +139,72 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     desktop.get_by_role("button", name="Back to the lecture").click()
     expect(desktop.locator("#title")).to_have_text(phone.locator("#title").inner_text())
 
-    # a sentence of the room, read by the lecturer alone, becomes everybody's
-    phone.locator("#written").fill(SENTENCE)
-    phone.locator("#say").get_by_role("button", name="Send").click()
-    expect(bar).to_contain_text("1 sentence")
-    assert desktop.get_by_text(SENTENCE).count() == 0
+    # an own question, asked from the bar beside the picture: to the character on every screen, whatever signs it has
+    control = lecturer.context.new_page()
+    control.goto(f"{app_url}/room/{code.replace(' ', '')}/presenter")
+    title = phone.locator("#title").inner_text()
+    bar.get_by_role("button", name="Ask", exact=True).click()
+    form = lecturer.get_by_role("dialog")
+    form.get_by_label("Your question").fill(SIGNS)
+    form.get_by_role("textbox", name="Options").fill(f"yes\n* {SIGNS}")
+    form.get_by_role("textbox", name="Explanation").fill(SIGNS)
+    form.get_by_role("textbox", name="Explanation").press("Tab")
+    settle(lecturer)
+    form.get_by_role("button", name="Ask", exact=True).click()
+    shown = lecturer.locator("[data-asked]")
+    for one in (phone.locator("#ask"), control.locator("#ask"), shown):
+        expect(one.locator("h2")).to_have_text(SIGNS)
+        assert SIGNS in one.locator(".options").inner_text()
+    expect(phone.locator("#title")).to_have_text(title)
+    phone.get_by_role("button", name="yes", exact=True).click()
+    expect(control.locator("#votes .verdict")).to_have_text("0 % right: give a hint first.")
+    expect(control.locator("#votes .bars")).to_contain_text("1 (100 %)")
+    assert phone.locator(".bars").count() == 0
+    control.get_by_role("button", name="Reveal").click()
+    for one in (phone.locator("#ask"), control.locator("#ask"), shown):
+        expect(one.locator(".bars .right")).to_have_text(f"{SIGNS} \u2713")
+        assert one.get_by_text(SIGNS, exact=True).count() == 2  # the question, the explanation
+        expect(one.locator(".bars")).to_have_count(1)
+    expect(phone.locator("#ask .verdict")).to_have_text("You answered \u201cyes\u201d. That is not right.")
+    phone.reload()
+    expect(phone.locator("#ask .verdict")).to_contain_text(
+        "That is not right."
+    )  # the room knows its seat's answer
+    control.get_by_role("button", name="Close the question").click()
+    expect(shown).to_have_count(0)
+
+    # a sentence of the room is the lecturer's alone until he accepts it; one can be dropped; one becomes everybody's
+    for one, words in ((phone, SENTENCE), (desktop, SIGNS)):
+        one.locator("#written").fill(words)
+        one.locator("#say").get_by_role("button", name="Send").click()
+    expect(bar).to_contain_text("2 sentences")
+    line = control.locator("#sentences li")
+    expect(line).to_have_count(2)
+    assert lost.get_by_text(SENTENCE).count() == 0
     goes_to(lecturer, app_url, "lecture_room")
-    lecturer.get_by_role("button", name="Take", exact=True).click()
-    lecturer.get_by_role("link", name=re.compile("in Look$")).click()
+    assert lecturer.get_by_text(SENTENCE).count() == 0
+    line.filter(has_text=SIGNS).get_by_role("button", name="Show on the wall").click()
+    expect(lost.locator("#accepted li")).to_have_text(SIGNS)
+    control.locator("#shown").get_by_role("button", name="Drop").click()
+    expect(lost.locator("#accepted")).to_be_hidden()
+    goes_to(lecturer, app_url, "")
+    bar.wait_for()
+    line.get_by_role("button", name="Take").click()
     for one in everybody:
         expect(one.locator("#sentence")).to_have_text(SENTENCE)
 
+    # the end is a page, for those who were there, for who comes later, and for the lecturer
     goes_to(lecturer, app_url, "lecture_room")
     lecturer.get_by_role("button", name="End the room").click()
-    for one in everybody:
-        expect(one.locator("#wrong")).to_contain_text("The lecture has ended.")
+    late = follow(f"room/{code.replace(' ', '')}")
+    for one in (*everybody, late, control):
+        expect(one.locator("#ended h1")).to_have_text("The lecture has ended")
+        expect(one.locator("#ended li a", has_text="Why divide by √d")).to_be_visible()
+        expect(one.locator("#ended .bars")).to_have_count(2)
+        assert one.get_by_role("link", name="Download the votes").count() == (one is control)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    assert control.context.request.get(f"{app_url}/room/{code.replace(' ', '')}/votes").text().count("\n") > 5
+    control.close()
 
 
 @pytest.mark.slow
@@ -167,9 +220,8 @@ def test_a_second_device_steers_and_a_reload_goes_on(visitor: Any, follow: Any, 
     remote = follow(f"room/{code}/remote#{secret.partition('.')[2]}", viewport={"width": 390, "height": 844})
     expect(remote.locator("#title")).to_have_text("Why divide by √d")
     assert "#" not in remote.url
-    remote.get_by_role("button", name="Next").click()
+    remote.get_by_role("button", name="Step ›").click()
     expect(visitor.get_by_role("radio", name="2 Weights")).to_be_checked()
     wall = follow(f"room/{code}/wall")
-    expect(wall.locator("#state")).to_have_text(
-        "You do not lead this room. Only the person who opened it may steer it. Use the lecturer's own link."
-    )
+    expect(wall.locator("#why")).to_contain_text("You do not control this room.")
+    expect(wall.get_by_role("link", name="Join as a student")).to_be_visible()

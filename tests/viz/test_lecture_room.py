@@ -54,8 +54,8 @@ def page(room):
     return page.run()
 
 
-def told(room) -> dict:
-    return {topic: json.loads(text) for topic, _, text in room[0].since(0)}
+def told(room, *, leads: bool = False) -> dict:
+    return {topic: json.loads(text) for topic, _, text in room[0].since(0, leads=leads)}
 
 
 def test_what_the_page_draws_is_what_the_room_sees(room, page):
@@ -146,30 +146,60 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     page = AppTest.from_string(
         "from viz.workspace.lecture_room import page\npage.page()", default_timeout=60
     ).run()
-    keeps = next(line.value for line in page.markdown if "in the memory of this server" in line.value)
-    assert keeps.count(". ") + 1 == 5
+    next(button for button in page.button if button.label == "What a room keeps").click().run()
+    assert any("in the memory of this server" in line.value for line in page.markdown)
     page.button(key="room.open").click().run()
     assert not page.exception
     (room,) = rooms._rooms.values()
     assert any(store.spoken(room.code) == title.value for title in page.title)
-    seats = ["", ""]
-    page.text_input(key="room.words").set_value("Which?")
-    page.text_area(key="room.options").set_value("yes\n*no\nyes")
-    next(button for button in page.button if button.label == "Ask").click().run()
-    assert room.question.form.options == ("yes", "no") and room.question.truth == [1]
-    for vote in ((0, 0), (1, 0)):
-        for seat, given in zip(seats := [room.sit(seat) for seat in seats], vote, strict=True):
-            room.answer(seat, room.question.id, given)
-        button = "room.reveal" if room.question.first else "room.again"
-        page.button(key=button).click().run()
-        assert not page.exception
-    changed = "Of 2 who voted twice, 1 changed from wrong to right and 0 from right to wrong."
-    assert any(changed in str(line.value) for line in (*page.text, *page.markdown))
-    room.say(room.sit(""), "**Bold** <b>x</b>")
+    room.say(room.sit(""), "Unread, and obscene")
     page.run()
-    assert any(line.value == "**Bold** <b>x</b>" for line in page.text)
+    assert "Unread" not in str(
+        [one.value for one in (*page.text, *page.markdown)]
+    )  # the class sees this page
+    room.accept(told([room], leads=True)["said"]["sentences"][0]["id"])
+    assert any(line.value == "Unread, and obscene" for line in page.run().text)
     page.button(key="room.end").click().run()
     assert room.ended and page.button(key="room.open")
+    assert any("The lecture has ended" in line.value for line in page.markdown)
+
+
+ASKING = PAGE.replace(
+    "st.button",
+    "from viz.workspace.lecture_room import own_question\nown_question.show(lecture.led()[0])\nif st.session_state.get('asks'): own_question.dialog(lecture.led()[0])\nst.button",
+    1,
+)
+
+
+def test_an_own_question_is_asked_beside_the_picture_which_stays(room):
+    page = AppTest.from_string(ASKING, default_timeout=60)
+    page.session_state["atlas.room"] = (room[0].code, room[1])
+    page.session_state["asks"] = True
+    page.run()
+    before = told(room)["view"]
+    page.button(key="room.ask").click().run()
+    assert room[0].question.key == "scaling.q" and any("empty" in line.value for line in page.text)
+    page.text_input(key="room.words").set_value(SIGNS)
+    page.text_area(key="room.options").set_value("yes\n* no\n\\*maybe")
+    page.button(key="room.ask").click().run()
+    assert not page.exception
+    asked = room[0].question
+    assert (asked.words, asked.form.options, asked.truth) == (SIGNS, ("yes", "no", "*maybe"), [1])
+    page.session_state["asks"] = False
+    page.run()
+    assert told(room)["view"] == before and told(room)["ask"]["own"]
+    seats = [room[0].sit("") for _ in range(2)]
+    for vote in ((0, 0), (1, 0)):
+        for seat, given in zip(seats, vote, strict=True):
+            room[0].answer(seat, asked.id, given)
+        room[0].again()
+    page.button[-1].click().run()
+    assert not page.exception
+    seen = told(room)
+    assert seen["ask"]["changed"] == {"both": 2, "to_right": 1, "to_wrong": 0}
+    assert seen["view"]["pictures"] == before["pictures"]  # the answers are no second picture
+    page.button(key="room.close").click().run()
+    assert room[0].question.key == "scaling.q"
 
 
 def test_the_room_is_one_more_head_on_the_models_scale():

@@ -9,9 +9,9 @@ import pytest
 import uvicorn
 from room_visitor import Visitor
 
-from viz.server.rooms import routes, store
+from viz.server.rooms import light_pages, routes, store
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Shown
+from viz.server.rooms.shown import Shown
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def test_the_page_says_nothing_of_a_room_and_lets_only_its_own_scripts_run(led):
     answer = Visitor().get("/room")
     assert "script-src 'self' blob:" in answer.headers["content-security-policy"]
     named = set(re.findall(r"room/assets/([\w.]+)", answer.body.decode()))
-    assert named == {"follow.js", "follow.css"}
-    assert all(Visitor().get(f"/room/assets/{name}").status == 200 for name in routes.ASSETS)
+    assert named == {"follow.js", "follow.css", "asking.css"}
+    assert all(Visitor().get(f"/room/assets/{name}").status == 200 for name in light_pages.ASSETS)
     assert Visitor().get("/room/assets/follow.html").status == 404
 
 
@@ -66,9 +66,14 @@ def test_an_answer_and_a_sentence_reach_the_lecturer_and_no_follower(led):
     assert lecturer.lead(room.code, secret).status == 200
     (heard,) = lecturer.stream(f"/room/{room.code}/events?as=lead")
     told = {event["event"]: event["data"] for event in heard}
-    assert told["people"]["answered"] == 1 and told["said"]["sentences"] == ["A red car."]
+    assert told["people"]["answered"] == 1 and room.sentences() == ["A red car."]
+    assert told["said"]["sentences"][0]["words"] == "A red car." and told["votes"]["counts"] == [0, 1]
     (seen,) = student.stream(f"/room/{room.code}/events")
-    assert {event["event"] for event in seen} == {"ask"} and "counts" not in seen[0]["data"]
+    assert [event["event"] for event in seen] == ["mine", "ask"] and "counts" not in seen[1]["data"]
+    assert seen[0]["data"] == {"id": question.id, "answer": 1}
+    for act, left in (("accept", ["A red car."]), ("drop", [])):
+        assert lecturer.steer(room.code, act, sentence=told["said"]["sentences"][0]["id"]).status == 200
+        assert room.on_wall() == left and room.sentences() == []
 
 
 def test_the_lecturers_devices_steer(led):
@@ -80,12 +85,12 @@ def test_the_lecturers_devices_steer(led):
         ("pause", {}),
         ("touch", {"what": "word", "group": "g", "at": {"side": "source", "index": 2}}),
         ("next", {}),
-        ("take", {"place": 3}),
+        ("take", {"sentence": "ab12"}),
     ):
         assert phone.steer(room.code, act, **more).status == 200
     (heard,) = phone.stream(f"/room/{room.code}/events?as=lead", last=1)
     told = {event["event"]: event["data"] for event in heard}
-    assert told["command"] == {"act": "take", "place": 3} and told["touch"]["at"]["index"] == 2
+    assert told["command"] == {"act": "take", "sentence": "ab12"} and told["touch"]["at"]["index"] == 2
     (fresh,) = phone.stream(f"/room/{room.code}/events?as=lead")
     assert "command" not in {event["event"] for event in fresh}  # a reload does nothing twice
     assert phone.steer(room.code, "go").status == 200 and not room.paused
@@ -108,8 +113,36 @@ def test_when_it_ends_everybody_is_told_and_the_code_is_none(led):
     student = Visitor()
     student.join(room.code)
     room.end()
-    answer = Visitor().join(room.code)
-    assert answer.status == 404 and "There is no room with this code." in answer.told["error"]
+    for answer in (student.join(room.code), Visitor().join(room.code), Visitor().lead(room.code, "")):
+        assert (answer.status, answer.told["ended"]["leads"], answer.told["ended"]["votes"]) == (
+            410,
+            False,
+            [],
+        )
+    assert "There is no room with this code." in Visitor().join("222222").told["error"]
+
+
+def test_the_votes_are_a_file_for_the_lecturer_alone_during_and_after_the_lecture(led):
+    room, secret = led
+    lecturer, student = Visitor(), Visitor()
+    student.join(room.code)
+    lecturer.lead(room.code, secret)
+    room.asks(question := Question("own", "Which?", Form("choice", ("a", "b")), truth=[0]))
+    student.post(f"/room/{room.code}/answer", {"question": question.id, "answer": 1})
+    room.reveal(question.truth)
+    for _ in range(2):
+        answer = lecturer.get(f"/room/{room.code}/votes")
+        assert answer.body.decode("utf-8-sig").splitlines()[1:] == [
+            "1,Which?,choice,a,yes,,0",
+            "1,Which?,choice,b,no,,1",
+        ]
+        assert "attachment" in answer.headers["content-disposition"]
+        assert student.get(f"/room/{room.code}/votes").status == 403
+        room.end()
+    assert (
+        lecturer.lead(room.code, "").told["ended"]["leads"]
+        and not student.join(room.code).told["ended"]["leads"]
+    )
 
 
 def test_the_qr_code_opens_where_an_address_tried_too_many_codes(led):

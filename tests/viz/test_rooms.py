@@ -9,8 +9,10 @@ import pytest
 
 from core.errors import InputError
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import LASTS, MOST_PICTURES, MOST_SENTENCES, Room, Shown
+from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
+from viz.server.rooms.sentences import MOST as MOST_SENTENCES
+from viz.server.rooms.shown import MOST_PICTURES, Shown
 from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, Rooms
 
 
@@ -186,13 +188,57 @@ def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(
     room.say(one, "A second sentence")
     room.say(two, "<b>Mine</b>")
     assert "said" not in told(room)
-    assert told(room, leads=True)["said"]["sentences"] == ["A second sentence", "<b>Mine</b>"]
+    assert room.sentences() == ["A second sentence", "<b>Mine</b>"]
+    assert [one["words"] for one in told(room, leads=True)["said"]["sentences"]] == room.sentences()
     room.read()
     assert room.sentences() == [] and told(room, leads=True)["people"]["sentences"] == 0
     for _ in range(MOST_SENTENCES):
         room.say(room.sit(""), "mine")
     with pytest.raises(InputError, match="enough"):
         room.say(one, "one more")
+
+
+def test_a_sentence_is_on_the_wall_only_once_it_is_accepted_and_one_can_be_dropped(room):
+    seats = [room.sit("") for _ in range(3)]
+    for seat, words in zip(seats, ("Good", "Obscene", "Better"), strict=True):
+        room.say(seat, words)
+    good, obscene, better = told(room, leads=True)["said"]["sentences"]
+    assert "accepted" not in told(room)
+    room.drop(obscene["id"])
+    room.accept(good["id"])
+    room.say(seats[2], "Best")
+    room.accept(better["id"])  # it has been replaced meanwhile: what the lecturer has not read is not shown
+    assert room.sentences() == ["Best"]
+    assert [one["words"] for one in told(room)["accepted"]["sentences"]] == ["Good"]
+    assert not any(seat in json.dumps(told(room, leads=True)) for seat in seats)
+    room.drop(good["id"])
+    assert told(room)["accepted"]["sentences"] == []
+
+
+def test_the_lecturer_alone_sees_the_answers_before_the_reveal(room):
+    seats = [room.sit("") for _ in range(3)]
+    room.asks(Question("own", "Which?", Form("choice", ("a", "b")), truth=[1]))
+    for seat, given in zip(seats, (0, 1, 1), strict=True):
+        room.answer(seat, room.question.id, given)
+    votes = told(room, leads=True)["votes"]
+    assert (votes["counts"], votes["truth"], votes["revealed"]) == ([1, 2], [1], False)
+    assert "votes" not in told(room) and "truth" not in told(room)["ask"]
+    room.again()
+    assert told(room, leads=True)["votes"]["before"]["counts"] == [1, 2]
+    room.asks(Question("own", "Which?", Form("choice", ("a", "b")), truth=[0]))  # another run, another answer
+    assert told(room, leads=True)["votes"]["truth"] == [0] and room.question.first
+
+
+def test_a_seat_is_told_its_own_answers_and_no_others(room):
+    one, two = room.sit(""), room.sit("")
+    assert room.own_answer(one) is None
+    room.asks(choice())
+    room.answer(one, room.question.id, 2)
+    assert room.own_answer(one) == {"id": room.question.id, "answer": 2} and room.own_answer(two) is None
+    room.again()
+    room.answer(one, room.question.id, 0)
+    room.reveal(truth=[0])
+    assert room.own_answer(one) == {"id": room.question.id, "answer": 0, "first": 2}
 
 
 def test_a_seat_sends_only_so_fast(room, clock):
@@ -225,8 +271,44 @@ def test_the_end_forgets_everything_and_tells_it(room):
     room.asks(choice())
     room.say(seat, "mine")
     room.end()
-    assert told(room) == {"end": {}} and room.over() and not room.sits(seat)
+    shown = [{"title": "Look", "link": "", "sentence": ""}]
+    assert told(room) == {"end": {"shown": shown, "sheet": "", "votes": []}}
+    assert room.over() and not room.sits(seat) and not room.forgotten()
     assert room.question is None and room.sentences() == [] and room.part("a-part") is None
+
+
+def test_the_end_keeps_what_was_shown_and_the_counts_and_nobody(room):
+    seats = [room.sit("") for _ in range(3)]
+    for step in (1, 2):
+        view = {"title": "Masks", "link": f"masks?masks.step={step}", "exercises": ["mask"]}
+        room.show(view, {"a": picture("a")})
+    room.show({"title": "Lecture room", "invites": True}, {})
+    room.asks(Question("own", "=Which, word?", Form("choice", ("a", "b")), truth=[1]))
+    for seat, given in zip(seats, (0, 1, 1), strict=True):
+        room.answer(seat, room.question.id, given)
+    room.reveal(room.question.truth)
+    room.asks(choice("nobody answers"))
+    room.reveal()
+    room.say(seats[0], "A secret sentence")
+    room.end()
+    left = json.dumps(room.state())
+    assert not any(word in left for word in (*seats, "secret sentence"))
+    end = told(room)["end"]
+    assert [page["link"] for page in end["shown"]] == ["masks?masks.step=2"]
+    assert end["sheet"].endswith("homework.kinds=mask")
+    assert [(vote["words"], vote["counts"]) for vote in end["votes"]] == [("=Which, word?", [1, 2])]
+    table = room.record.table().splitlines()
+    assert table[1:] == ['1,"=Which, word?",choice,a,no,,1', '1,"=Which, word?",choice,b,yes,,2']
+
+
+def test_a_state_of_an_older_version_is_read(room):
+    room.asks(choice())
+    state = json.loads(json.dumps(room.state()))
+    for name in ("accepted", "record"):
+        del state[name]
+    del state["question"]["near"]
+    room.become(state)
+    assert room.question.same == choice().same and room.record.summary()["votes"] == []
 
 
 def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(rooms, clock):
@@ -241,7 +323,10 @@ def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(ro
     clock[0] = 2 * LASTS
     assert rooms.find(room.code) is None
     rooms.sweep()
-    assert room.ended and told(room) == {"end": {}}
+    assert room.ended and set(told(room)) == {"end"} and rooms.ended(room.code) is room
+    clock[0] = 3 * LASTS + 1
+    rooms.sweep()
+    assert rooms.ended(room.code) is None
 
 
 def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(rooms, clock):

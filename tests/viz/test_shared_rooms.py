@@ -15,9 +15,10 @@ import redis
 from core.errors import InputError
 from viz.server.rooms import choose, shared, store
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import LASTS, Shown
+from viz.server.rooms.room import LASTS
 from viz.server.rooms.seats import Refusal
 from viz.server.rooms.shared import RedisRooms
+from viz.server.rooms.shown import Shown
 from viz.server.rooms.store import MOST_WRONG
 
 

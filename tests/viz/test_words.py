@@ -253,3 +253,19 @@ def test_the_rows_and_columns_of_attention_have_one_name_on_all_pages() -> None:
         ("score_functions/steps", "key"),
         ("be_the_head/page", "token looked at"),
     ], "one row, a rule a row, two rows of guesses"
+
+
+def test_the_measures_of_a_prediction_lead_to_where_they_are_explained():
+    lines = {line.head: line.near for section in sections.sections() for line in section.lines}
+    assert {
+        lines[name] for name in ("Surprisal", "Cross-entropy", "Perplexity", "Bits per byte", "Temperature")
+    } == {"weighting"}
+
+
+def test_a_name_leads_to_the_page_that_runs_it():
+    nearest = {one.name: one.near[:1] for one in named.NAMED}
+    assert nearest["Masked autoencoder (MAE)"] == ("picture_as_words",)
+    assert nearest["ResNet"] == nearest["Batch normalization"] == ("residual_norm",)
+    assert {nearest[name] for name in nearest if name.startswith(("Megatron", "Turing", "PaLM"))} == {
+        ("sizes",)
+    }

@@ -94,7 +94,7 @@ def predict_number(
     fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
     low, high, step = _notches(lo * scale, hi * scale)
     guess = _ask(slot, asked, None, lambda old: not isinstance(old, str) and low <= old <= high)
-    _ask_room(key, question, Form("number", (), low, high, unit), guess, answer * scale, why)
+    _ask_room(key, question, Form("number", (), low, high, unit), guess, answer * scale, why, near * scale)
     if guess is not None:
         st.session_state[widget] = guess
     elif (
@@ -206,14 +206,14 @@ def _named(slot: str) -> str:
 
 
 def _ask_room(
-    key: str, question: str, form: Form, guess: Any, truth: Sequence[int] | float, why: Why
+    key: str, question: str, form: Form, guess: Any, truth: Sequence[int] | float, why: Why, near: float = 0.0
 ) -> None:
-    """Where this session leads a room, its followers are asked, too; the truth goes there with the lecturer's guess."""
+    """Where this session leads a room, its followers are asked, too; the truth goes to them with the lecturer's guess."""
     if lecture.led() is None:
         return
     told = guess is not None
     said = (why() if callable(why) else why) if told else ""
-    lecture.asks(Question(key, question, form, truth=truth if told else None, why=said), guessed=told)
+    lecture.asks(Question(key, question, form, truth=truth, why=said, near=near), guessed=told)
 
 
 def _commit(slot: str, widget: str) -> None:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -17,7 +17,8 @@ BINS = 12
 MOST_OPTIONS, LONGEST = 400, 600
 """Options of a question (the words of a sentence may be options), letters of a question."""
 
-
+OWN = "own"
+"""How the keys of the lecturer's own questions begin: they stay when the page changes."""
 Kind = Literal["choice", "word", "cell", "number"]
 
 
@@ -93,7 +94,7 @@ class Question:
     """One question before the room. `key`: whose it is, such as "scaling.spread"; the lecturer's own ones begin with "own".
 
     truth: the places of the options that are right, or the number; None where nobody said it. why: what is said of it.
-    first: the answers of the first vote, where the room discussed and voted again.
+    first: the answers of the first vote, where the room discussed and voted again. near: how far from the number an answer is still right.
     """
 
     key: str
@@ -105,6 +106,7 @@ class Question:
     truth: Sequence[int] | float | None = None
     why: str = ""
     first: dict[str, Any] = field(default_factory=dict)
+    near: float = 0.0
 
     def __post_init__(self) -> None:
         form = self.form
@@ -201,12 +203,14 @@ class Question:
             "unit": form.unit,
             "revealed": self.revealed,
             "again": bool(self.first),
+            "own": self.key.startswith(OWN),
         }
         if self.revealed:
             answers = list(self.answers.values())
             asked |= {
                 "answered": len(answers),
                 "truth": self.truth,
+                "near": self.near,
                 "why": "\n".join(phrase(line) if line else "" for line in self.why.split("\n")),
                 **form.spread(answers),
             }
@@ -217,6 +221,24 @@ class Question:
                     "changed": self.changed(),
                 }
         return asked
+
+    def own(self, seat: str) -> dict[str, Any] | None:
+        """Return what one seat answered, in this vote and in the first; None for nothing.
+
+        >>> Question("own", "Which?", Form("choice", ("a", "b")), id="q", answers={"x": 1}).own("x")
+        {'id': 'q', 'answer': 1}
+        """
+        votes = (("answer", self.answers), ("first", self.first))
+        given = {name: vote[seat] for name, vote in votes if seat in vote}
+        return {"id": self.id, **given} if given else None
+
+    def so_far(self) -> dict[str, Any]:
+        """Return, for the lecturer alone, the spread of the answers and which of them are right, as after the reveal.
+
+        >>> Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1}, truth=[1]).so_far()["counts"]
+        [0, 1]
+        """
+        return replace(self, revealed=True, why="").shown() | {"revealed": self.revealed}
 
     def majority(self) -> Any:
         """What most answered last (of numbers the median); None where nobody did.
@@ -231,6 +253,18 @@ class Question:
         if self.form.kind == "number":
             return statistics.median(answers.values())
         return Counter(answers.values()).most_common(1)[0][0]
+
+
+def replaces(question: Question | None, now: Question | None) -> bool:
+    """Whether this is not what is asked now, or another answer is right while it is open.
+
+    >>> form = Form("choice", ("a", "b")); one = Question("own", "Which?", form, truth=[0])
+    >>> replaces(one, one), replaces(Question("own", "Which?", form, truth=[1]), one), replaces(None, one)
+    (False, True, True)
+    """
+    if now is None or question is None or now.same != question.same:
+        return (question and question.same) != (now and now.same)
+    return not now.revealed and question.truth is not None and question.truth != now.truth
 
 
 def _given(answer: Any) -> Any:

@@ -7,34 +7,23 @@ get the newest state and never a line of old ones.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import InputError
-from viz.server.rooms.ask import Question
-from viz.server.rooms.seats import Seats
+from viz.server.rooms.ask import Question, replaces
+from viz.server.rooms.record import Record
+from viz.server.rooms.seats import Seats, hashed
+from viz.server.rooms.sentences import Sentences
+from viz.server.rooms.shown import Parts, Shown
 from viz.server.rooms.topics import LEADING, Topics
 
 LASTS = 4 * 3600.0
-"""Seconds from the last event to the end."""
-MOST_SENTENCES, LONGEST_SENTENCE = 200, 300
-MOST_PICTURES, MOST_BYTES = 4, 4_000_000
-"""Pictures that follow at a time, and the bytes of all their parts."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One picture: what a browser needs to draw it, as JSON, and the parts that it is made of."""
-
-    told: Mapping[str, Any]
-    parts: Mapping[str, bytes] = field(default_factory=dict)
+"""Seconds from the last event to the end, and from the end until what was shown is forgotten."""
 
 
 class Room:
@@ -42,14 +31,10 @@ class Room:
 
     >>> from viz.server.rooms.ask import Form
     >>> room = Room("BCDFGH", "secret")
-    >>> room.show({"title": "Look"}, {})
-    >>> seat = room.sit("")
+    >>> room.show({"title": "Look"}, {}); seat = room.sit("")
     >>> room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
-    >>> room.answer(seat, room.question.id, 1); room.answer(seat, room.question.id, 0)
-    >>> room.reveal(truth=[0]); room.question.shown()["counts"]
+    >>> room.answer(seat, room.question.id, 0); room.reveal(truth=[0]); room.question.shown()["counts"]
     [1, 0]
-    >>> [topic for topic, number, told in room.since(0)]
-    ['view', 'ask']
     """
 
     def __init__(self, code: str, secret: str, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -57,9 +42,9 @@ class Room:
         self._secret = hashed(secret)
         self._lock = threading.RLock()
         self._topics = Topics(self._least)
-        self._parts: dict[str, Mapping[str, bytes]] = {}
+        self._parts = Parts()
         self._seats = Seats(now)
-        self._said: dict[str, str] = {}
+        self._sentences, self.record = Sentences(), Record()
         self.question: Question | None = None
         self.paused = self.ended = False
         self.plan: dict[str, Any] = {}
@@ -74,6 +59,10 @@ class Room:
     def over(self) -> bool:
         """Whether it ended: by the lecturer, or by itself."""
         return self.ended or self._now() - self.last > LASTS
+
+    def forgotten(self) -> bool:
+        """Whether nothing of it is to be kept any more: it ended long ago."""
+        return self.ended and self._now() - self.last > LASTS
 
     @property
     def waits(self) -> bool:
@@ -94,16 +83,12 @@ class Room:
     def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
         """The lecturer's page and its pictures, in their order; what did not change is not told again."""
         with self._lock:
-            kept: dict[str, Shown] = {}
-            room = MOST_BYTES
-            for key, shown in pictures.items():
-                size = sum(map(len, shown.parts.values()))
-                if size <= room and len(kept) < MOST_PICTURES:
-                    kept[key], room = shown, room - size
-            for key in self._parts.keys() - kept:
+            before = set(self._parts)
+            kept = self._parts.keep(pictures)
+            for key in before - kept.keys():
                 self._topics.drop(f"picture.{key}")
-            self._parts = {key: shown.parts for key, shown in kept.items()}
             self._set("view", {**view, "pictures": list(kept)})
+            self.record.note_page({**view, "pictures": list(kept)})
             for key, shown in kept.items():
                 self._set(f"picture.{key}", {"key": key, **shown.told})
         self._topics.wake()
@@ -111,7 +96,7 @@ class Room:
     def part(self, identity: str) -> bytes | None:
         """A part of a picture in view."""
         with self._lock:
-            return next((held[identity] for held in self._parts.values() if identity in held), None)
+            return self._parts.part(identity)
 
     def touch(self, what: str, group: str, at: Any) -> None:
         """Where the lecturer points in the pictures of a group ("hover"), or which word he touched ("word"); None for nowhere."""
@@ -137,13 +122,16 @@ class Room:
             self._tell("plan", told)
 
     def end(self) -> None:
-        """It is over: everything is forgotten, whoever is connected is told."""
+        """End it: everything is forgotten but the record, which whoever has the code may read for a while."""
         with self._lock:
-            self.ended, self.question, self._parts = True, None, {}
+            if self.ended:
+                return
+            self.ended, self.question = True, None
+            self._parts.keep({})
             self._topics.clear()
             self._seats.clear()
-            self._said.clear()
-        self._tell("end", {})
+            self._sentences.clear()
+        self._tell("end", self.record.summary())
 
     # ------------------------------------------------------------- followers
 
@@ -155,7 +143,7 @@ class Room:
         """The seat of who comes: his own again, or a `new` one (drawn if ""). Raises Refusal: there is none left."""
         with self._lock:
             asked = self.question
-            busy = {*self._said, *(asked.answers if asked else ()), *(asked.first if asked else ())}
+            busy = {*self._sentences, *(asked.answers if asked else ()), *(asked.first if asked else ())}
             seat = self._seats.sit(seat, busy, new)
             self._people()
         self._topics.wake(leading=True)
@@ -193,50 +181,69 @@ class Room:
         Raises:
             InputError: it has no seat, is too fast, empty or too long, or there are too many.
         """
-        words = " ".join(sentence.split())
         with self._lock:
             self._seats.may_send(seat)
-            if not words or len(words) > LONGEST_SENTENCE:
-                raise InputError(
-                    "The sentence cannot be sent.",
-                    f"It has 1 to {LONGEST_SENTENCE} letters.",
-                    "Write a shorter one." if words else "Write a sentence.",
-                )
-            if seat not in self._said and len(self._said) >= MOST_SENTENCES:
-                raise InputError(
-                    "The lecturer has enough sentences.",
-                    f"A room keeps {MOST_SENTENCES}.",
-                    "Wait until some have been read.",
-                )
-            self._said[seat] = words
-            self._set("said", {"sentences": list(self._said.values())})
-            self._people()
+            self._sentences.say(seat, sentence)
+            self._sent()
         self._topics.wake(leading=True)
 
     def sentences(self) -> list[str]:
-        """What was sent, oldest first."""
+        """Return what was sent and waits, oldest first."""
         with self._lock:
-            return list(self._said.values())
+            return [one["words"] for one in self._sentences.waiting()]
+
+    def on_wall(self) -> list[str]:
+        """Return the sentences that the wall shows."""
+        with self._lock:
+            return [one["words"] for one in self._sentences.accepted()]
+
+    def sentence(self, identity: str) -> str:
+        """Return the sentence of this identity; "" where there is none."""
+        with self._lock:
+            return self._sentences.words(identity)
+
+    def accept(self, identity: str) -> None:
+        """Show a sentence on the wall."""
+        with self._lock:
+            self._sentences.accept(identity)
+            self._sent()
+        self._topics.wake()
+
+    def drop(self, identity: str) -> None:
+        """Delete one sentence, on the wall too."""
+        with self._lock:
+            self._sentences.drop(identity)
+            self._sent()
+        self._topics.wake()
 
     def read(self) -> None:
-        """The lecturer has read the sentences: they are forgotten."""
+        """Delete all sentences, on the wall too."""
         with self._lock:
-            self._said.clear()
-            self._set("said", {"sentences": []})
-            self._people()
-        self._topics.wake(leading=True)
+            self._sentences.clear()
+            self._sent()
+        self._topics.wake()
+
+    def _sent(self) -> None:
+        self._set("said", {"sentences": self._sentences.waiting()})
+        if self._sentences.accepted() or self._topics.has("accepted"):
+            self._set("accepted", {"sentences": self._sentences.accepted()})
+        self._people()
 
     # ------------------------------------------------------------- what is asked
 
     def asks(self, question: Question | None) -> None:
         """Ask this; the same question once more goes on, None takes the question away."""
         with self._lock:
-            if (question and question.same) == (self.question and self.question.same):
+            if not replaces(question, self.question):
                 return
-            if question:
-                question.id = question.id or secrets.token_hex(4)
-            self.question = question
-            self._asked()
+            if question and self.question and question.same == self.question.same:
+                self.question.truth = question.truth  # of another run of the same page
+                self._votes()
+            else:
+                if question:
+                    question.id = question.id or secrets.token_hex(4)
+                self.question = question
+                self._asked()
         self._topics.wake()
 
     def again(self) -> None:
@@ -253,6 +260,7 @@ class Room:
         with self._lock:
             if asked := self.question:
                 asked.revealed, asked.truth, asked.why = True, truth, why
+                self.record.note_votes(asked)
                 self._asked()
         self._topics.wake()
 
@@ -270,12 +278,20 @@ class Room:
         """The topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
         return self._topics.since(number, leads=leads)
 
-    @property
-    def number(self) -> int:
-        """The number of the last change."""
-        return self._topics.number
+    joined = property(lambda self: self._seats.joined, doc="How many browsers follow now.")
+    number = property(lambda self: self._topics.number, doc="The number of the last change.")
+
+    def own_answer(self, seat: str) -> dict[str, Any] | None:
+        """Return what a seat has answered to the question that is asked now, for this seat alone."""
+        with self._lock:
+            return self.question.own(seat) if self.question else None
+
+    def _votes(self) -> None:
+        if self.question or self._topics.has("votes"):
+            self._set("votes", self.question.so_far() if self.question else {})
 
     def _people(self) -> None:
+        self._votes()
         asked = self.question
         self._set(
             "people",
@@ -284,7 +300,7 @@ class Room:
                 "answered": len(asked.answers) if asked else 0,
                 "asked": bool(asked and not asked.revealed),
                 "first": len(asked.first) if asked else 0,
-                "sentences": len(self._said),
+                "sentences": len(self._sentences),
             },
         )
 
@@ -294,12 +310,11 @@ class Room:
         self._topics.wake(leading=topic in LEADING)
 
     def _set(self, topic: str, told: Mapping[str, Any], *, again: bool = False) -> None:
-        if topic != "people":
+        if topic not in ("people", "votes"):
             self.last = self._now()
         self._topics.set(topic, told, again=again)
 
     def _least(self) -> int:
-        """The least number that a change may have now."""
         return 0
 
     # ------------------------------------------------------------- a copy of it
@@ -311,9 +326,10 @@ class Room:
                 "secret": self._secret.hex(),
                 "door": self.door,
                 "topics": self._topics.state(),
-                "parts": {key: _texts(held) for key, held in self._parts.items()},
+                "parts": self._parts.state(),
                 "seats": self._seats.state(),
-                "said": self._said,
+                **self._sentences.state(),
+                "record": self.record.state(),
                 "question": self.question.state() if self.question else None,
                 "paused": self.paused,
                 "ended": self.ended,
@@ -325,22 +341,10 @@ class Room:
         with self._lock:
             self._secret, self.door = bytes.fromhex(state["secret"]), state["door"]
             self._topics.become(state["topics"], now=now)
-            self._parts = {key: _bytes(held) for key, held in state["parts"].items()}
+            self._parts.become(state["parts"])
             self._seats.become(state["seats"])
-            self._said = dict(state["said"])
+            self._sentences.become(state)
+            self.record.become(state.get("record", {}))
             self.question = Question.of(state["question"]) if state["question"] else None
             self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
         self._topics.wake()
-
-
-def hashed(secret: str) -> bytes:
-    """What is kept of a secret."""
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
-
-
-def _texts(parts: Mapping[str, bytes]) -> dict[str, str]:
-    return {name: base64.b64encode(data).decode() for name, data in parts.items()}
-
-
-def _bytes(parts: Mapping[str, str]) -> dict[str, bytes]:
-    return {name: base64.b64decode(text) for name, text in parts.items()}

@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import html
 import json
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http.cookies import SimpleCookie
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
 import uvicorn
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core.errors import InputError
-from viz import theme
-from viz.instruments.kit.component import variables
 from viz.server.rooms import store
+from viz.server.rooms.light_pages import asset, page, presenter
 from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
 
-HERE = Path(__file__).parent / "page"
 MOST_BODY = 4096
 """Bytes of what may be sent at once."""
 PACE, QUIET = 0.05, 15.0
@@ -40,64 +35,12 @@ SWEEP, GLANCE = 60.0, 0.25
 """Seconds from one look for rooms that are over to the next, and between two looks whether the server ends."""
 POINTING, SIDES = ("hover", "word"), ("source", "target")
 """What a pointer does in a picture, and the rows of the words view."""
-TYPES = {".js": "text/javascript", ".css": "text/css"}
-PAGES = (
-    "default-src 'none'; script-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
-)
 STRANGER = (
     403,
-    "You do not lead this room.",
-    "Only the person who opened it may steer it.",
-    "Use the lecturer's own link.",
+    "You do not control this room.",
+    "Only the person who opened it may do so.",
+    "Join as a student, or use the lecturer's own link.",
 )
-
-
-def _vega() -> str:
-    """The file of Streamlit's that loads Vega, so that a chart is drawn by what is there already."""
-    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("loadVegaEmbed.*.js"))
-    return found[0].name if found else ""
-
-
-def _page(name: str) -> str:
-    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
-    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
-
-
-PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")
-ASSETS = {
-    path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
-}
-
-
-async def page(request: Request) -> Response:
-    """The page of followers, of the wall and of the second device; by itself it says nothing of any room."""
-    return _html(request, PAGE)
-
-
-async def presenter(request: Request) -> Response:
-    """The presenter's page: notes, clock and answers; by itself it says nothing, either."""
-    return _html(request, PRESENTER)
-
-
-def _html(request: Request, text: str) -> Response:
-    base = re.sub(r"/room(/.*)?$", "/", request.url.path)
-    return HTMLResponse(
-        text.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
-        headers={
-            "Content-Security-Policy": PAGES,
-            "Cache-Control": "no-store",
-            "Referrer-Policy": "no-referrer",
-        },
-    )
-
-
-async def asset(request: Request) -> Response:
-    """A script or a sheet of that page."""
-    held = ASSETS.get(request.path_params["name"])
-    if held is None:
-        return Response(status_code=404)
-    return Response(held[0], media_type=held[1], headers={"Cache-Control": "no-cache"})
 
 
 async def join(request: Request) -> Response:
@@ -105,8 +48,10 @@ async def join(request: Request) -> Response:
     told = await _body(request)
     code, seat = request.path_params["code"], request.cookies.get(SEAT, "")
     room = store.ROOMS.find(code)
+    who = request.client.host if request.client else ""
+    if room is None and (ended := store.ROOMS.ended(code, who)):
+        return _ended(ended)
     if room is None or not room.sits(seat):
-        who = request.client.host if request.client else ""
         room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(told.get("door", "")))
     answer = JSONResponse({"code": room.code})
     _keep(answer, request, SEAT, await asyncio.to_thread(room.sit, seat), f"room/{room.code}")
@@ -117,11 +62,34 @@ async def lead(request: Request) -> Response:
     """Show the secret once: from then on this browser steers, and comes back without it."""
     told, held = await _body(request), request.cookies.get(LEAD, "").partition(".")[2]
     secret, room = str(told.get("secret", "")) or held, store.ROOMS.find(request.path_params["code"])
+    who = request.client.host if request.client else ""
+    if room is None and (ended := store.ROOMS.ended(request.path_params["code"], who)):
+        return _ended(ended, leads=ended.steers(secret))
     if room is None or not room.steers(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
     _keep(answer, request, LEAD, f"{room.code}.{secret}", "")
     return answer
+
+
+def _ended(room: Room, *, leads: bool = False) -> Response:
+    """Answer with what stays of a lecture; to its lecturer with where the votes are."""
+    told = {**room.record.summary(), "leads": leads}
+    return JSONResponse({"code": room.code, "ended": told}, 410, {"Cache-Control": "no-store"})
+
+
+async def votes(request: Request) -> Response:
+    """Give the lecturer the votes as a file, during the lecture and after it."""
+    code, who = request.path_params["code"], request.client.host if request.client else ""
+    room = store.ROOMS.find(code) or store.ROOMS.ended(code, who)
+    if room is None or not _leads(request, room):
+        raise Refusal(*STRANGER)
+    name = f'attachment; filename="votes-{room.code}.csv"'
+    return Response(
+        room.record.table().encode("utf-8-sig"),  # a spreadsheet knows by the mark that it is UTF-8
+        media_type="text/csv",
+        headers={"Content-Disposition": name, "Cache-Control": "no-store"},
+    )
 
 
 async def events(request: Request) -> Response:
@@ -140,6 +108,7 @@ async def events(request: Request) -> Response:
 
 async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterator[str]:
     loop, changed, fresh, waits = asyncio.get_running_loop(), asyncio.Event(), seen == 0, False
+    own: Any = None
 
     def wake() -> None:
         if not loop.is_closed():
@@ -159,13 +128,19 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
                 if not (fresh and topic == "command")  # what was asked of the lecturer's page before it came
             ]
             fresh = False
+            if (
+                seat and (given := room.own_answer(seat)) != own
+            ):  # before the question, which is drawn with it
+                own = given
+                told.insert(0, f"event: mine\ndata: {json.dumps(own or {})}\n\n")
             if room.waits != waits:
                 waits = room.waits
                 told.append(f"event: waits\ndata: {json.dumps({'waits': waits})}\n\n")
             if told:
                 yield "".join(told)
             if room.over():
-                yield "event: end\ndata: {}\n\n"
+                if not room.ended:  # else it is one of the topics
+                    yield f"event: end\ndata: {json.dumps(room.record.summary())}\n\n"
                 return
             if room.leaves:
                 return
@@ -231,7 +206,11 @@ def _touched(room: Room, told: dict[str, Any]) -> None:
 
 
 def _command(act: str) -> Callable[[Room, dict[str, Any]], None]:
-    return lambda room, told: room.command(act, place=told["place"] if type(told.get("place")) is int else 0)
+    return lambda room, _: room.command(act)
+
+
+def _sentence(told: dict[str, Any]) -> str:
+    return str(told.get("sentence", ""))[:40]
 
 
 ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
@@ -239,9 +218,13 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "go": lambda room, _: room.pause(False),
     "touch": _touched,
     "read": lambda room, _: room.read(),
+    "accept": lambda room, told: room.accept(_sentence(told)),
+    "drop": lambda room, told: room.drop(_sentence(told)),
+    "take": lambda room, told: room.command("take", sentence=_sentence(told)),
+    "close": lambda room, _: room.asks(None),
     "end": lambda room, _: room.end(),
     "again": lambda room, _: room.again(),
-    **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal", "take")},
+    **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal")},
 }
 """What steers a room by itself, and what its lecturer's page is asked to do."""
 
@@ -333,9 +316,10 @@ ROUTES = [
     Route("/room/assets/{name}", asset),
     Route("/room/{code}", page),
     Route("/room/{code}/wall", page),
-    Route("/room/{code}/remote", page),
+    Route("/room/{code}/remote", presenter),
     Route("/room/{code}/presenter", presenter),
     Route("/room/{code}/events", _told(events)),
+    Route("/room/{code}/votes", _told(votes)),
     Route("/room/{code}/part/{identity}", _told(part)),
     *(
         Route(f"/room/{{code}}/{act.__name__}", _told(act), methods=["POST"])

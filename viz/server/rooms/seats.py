@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -157,3 +158,8 @@ class Seats:
             for seat, (left, sent, allowance, through) in state["held"].items()
         }
         self._lecturer.through = dict(state["lecturer"])
+
+
+def hashed(secret: str) -> bytes:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -19,13 +19,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from core.errors import InputError
 from viz.server.rooms.ask import Question
 from viz.server.rooms.log import PATIENCE, Entry, Log, place
-from viz.server.rooms.room import LASTS, Room, Shown
+from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.shared_room import ACTS, Gone, SharedRoom
+from viz.server.rooms.shown import Shown
 from viz.server.rooms.store import InMemory
 
 LOGGER = logging.getLogger(__name__)
@@ -74,7 +76,8 @@ class RedisRooms(InMemory):
         super().sweep()
         if not self.applies:
             for code in over:
-                self.forget(code)
+                if code not in self._rooms:
+                    self.forget(code)
 
     def close(self) -> None:
         """This copy ends: those who follow go on at another one, and the rooms last."""
@@ -121,6 +124,12 @@ class RedisRooms(InMemory):
         """Nothing of a room stays in Redis but that it has ended."""
         name = code.encode()
         self._log.forget(code, lambda fields: fields.get(b"code") == name and fields.get(b"act") != b"end")
+
+    def remember(self, code: str) -> None:
+        """What is left of a room goes into Redis as the first entry about it."""
+        with suppress(ConnectionError):
+            state = self._rooms[code].state()
+            self._log.add({"act": "known", "code": code, **_written("known", (state,), {})})
 
     def beat(self) -> None:
         """Who is connected here has changed."""
@@ -204,7 +213,7 @@ class RedisRooms(InMemory):
         for entry in entries:
             self._hear(entry)
         for code, room in list(self._rooms.items()):
-            if code not in self._known and not room.over():
+            if code not in self._known and not room.forgotten():
                 self._log.add({"act": "known", "code": code, **_written("known", (room.state(),), {})})
         self._soon.set()
 
@@ -257,7 +266,9 @@ class RedisRooms(InMemory):
     def _cut(self) -> None:
         with self._turn:
             base, changed, self._changed = self.at, self._changed, set()
-            kept = {code: room for code in changed if (room := self._rooms.get(code)) and not room.over()}
+            kept = {
+                code: room for code in changed if (room := self._rooms.get(code)) and not room.forgotten()
+            }
             state = {
                 code: json.dumps({"at": room.at.decode(), "state": room.state()}).encode()
                 for code, room in kept.items()

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from viz.server.rooms.ask import Question
+from viz.server.rooms.ask import Question, replaces
 from viz.server.rooms.log import place
-from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.room import Room
 from viz.server.rooms.seats import Refusal
+from viz.server.rooms.shown import Shown
 
 FIRST = 1_767_225_600_000
 """The beginning of 2026 in milliseconds: numbers of changes count from it."""
@@ -60,6 +61,10 @@ class Keeper(Protocol):
         """Nothing of a room stays in Redis."""
         ...
 
+    def remember(self, code: str) -> None:
+        """What is left of a room goes into Redis as the first entry about it."""
+        ...
+
     def beat(self) -> None:
         """Who is connected here has changed."""
         ...
@@ -98,6 +103,8 @@ ACTS: dict[str, Callable[..., Any]] = {
         Room.answer,
         Room.say,
         Room.read,
+        Room.accept,
+        Room.drop,
         Room.asks,
         Room.again,
         Room.reveal,
@@ -122,6 +129,8 @@ class SharedRoom(Room):
     again = _through(Room.again, keeps=True)
     stands = _through(Room.stands, keeps=True)
     read = _through(Room.read, keeps=True)
+    accept = _through(Room.accept, keeps=True)
+    drop = _through(Room.drop, keeps=True)
     touch = _through(Room.touch)
     command = _through(Room.command)
     _show, _asks, _end = (_through(act, keeps=True) for act in (Room.show, Room.asks, Room.end))
@@ -140,7 +149,7 @@ class SharedRoom(Room):
         self._show(view, pictures)
 
     def asks(self, question: Question | None) -> None:
-        if self.rooms.applies or (question and question.same) != (self.question and self.question.same):
+        if self.rooms.applies or replaces(question, self.question):
             if question:
                 question.id = question.id or secrets.token_hex(4)
             self._asks(question)
@@ -153,6 +162,7 @@ class SharedRoom(Room):
         self._end()
         if not self.rooms.applies:
             self.rooms.forget(self.code)
+            self.rooms.remember(self.code)
 
     def sit(self, seat: str, new: str = "") -> str:
         return seat if self.sits(seat) else self._sit(seat, new or secrets.token_urlsafe(12))

@@ -14,7 +14,7 @@ from viz.server.rooms.room import Room
 from viz.server.rooms.seats import Refusal
 
 SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
-"""No sign that is taken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
+"""No character that is taken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
 MOST_ROOMS, IDLE = 100, 600.0
 """Rooms at a time; seconds after which one without anybody may give its place to another."""
 WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
@@ -22,7 +22,7 @@ WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
 NO_ROOM = (
     404,
     "There is no room with this code.",
-    f"A code has {LENGTH} signs, letters and digits; a room ends with the lecture.",
+    f"A code has {LENGTH} characters, letters and digits.",
     "Read it from the wall once more.",
 )
 BARRED = (
@@ -51,8 +51,12 @@ class Rooms(Protocol):
         """The room, for one who tries a code. Raises Refusal: there is none, or he tried too often."""
         ...
 
+    def ended(self, code: str, who: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
+        ...
+
     def sweep(self) -> None:
-        """Forget the rooms that are over."""
+        """End the rooms that are over, and forget those that ended long ago."""
         ...
 
     def close(self) -> None:
@@ -151,11 +155,15 @@ class InMemory:
         with self._lock:
             if room.code in self._rooms:
                 return None
-            if len(self._rooms) >= MOST_ROOMS:
-                for code, other in list(self._rooms.items()):
+            for code in [code for code, other in self._rooms.items() if other.ended][: -MOST_ROOMS or None]:
+                del self._rooms[code]
+            open_rooms = {code: other for code, other in self._rooms.items() if not other.ended}
+            if len(open_rooms) >= MOST_ROOMS:
+                for code, other in list(open_rooms.items()):
                     if other.empty() and self._now() - other.last > IDLE:
+                        open_rooms.pop(code)
                         self._rooms.pop(code).end()
-            if len(self._rooms) >= MOST_ROOMS:
+            if len(open_rooms) >= MOST_ROOMS:
                 raise Refusal(
                     503,
                     "No more rooms can be opened.",
@@ -182,18 +190,25 @@ class InMemory:
             raise Refusal(*NO_ROOM)
         return room
 
+    def ended(self, code: str, who: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
+        if who is not None and self.guesses.barred(who):
+            raise Refusal(*BARRED)
+        room = self._rooms.get(plain(code[:40]))
+        return room if room and room.ended and not room.forgotten() else None
+
     def _wrong(self, who: str) -> None:
         """He tried a code that is none."""
         self.guesses.wrong(who)
 
     def sweep(self) -> None:
-        """Forget the rooms that are over."""
+        """End the rooms that are over, and forget those that ended long ago."""
         with self._lock:
             for code, room in list(self._rooms.items()):
-                if room.over():
+                if room.forgotten():
                     del self._rooms[code]
-                    if not room.ended:
-                        Room.end(room)  # by itself, wherever the room is kept
+                elif room.over() and not room.ended:
+                    Room.end(room)  # by itself, wherever the room is kept
 
     def close(self) -> None:
         """The server ends: so do its rooms."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-LEADING = ("people", "said", "command", "place", "plan")
+LEADING = ("people", "votes", "said", "command", "place", "plan")
 """Topics that only the lecturer hears."""
 
 
@@ -35,6 +35,11 @@ class Topics:
             if again or self._held.get(topic, (0, ""))[1] != text:
                 self.number = max(self.number + 1, self._least())
                 self._held[topic] = self.number, text
+
+    def has(self, topic: str) -> bool:
+        """Whether anything is told of it."""
+        with self._lock:
+            return topic in self._held
 
     def drop(self, topic: str) -> None:
         """Nothing is told of it any more."""

@@ -7,9 +7,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const bar = parentElement.querySelector(".room-bar"), part = (name) => bar.querySelector(`[data-part=${name}]`);
   const base = new URL(data.home, location.origin).href, room = `${base}room/${data.code}`;
   const before = lives.get(bar);
-  if (before?.code === data.code) { Object.assign(before, { setTriggerValue, news: data.news }); return undefined; }
+  if (before?.code === data.code) { Object.assign(before, { setTriggerValue, news: data.news, own: data.own }); return undefined; }
   before?.stop();
-  const life = { code: data.code, setTriggerValue, news: data.news, heard: "" };
+  const life = { code: data.code, setTriggerValue, news: data.news, own: data.own, heard: "" };
   lives.set(bar, life);
   const post = (what, told) => fetch(`${room}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
   const steer = (told) => post("steer", told).catch(() => {});
@@ -24,10 +24,14 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
   const acts = {
     next: () => key("ArrowRight"), back: () => key("ArrowLeft"), stop_next: () => key("PageDown"), stop_back: () => key("PageUp"),
-    reveal: () => life.setTriggerValue("reveal", Date.now()), take: ({ place }) => life.setTriggerValue("take", place + 1),
+    reveal: () => life.setTriggerValue("reveal", Date.now()), take: ({ sentence }) => life.setTriggerValue("take", sentence),
   };
   let stream = null, gone = false;
   const hear = {
+    ask({ id, own, revealed }) {   // taken back or voted on again from another device: the page shows it so
+      const now = own ? `${id} ${revealed ? "revealed" : "open"}` : "";
+      if (now !== life.own) { life.own = now; life.setTriggerValue("news", Date.now()); }
+    },
     people({ joined, answered, asked, first, sentences }) {
       part("people").textContent = `${joined} joined`;
       part("answered").textContent = first ? `${answered} of ${first} answered again` : `${answered} answered`;
@@ -36,7 +40,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
       part("sentences").textContent = sentences === 1 ? "1 sentence" : `${sentences} sentences`;
       part("sentences").hidden = !sentences;
       part("reveal").disabled = !answered && !first;
-      const now = `${sentences}`;
+      const now = `${joined} ${sentences}`;
       if (life.news && life.heard && life.heard !== now) life.setTriggerValue("news", Date.now());
       life.heard = now;
     },
@@ -52,6 +56,8 @@ export default function ({ parentElement, data, setTriggerValue }) {
     bar.dataset.live = "1";
   });
   part("code").textContent = `${data.code.slice(0, 3)} ${data.code.slice(3)}`;
+  part("control").href = `${room}/presenter`;
+  part("ask").onclick = () => life.setTriggerValue("ask", Date.now());
   part("reveal").onclick = acts.reveal;
   part("again").onclick = () => steer({ act: "again" });
   part("pause").onclick = () => steer({ act: part("pause").getAttribute("aria-pressed") === "true" ? "go" : "pause" });

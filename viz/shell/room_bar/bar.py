@@ -11,19 +11,23 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.server.rooms.room import Room
-from viz.shell import state
-from viz.shell.pages import Entry
+from viz.shell import notices, present_layout, state
+from viz.shell.pages import Entry, Exhibit
 from viz.shell.room_bar import lecture
+from viz.workspace.lecture_room import own_question
 
+_ASKS = "atlas.room.asks"
 _HERE = Path(__file__).parent
 _bar = v2.component(
     "atlas_room",
     html='<div class="room-bar" role="region" aria-label="Lecture room"><b data-part="code"></b><span data-part="people"></span>'
     '<span data-part="answered" hidden></span><span data-part="sentences" hidden></span>'
     '<span data-part="waits" role="status" hidden>waits for the server</span>'
+    '<button type="button" data-part="ask" title="Ask the room a question of your own about this picture">Ask</button>'
     '<button type="button" data-part="again" hidden title="Discuss in pairs, then everybody answers again; the answers stay hidden">Vote again</button>'
     '<button type="button" data-part="reveal" hidden title="Close the question and show the answers">Reveal</button>'
-    '<button type="button" data-part="pause" aria-pressed="false" title="Dim the screens of those who follow">Pause</button></div>',
+    '<button type="button" data-part="pause" aria-pressed="false" title="Dim the screens of those who follow">Pause</button>'
+    '<a data-part="control" target="_blank" rel="noopener" title="For you alone: answers so far, sentences, notes and clock">Control</a></div>',
     css=(_HERE / "bar.css").read_text("utf-8"),
     js=(_HERE / "bar.js").read_text("utf-8"),
     isolate_styles=False,
@@ -36,6 +40,12 @@ def around(entry: Entry) -> Iterator[None]:
     with lecture.shown(entry):
         _show()
         yield
+        if leads := lecture.led():
+            beside = isinstance(entry.info, Exhibit) and state.presenting()
+            with present_layout.side() if beside else notices.place():
+                own_question.show(leads[0])
+            if st.session_state.pop(_ASKS, False):
+                own_question.dialog(leads[0])
 
 
 def _show() -> None:
@@ -46,11 +56,30 @@ def _show() -> None:
     with st.container(key="atlas-room"):
         _bar(
             key="room.bar",
-            data={"code": room.code, "secret": secret, "home": home(), "news": state.page() == lecture.PAGE},
+            data={
+                "code": room.code,
+                "secret": secret,
+                "home": home(),
+                "news": state.page() == lecture.PAGE,
+                "own": _own(room),
+            },
+            on_ask_change=_ask,
             on_reveal_change=_reveal,
             on_take_change=_take,
             on_news_change=lambda: None,
         )
+
+
+def _own(room: Room) -> str:
+    """Which question of the lecturer's own the page shows, as the bar's script compares it with what it hears."""
+    asked = room.question
+    if asked is None or not asked.key.startswith(lecture.OWN):
+        return ""
+    return f"{asked.id} {'revealed' if asked.revealed else 'open'}"
+
+
+def _ask() -> None:
+    st.session_state[_ASKS] = True
 
 
 def home() -> str:
@@ -66,13 +95,7 @@ def _reveal() -> None:
 
 
 def _take() -> None:
+    """Make a sentence of the room the text on screen."""
     leads, event = lecture.led(), st.session_state.get("room.bar") or {}
-    if leads is not None and event.get("take"):
-        take(leads[0], int(event["take"]) - 1)
-
-
-def take(room: Room, place: int) -> None:
-    """A sentence of the room becomes the text on screen."""
-    sentences = room.sentences()
-    if 0 <= place < len(sentences):
-        state.write(text=sentences[place])
+    if leads is not None and (words := leads[0].sentence(str(event.get("take") or ""))):
+        state.write(text=words)

@@ -16,10 +16,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from viz import witness
+from viz.course.sheets.kinds import of
 from viz.server.rooms import store
+from viz.server.rooms.ask import OWN as OWN
 from viz.server.rooms.ask import Question
-from viz.server.rooms.room import Room, Shown
+from viz.server.rooms.room import Room
 from viz.server.rooms.seats import LEAD
+from viz.server.rooms.shown import Shown
 from viz.shell import state, subject
 from viz.shell.pages import HOME, Entry
 from viz.shell.room_bar import pictures
@@ -29,8 +32,6 @@ from viz.witness import Seen
 _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
-OWN = "own"
-"""How the keys of the lecturer's own questions begin: they stay when the page changes."""
 
 
 def led() -> tuple[Room, str] | None:
@@ -53,11 +54,17 @@ def open_room() -> None:
 
 
 def end_room() -> None:
-    """End the room: everything in it is forgotten."""
+    """End the room: everything in it is forgotten but the record."""
     if before := led():
         before[0].end()
-    st.session_state[_LED] = ("", "")
     witness.watch(None)
+
+
+def ended() -> str:
+    """Return the code of the room that this session led, while its end can be read; "" for none."""
+    code, secret = st.session_state.get(_LED) or ("", "")
+    room = store.ROOMS.ended(code) if code else None
+    return code if room and room.steers(secret) else ""
 
 
 @contextmanager
@@ -184,4 +191,5 @@ def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:
         "sentence": subject.shown().get("text", ""),
         "unseen": unseen,
         "invites": entry.slug == PAGE,
+        "exercises": list(of(entry.slug)),
     }

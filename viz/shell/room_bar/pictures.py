@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from viz.instruments.kit.payload import Packet
-from viz.server.rooms.room import Shown
+from viz.server.rooms.shown import Shown
 from viz.witness import Chart, Seen
 
 INLINE = 40_000

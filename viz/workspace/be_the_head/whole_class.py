@@ -40,7 +40,7 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
         Form("word", tuple(distinct(visible(name.strip() or name) for name in found.names))),
     )
     place = data.best(found)
-    truth = [place]
+    question.truth = truth = [place]
     why = f"{found.place} itself gives {percent(found.true_row[place])} to “{question.form.options[place]}”."
 
     def reveal(room: Room) -> None:
@@ -48,7 +48,7 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
         row.store(shares, into=True)
 
     if put:
-        question.truth, question.why = truth, why
+        question.why = why
     lecture.asks(question, guessed=put, reveal=reveal)
     asked = lecture.answered(question) if put else None
     if asked is None:

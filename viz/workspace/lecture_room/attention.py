@@ -1,4 +1,4 @@
-"""The room's attention: each touches the word that it would look at; the distribution stands as one more head beside the models'."""
+"""The room's attention: each student touches the word to attend to; the distribution is compared with the heads of the models."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import streamlit as st
 
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, fill, query_and_key
+from viz.labels import distinct, fill, literal, query_and_key
 from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Room
 from viz.shell import errors, subject
 from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, page_parts
@@ -23,26 +22,31 @@ ROWS = 8
 _ASKED = "room.attention"
 
 
-def ask(room: Room) -> None:
-    """The sentence, the word that looks, and the button that asks."""
+def form() -> Question | None:
+    """The sentence, the word that attends, and the button that asks; the question once it is pressed."""
     sentence = st.text_input("The sentence", subject.shown().get("text") or TEXT, key="room.looks.text")
     words = heads_beside.words_of(sentence)
     if len(words) < 2:
         st.text("Type two words or more.")
-        return
+        return None
     places = range(len(words))
     first = next((place for place in places if words[place][1] == "it"), len(words) - 1)
-    at = st.selectbox("The word that looks (query)", places, first, lambda place: words[place][1])
-    if st.button("Ask where the room looks", type="primary", key="room.looks"):
-        with errors.guard():
-            word, texts = words[at][1], tuple(word for _, word in words)
-            question = f"“{sentence}” Reading “{word}”: which word would you look at? Touch it."
-            room.asks(Question(KEY, question, Form("word", texts)))
-            st.session_state[_ASKED] = sentence, at
-            st.rerun()
+    at = st.selectbox("The word that attends (query)", places, first, lambda place: literal(words[place][1]))
+    if not st.button("Ask", type="primary", key="room.looks"):
+        return None
+    with errors.guard():
+        word, texts = words[at][1], tuple(word for _, word in words)
+        asked = Question(
+            KEY,
+            f"“{sentence}” Reading “{word}”: which word would you attend to? Touch it.",
+            Form("word", texts),
+        )
+        st.session_state[_ASKED] = sentence, at
+        return asked
+    return None
 
 
-def show(room: Room, asked: Question) -> None:
+def show(asked: Question) -> None:
     """What the room looked at, above the nearest heads of all models; its distance from each in bits."""
     sentence, at = st.session_state.get(_ASKED, ("", 0))
     words = heads_beside.words_of(sentence)
@@ -57,7 +61,7 @@ def show(room: Room, asked: Question) -> None:
         st.text("None of the models was trained on sentences like this one. Ask with an English sentence.")
         return
     near = found[:ROWS]
-    names = ["the room", *(f"{place}  {one.name}" for place, one in enumerate(near, 1))]
+    names = ["the room", *(one.name.replace(" of ", " ") for one in near)]
     origin.tell(text=sentence)
     heatmap(
         np.stack([shares, *(one.row for one in near)]),

@@ -1,4 +1,4 @@
-"""The lecture room: open one, let a class follow on phones, ask it, take its sentences, end it."""
+"""The lecture room: open one, and show its code on the wall; everything for the lecturer's eyes alone is on the Control page."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import segno
 import streamlit as st
 
-from viz.labels import literal
+from viz.labels import fill
 from viz.server.rooms import addresses, store
 from viz.server.rooms.room import Room
-from viz.shell import errors, links, state
+from viz.shell import errors, links
 from viz.shell.pages import Page
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import page_parts
-from viz.workspace.lecture_room import own_question
 
 PAGE = Page(
     title="Lecture room",
@@ -23,15 +22,17 @@ PAGE = Page(
     claim="A class follows on its phones what you show here, answers your questions, and sends you sentences.",
 )
 HOW = (
-    "Open a room, show the code on the wall, and go on as always: whatever page you open, sentence you type or word you touch appears "
-    "on the page of everybody who has joined. Every question of the course becomes the room's question. Nobody needs an account, a name or an app."
+    "Open a room, show the code on the wall, and go on as always: the page that you open, the sentence that you type and the word that you touch appear "
+    "for everybody who has joined. Every question of the course becomes the room's question, and *Ask* in the bar asks one of your own. "
+    "Nobody needs an account, a name or an app."
 )
 KEEPS = (
-    "A room keeps the view that the lecturer shows, the open question with one answer a seat, and the sentences that were sent and not yet read. "
+    "A room keeps the view that the lecturer shows, the open question with one answer per seat, and the sentences that were sent. "
     "A seat is a random number in a cookie of the browser; no name and no address is kept. "
-    "Sentences are shown to the lecturer alone; answers are shown to nobody before the reveal, and then only as counts. "
+    "A sentence is shown to the lecturer alone until he puts it on the wall; answers are shown to nobody else before the reveal, and then only as counts. "
     "All of it is in the memory of {where} and never on its disk. "
-    "It is forgotten when the lecturer ends the room, or four hours after the last event."
+    "When the lecturer ends the room, or four hours after the last event, seats and sentences are deleted; "
+    "the pages that were shown, with the text on screen, and the counts can be read with the code for four more hours."
 )
 HERE, SHARED = "this server", "this server, of its other copies and of the Redis that they share,"
 ONLY_HERE = (
@@ -56,11 +57,20 @@ def page() -> None:
         _closed()
     else:
         _open(*leads)
-    st.header("What a room keeps", anchor=False)
-    st.markdown(KEEPS.format(where=SHARED if store.ROOMS.shared else HERE))
+    with page_parts.fold("What a room keeps", "lecture_room.keeps") as opened:
+        if opened.open:
+            st.markdown(KEEPS.format(where=SHARED if store.ROOMS.shared else HERE))
 
 
 def _closed() -> None:
+    if code := lecture.ended():
+        with st.container(border=True):
+            st.markdown(
+                "**The lecture has ended.** What was shown, the exercises and the counts of all votes:"
+            )
+            st.link_button(
+                "Open the end page", f"{bar.home()}room/{code}/presenter", icon=":material/summarize:"
+            )
     st.markdown(HOW)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Open a room", type="primary", on_click=_open_room, key="room.open")
@@ -82,29 +92,37 @@ def _open(room: Room, secret: str) -> None:
     with left:
         st.image(
             code.svg_inline(scale=8, border=2, dark="#000000", light="#ffffff"),
-            width=260,
+            width=360,
             alt="QR code of the address of this room",
         )
     with right:
-        st.markdown(f"Join at **{literal(f'{address}{bar.home()}room')}** with the code")
-        st.title(store.spoken(room.code), anchor=False, width="content")
+        with st.container(key="room-code", gap=None):
+            st.markdown(fill("Join at **{address}** with the code", address=f"{address}{bar.home()}room"))
+            st.title(store.spoken(room.code), anchor=False, width="content")
+        st.text("1 has joined." if room.joined == 1 else f"{room.joined} have joined.")
         with st.container(horizontal=True):
+            links.to("look", "Start with the first picture", icon=":material/arrow_forward:")
             st.link_button("The wall", f"{bar.home()}room/{room.code}/wall", icon=":material/co_present:")
+        with st.container(horizontal=True):
             st.link_button(
-                "Presenter's view", f"{bar.home()}room/{room.code}/presenter", icon=":material/speaker_notes:"
+                "Control", f"{bar.home()}room/{room.code}/presenter", icon=":material/speaker_notes:"
             )
-            links.to("look", "Begin with the first picture", icon=":material/arrow_forward:")
-        with st.popover("Steer from a second device"):
-            st.markdown("Scan this with your own phone, and show it to nobody: who has it steers the room.")
-            remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
-            st.image(
-                remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"),
-                width=220,
-                alt="QR code that steers this room",
-            )
-    _sentences(room)
-    own_question.show(room)
-    st.button("End the room", on_click=lecture.end_room, key="room.end", icon=":material/close:")
+            with st.popover("Control on your phone"):
+                st.markdown(
+                    "Scan this with your own phone and show it to nobody: whoever has it controls the room."
+                )
+                remote = segno.make(f"{base}/presenter#{secret}", error="m", micro=False)
+                st.image(
+                    remote.svg_inline(scale=6, border=2, dark="#000000", light="#ffffff"),
+                    width=220,
+                    alt="QR code that controls this room",
+                )
+            st.button("End the room", on_click=lecture.end_room, key="room.end", icon=":material/close:")
+    st.caption(
+        "Control is a window for you alone, on another screen or your phone: the answers before the reveal, the sentences of the room, notes and clock."
+    )
+    for sentence in room.on_wall():
+        st.text(sentence)
 
 
 def _address() -> str:
@@ -117,26 +135,4 @@ def _address() -> str:
         return f"{at[0]}//{at[2]}"
     if len(found) == 1:
         return found[0]
-    return st.radio("The network that the room is in", found, key="room.network", horizontal=True)
-
-
-def _sentences(room: Room) -> None:
-    """What was sent: the lecturer alone sees it, and takes one with a click."""
-    found = room.sentences()
-    st.header("Sentences of the room", anchor=False)
-    if not found:
-        st.text("Nobody has sent one. Those who follow can, below the picture.")
-        return
-    for place, sentence in enumerate(found[-20:], max(0, len(found) - 20)):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"room-said-{place}"):
-            st.text(sentence)
-            st.button("Take", key=f"room.take.{place}", on_click=_take, args=(room, place, sentence))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Forget them all", on_click=room.read, key="room.read")
-        if state.own_text():
-            links.to("look", f"Show “{literal(state.own_text())}” in Look", text=state.own_text())
-
-
-def _take(room: Room, place: int, sentence: str) -> None:
-    if room.sentences()[place : place + 1] == [sentence]:
-        bar.take(room, place)
+    return st.radio("The network of the class", found, key="room.network", horizontal=True)

@@ -12,6 +12,9 @@ from viz.course.pages.names import named
 from viz.shell import pages
 from viz.widgets import equations
 
+EXPLAINED = ("surprisal", "cross_entropy", "perplexity", "bits_per_byte", "temperature")
+"""The measures that the first exhibit explains with the numbers of a sentence (its second step)."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -175,7 +178,13 @@ def _terms(terms: tuple[Term, ...]) -> tuple[Line, ...]:
 
 def _entries(terms: tuple[Term, ...]) -> tuple[Line, ...]:
     return tuple(
-        Line(f"{term.word[0].upper()}{term.word[1:]}", term.sentence, term.where, term.symbol)
+        Line(
+            f"{term.word[0].upper()}{term.word[1:]}",
+            term.sentence,
+            term.where,
+            term.symbol,
+            near="weighting" if term.name in EXPLAINED else "",
+        )
         for term in terms
     )
 

@@ -29,6 +29,7 @@ CELL_EQUATIONS = {
     r"\quad g = \tanh(W_g h_{i-1} + U_g x_i + b_g) \\ "
     r"m_i &= f \odot m_{i-1} + i \odot g, \quad h_i = o \odot \tanh(m_i) \end{aligned}",
 }
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MORE = 4
 """Letters drawn behind the length of the word, where a model wrote on."""
 
@@ -228,8 +229,15 @@ def share_in_words(right: int, n: int) -> str:
 
 
 def share(part: float) -> str:
-    """A share in percent that never rounds something to nothing."""
-    return percent(part) if part >= 0.005 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+    """Return a share in percent, a small one with its power of ten.
+
+    >>> share(0.67), share(8e-12)
+    ('67 %', '8 · 10⁻¹⁰ %')
+    """
+    if part >= 0.005:
+        return percent(part)
+    digit, _, power = f"{100 * part:.0e}".partition("e")
+    return f"{digit} · 10{str(int(power)).translate(RAISED)} %"
 
 
 def _why(copy: copies.Copy) -> str:

@@ -16,7 +16,7 @@ from viz.course.why.weighting.shares import Data
 from viz.labels import distinct, literal, percent
 from viz.widgets import engine_client
 
-NAME = "Surprisal, cross-entropy, perplexity, temperature"
+NAME = "Loss, perplexity, temperature"
 TEMPERATURES = (0.5, 1.0, 2.0)
 
 

@@ -6,7 +6,13 @@ const make = (tag, className, parent, text) => {
   parent?.append(made);
   return made;
 };
-const given = new Map();   // question id -> what this browser answered
+const given = new Map(), firsts = new Map();   // question id -> what this browser answered, and in the first vote
+
+/** What the server knows of this seat: after a reload it is marked all the same. */
+export function remember({ id, answer, first }) {
+  if (answer !== undefined) given.set(id, answer);
+  if (first !== undefined) firsts.set(id, first);
+}
 
 /** Draw the question in `home`; `send(answer)` sends one, or is null on the wall. */
 export function ask(home, asked, send) {
@@ -16,7 +22,12 @@ export function ask(home, asked, send) {
   make("h2", "", home, asked.words);
   if (asked.again && !asked.revealed) make("p", "", home, "Discuss it with your neighbours, then answer again.");
   if (asked.revealed) return spread(home, asked);
-  if (!send) return void make("p", "muted", home, "Answer on your phone. The answers are shown when all are in.");
+  if (!send) {
+    const row = asked.kind === "choice" && make("div", "options", home);
+    if (row) for (const option of asked.options) make("span", "option", row, option);
+    if (asked.kind === "number") make("p", "", home, `${short(asked.low)} to ${short(asked.high)} ${asked.unit}`);
+    return void make("p", "muted", home, "Answer on your phone. The answers are shown after the vote.");
+  }
   const told = make("p", "muted");
   told.setAttribute("role", "status");
   const keep = async (answer) => {
@@ -67,12 +78,36 @@ const short = (value) => String(Number(value.toPrecision(3)));
 /** How the discussion changed the answers of those who voted twice. */
 const changes = ({ both, to_right, to_wrong }) => `Of ${both} who voted twice, ${to_right} changed from wrong to right and ${to_wrong} from right to wrong.`;
 
-function spread(home, asked) {
+const same = (one, other) => one !== undefined && String(one) === String(other);   // pairs of a cell too
+
+/** Whether an answer is right; undefined where nothing is. */
+function isRight(asked, answer) {
+  if (asked.truth === null || asked.truth === undefined || asked.kind === "cell") return undefined;
+  return asked.kind === "number" ? Math.abs(answer - asked.truth) <= asked.near + 1e-9 : asked.truth.includes(answer);
+}
+
+/** An answer in words. */
+const worded = (asked, answer) => asked.kind === "number" ? `${short(answer)} ${asked.unit}`.trim() : [answer].flat().map((place) => `\u201c${asked.options[place]}\u201d`).join(" \u2192 ");
+
+/** What this browser answered, and whether it was right. */
+function verdict(home, asked) {
+  const own = given.get(asked.id), first = firsts.get(asked.id);
+  if (own === undefined) return;
+  const right = isRight(asked, own), before = first !== undefined && !same(first, own) ? `, first ${worded(asked, first)}` : "";
+  const said = right === undefined ? "" : right ? " That is right." : " That is not right.";
+  make("p", "verdict", home, `You answered ${worded(asked, own)}${before}.${said}`).dataset.right = String(right ?? "");
+}
+
+/** How the answers are spread, with those of this browser marked. */
+export function spread(home, asked) {
+  verdict(home, asked);
+  const own = given.get(asked.id);
   const votes = [...(asked.before ? [asked.before] : []), asked], truth = [asked.truth ?? []].flat();
   if (asked.before) make("p", "muted", home, "Above the first vote, below the second, after the discussion.");
   const bars = make("div", "bars", home);
-  const line = (name, counts, right) => {
-    make("span", `name${right ? " right" : ""}`, bars, right ? `${name} \u2713` : name);
+  const line = (name, counts, right, mine = false) => {
+    const label = make("span", `name${right ? " right" : ""}`, bars, right ? `${name} \u2713` : name);
+    if (mine) make("span", "mine", label, " \u25c2 you");
     const shares = make("span", "votes", bars), said = make("span", "", bars);
     votes.forEach(({ answered }, vote) => {
       const share = answered ? (100 * counts[vote]) / answered : 0;
@@ -84,12 +119,12 @@ function spread(home, asked) {
   if (asked.kind === "number") asked.counts.forEach((_, i) => {
     const last = i === asked.counts.length - 1, value = truth[0];
     const right = truth.length > 0 && value >= asked.edges[i] && (value < asked.edges[i + 1] || last);
-    line(`${short(asked.edges[i])} to ${short(asked.edges[i + 1])}`, counted(i), right);
+    line(`${short(asked.edges[i])} to ${short(asked.edges[i + 1])}`, counted(i), right, own >= asked.edges[i] && (own < asked.edges[i + 1] || last));
   });
   else if (asked.kind === "cell") {
     const at = (vote, row, column) => vote.cells.find(([r, c]) => r === row && c === column)?.[2] ?? 0;
-    for (const [row, column] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, votes.map((vote) => at(vote, row, column)), false);
-  } else asked.options.forEach((option, place) => { if (asked.kind === "choice" || counted(place).some(Boolean) || truth.includes(place)) line(option, counted(place), truth.includes(place)); });
+    for (const [row, column] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, votes.map((vote) => at(vote, row, column)), false, same(own, [row, column]));
+  } else asked.options.forEach((option, place) => { if (asked.kind === "choice" || counted(place).some(Boolean) || truth.includes(place)) line(option, counted(place), truth.includes(place), own === place); });
   const all = asked.answered, answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${short(asked.median)} ${asked.unit}` : "";
   const right = asked.kind === "number" && truth.length ? ` It is ${short(truth[0])} ${asked.unit}.` : "";
   make("p", "muted", home, `${answers}${median}.${right}`);

@@ -1,20 +1,23 @@
-// The follower's page, the wall and the second device: one stream of events, each topic as it is now.
+// The follower's page and the wall: one stream of events, each topic as it is now.
 import { arrange, draw, isDrawn, touch } from "./draw.js";
-import { ask } from "./asking.js";
+import { ask, remember } from "./asking.js";
+import { ending } from "./ending.js";
 
 const at = (id) => document.getElementById(id);
-const [, typed = "", mode = "follow"] = /\/room(?:\/([^/]*))?(?:\/(wall|remote))?$/.exec(location.pathname) ?? [];
+const [, typed = "", mode = "follow"] = /\/room(?:\/([^/]*))?(?:\/(wall))?$/.exec(location.pathname) ?? [];
 const leads = mode !== "follow";
 let code = decodeURIComponent(typed), held = null, view = {};
 
 const state = (words) => { at("state").textContent = words; };
 const plain = (words) => words.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
-/** Send an object; resolves to "" or to what is wrong, in words. */
+/** Send an object; resolves to "", to what is wrong, in words, or to what is left of a lecture that has ended. */
 async function send(what, told) {
   try {
     const answer = await fetch(`room/${encodeURIComponent(code)}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
-    return answer.ok ? "" : (await answer.json()).error;
+    if (answer.ok) return "";
+    const { error, ended } = await answer.json();
+    return ended ?? error;
   } catch {
     return "The server does not answer. Wait a moment and try again.";
   }
@@ -34,26 +37,14 @@ const HEARD = {
   picture: (told) => draw(told, code),
   touch: (told) => isDrawn() && touch(told),
   ask: (told) => ask(at("ask"), told, leads ? null : (question, answer) => send("answer", { question, answer })),
-  pause({ paused }) {
-    at("paused").hidden = !paused || leads;
-    const button = document.querySelector("[data-act=pause], [data-act=go]");
-    button.dataset.act = paused ? "go" : "pause";
-    button.textContent = paused ? "Go on" : "Pause";
-  },
-  people({ joined, answered, asked, first, sentences }) {
-    at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`;
-    at("counted").textContent = `${joined} joined${asked ? `, ${answered} answered${first ? " again" : ""}` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
-  },
+  mine: (told) => told.id && remember(told),
+  pause({ paused }) { at("paused").hidden = !paused || leads; },
+  people({ joined }) { at("joined").textContent = joined === 1 ? "1 has joined" : `${joined} have joined`; },
   waits({ waits }) { state(waits ? "The room waits for its server. It goes on by itself." : usual()); },
   place({ address, qr }) { at("address").textContent = address; at("qr").src = qr; },
-  said({ sentences }) {
-    at("sentences").replaceChildren(...sentences.map((words, place) => {
-      const line = document.createElement("li"), button = document.createElement("button");
-      line.append(words, button);
-      button.textContent = "Take";
-      button.onclick = () => send("steer", { act: "take", place });
-      return line;
-    }));
+  accepted({ sentences }) {
+    at("accepted").hidden = !sentences.length;
+    at("accepted").querySelector("ul").replaceChildren(...sentences.map(({ words }) => Object.assign(document.createElement("li"), { textContent: words })));
   },
 };
 
@@ -61,7 +52,7 @@ const usual = () => held ? "Looking around alone" : leads ? "" : "Following";
 
 /** Who looks around alone keeps what he sees; what the lecturer does meanwhile waits. */
 function hear(topic, told) {
-  if (held && topic !== "pause" && topic !== "waits") held.set(topic === "picture" ? `picture.${told.key}` : topic, [topic, told]);
+  if (held && !["pause", "waits", "mine"].includes(topic)) held.set(topic === "picture" ? `picture.${told.key}` : topic, [topic, told]);
   else HEARD[topic](told);
 }
 
@@ -78,7 +69,7 @@ function follow() {
   const stream = new EventSource(`room/${encodeURIComponent(code)}/events${leads ? "?as=lead" : ""}`);
   stream.onopen = () => state(usual());
   for (const topic of Object.keys(HEARD)) stream.addEventListener(topic, ({ data }) => hear(topic, JSON.parse(data)));
-  stream.addEventListener("end", () => { stream.close(); over("The lecture has ended. Everything that was sent is forgotten."); });
+  stream.addEventListener("end", ({ data }) => { stream.close(); over(JSON.parse(data)); });
   stream.onerror = () => {
     state("Connection lost. Trying again\u2026");
     if (stream.readyState === EventSource.CLOSED) setTimeout(again, 2000);   // refused: the seat, or the room, is gone
@@ -89,16 +80,21 @@ function follow() {
 async function again() {
   const wrong = await enter();
   if (!wrong) return follow();
-  if (/server does not answer/.test(wrong)) return setTimeout(again, 2000);
+  if (typeof wrong === "string" && /server does not answer/.test(wrong)) return setTimeout(again, 2000);
   return over(wrong);
 }
 
-function over(words) {
-  for (const id of ["lecture", "say", "own", "paused", "invite", "remote"]) at(id).hidden = true;
+/** Leave the room: for its end page, or with what is wrong in words. */
+function over(what) {
+  const words = typeof what === "string" ? what : "";
+  for (const id of ["lecture", "say", "own", "paused", "door", "refused"]) at(id).hidden = true;
+  at("invite").hidden = mode !== "wall" || Boolean(words) || !at("qr").src;   // whoever is there may scan it and take the page home
+  at("invite").classList.add("small");
   state("");
-  at("door").hidden = leads;
-  at("wrong").textContent = words;
-  if (leads) state(words);
+  if (!words) return ending(at("ended"), what);
+  at(leads ? "refused" : "door").hidden = false;
+  at(leads ? "why" : "wrong").textContent = words;
+  at("student").href = new URL(`room/${encodeURIComponent(code)}`, document.baseURI).href;
 }
 
 function enter() {
@@ -109,12 +105,12 @@ function enter() {
 async function begin() {
   document.body.className = mode;
   const wrong = await enter();
-  if (wrong) return over(wrong);
   code = plain(code);
+  if (wrong) return over(wrong);
   if (leads) history.replaceState(null, "", location.pathname);   // the secret is in a cookie now, and in no history
   at("code").textContent = at("spoken").textContent = `${code.slice(0, 3)} ${code.slice(3)}`;
   at("door").hidden = true;
-  at(mode === "wall" ? "invite" : mode === "remote" ? "remote" : "say").hidden = false;
+  at(leads ? "invite" : "say").hidden = false;
   at("own").hidden = leads;
   follow();
 }
@@ -126,10 +122,10 @@ at("door").onsubmit = (event) => {
 at("say").onsubmit = async (event) => {
   event.preventDefault();
   const wrong = await send("say", { sentence: at("written").value });
-  at("sent").textContent = wrong || "Sent to the lecturer, who alone reads it. A second one replaces it.";
+  if (wrong?.shown) return over(wrong);
+  at("sent").textContent = wrong || "Sent. Only the lecturer sees it, unless he shows it on the wall. A second one replaces it.";
   if (!wrong) at("written").value = "";
 };
-at("remote").onclick = ({ target }) => target.dataset.act && send("steer", { act: target.dataset.act });
 at("look").onclick = () => alone(true);
 at("return").onclick = () => alone(false);
 if (code) { at("typed").value = code; begin(); } else at("door").hidden = false;

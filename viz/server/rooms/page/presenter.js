@@ -1,12 +1,14 @@
-// The presenter's view: what to say, what comes next, the clock, the answers; it steers the lecturer's page by the room's own events.
+// Control, for the lecturer alone: what to say, what comes next, the clock, the answers so far, the sentences; it steers the lecturer's page by the room's own events.
 import { arrange, draw, isDrawn, touch } from "./draw.js";
-import { ask } from "./asking.js";
+import { ask, spread } from "./asking.js";
+import { ending } from "./ending.js";
 
 const at = (id) => document.getElementById(id);
 const [, typed = ""] = /\/room\/([^/]*)\/presenter$/.exec(location.pathname) ?? [];
 const code = decodeURIComponent(typed).toUpperCase().replace(/[^A-Z0-9]/g, "");
 const KEYS = { PageDown: "stop_next", PageUp: "stop_back", ArrowRight: "next", ArrowLeft: "back" };
-let plan = {}, ahead = 0;   // ahead: seconds that this clock is before the server's
+const WEAK = 0.35, STRONG = 0.7;   // shares of right answers: below, a hint is due; between, a discussion (Vickrey et al. 2015)
+let plan = {}, asked = {}, people = {}, ahead = 0;   // ahead: seconds that this clock is before the server's
 
 const state = (words) => { at("state").textContent = words; };
 const say = (id, words) => { at(id).textContent = words; at(id).hidden = !words; };
@@ -37,8 +39,8 @@ const HEARD = {
     for (const button of document.querySelectorAll("[data-lesson]")) button.hidden = !walks;
     for (const id of ["clock", "behind", "next"]) at(id).hidden = !walks;
     say("where", walks ? `${told.title}: stop ${told.at + 1} of ${told.stops.length}` : "");
-    say("name", walks ? told.stops[told.at] : "No lesson is walked through");
-    say("note", walks ? told.note : "Begin one on the page Lessons of the atlas: its notes, the clock and what comes next stand here.");
+    say("name", walks ? told.stops[told.at] : "No lesson is running");
+    say("note", walks ? told.note : "Start one on the page Lessons: its notes, the clock and the next stop appear here.");
     say("asks", walks && told.asks ? `Question: ${told.asks}` : "");
     say("coming", told.next?.name ?? (walks ? "This is the last stop." : ""));
     say("claim", told.next?.claim ?? "");
@@ -57,29 +59,83 @@ const HEARD = {
   picture: (told) => draw(told, code),
   touch: (told) => isDrawn() && touch(told),
   ask(told) {
+    asked = told;
     ask(at("ask"), told, null);
-    const asked = Boolean(told.id) && !told.revealed;
-    document.querySelector("[data-act=reveal]").disabled = !asked;
-    if (asked) at("ask").querySelector(".muted").textContent = told.kind === "choice" ? told.options.join(" \u00b7 ") : told.kind === "number" ? `${told.low} to ${told.high} ${told.unit}` : "";
+    if (told.id && !told.revealed && at("ask").lastChild.className === "muted") at("ask").lastChild.remove();   // it is for the class
+    button("close").hidden = !told.own;
+    button("close").textContent = told.revealed ? "Close the question" : "Take it back";
+    able();
+  },
+  votes(told) {
+    const open = Boolean(told.id) && !told.revealed;
+    at("votes").hidden = !open;
+    at("votes").replaceChildren();
+    if (!open) return;
+    const title = document.createElement("h2"), advice = document.createElement("p");
+    title.textContent = "So far, for you alone";
+    advice.className = "verdict";
+    advice.textContent = advise(told);
+    at("votes").append(title, advice);
+    spread(at("votes"), told);
   },
   said({ sentences }) {
-    at("sentences").replaceChildren(...sentences.map((words, place) => {
-      const line = document.createElement("li"), take = document.createElement("button");
-      line.append(words, take);
-      take.textContent = "Take";
-      take.onclick = () => steer({ act: "take", place });
-      return line;
-    }));
+    at("sent").hidden = !sentences.length;
+    at("sentences").replaceChildren(...sentences.map((one) => sentence(one, [["Take", "take", "Make it the text on screen"], ["Show on the wall", "accept", ""], ["Drop", "drop", ""]])));
+  },
+  accepted({ sentences }) {
+    at("onwall").hidden = !sentences.length;
+    at("shown").replaceChildren(...sentences.map((one) => sentence(one, [["Take", "take", "Make it the text on screen"], ["Drop", "drop", ""]])));
   },
   pause({ paused }) {
     const pause = document.querySelector("[data-act=pause], [data-act=go]");
     pause.dataset.act = paused ? "go" : "pause";
     pause.textContent = paused ? "Go on" : "Pause";
   },
-  people({ joined, answered, asked: open, sentences }) {
+  people(told) {
+    const { joined, answered, asked: open, sentences } = people = told;
+    able();
     at("people").textContent = `${joined} joined${open ? `, ${answered} answered` : ""}${sentences ? `, ${sentences} ${sentences === 1 ? "sentence" : "sentences"}` : ""}`;
   },
 };
+
+const button = (act) => document.querySelector(`[data-act=${act}]`);
+
+function able() {
+  const open = Boolean(asked.id) && !asked.revealed;
+  button("reveal").disabled = !open || !(people.answered || people.first);
+  button("again").disabled = !open || !people.answered || people.first > 0;
+}
+
+/** What the share of right answers suggests. */
+function advise({ answered, truth, kind, counts }) {
+  if (!answered) return "Nobody has answered yet.";
+  if (kind === "number" || !Array.isArray(truth)) return "";
+  const share = truth.reduce((sum, place) => sum + counts[place], 0) / answered;
+  const then = share < WEAK ? "give a hint first" : share > STRONG ? "reveal and explain" : "let them discuss, then vote again";
+  return `${Math.round(100 * share)} % right: ${then}.`;
+}
+
+/** A sentence of the class, with what can be done with it. */
+function sentence({ id, words }, acts) {
+  const line = document.createElement("li"), text = document.createElement("span");
+  text.textContent = words;
+  line.append(text, ...acts.map(([name, act, title]) => Object.assign(document.createElement("button"), { textContent: name, title, onclick: () => steer({ act, sentence: id }) })));
+  return line;
+}
+
+/** The end of the lecture, or what is wrong in words. */
+function over(what) {
+  const words = typeof what === "string" ? what : "";
+  at("presenter").hidden = true;
+  at("refused").hidden = !words;
+  at("finished").hidden = Boolean(words);
+  at("code").textContent = `${code.slice(0, 3)} ${code.slice(3)}`;
+  at("why").textContent = words;
+  at("student").href = new URL(`room/${code}`, document.baseURI).href;
+  state("");
+  say("people", "");
+  if (!words) ending(at("ended"), what, what.leads === false ? "" : `room/${code}/votes`);
+}
 
 async function begin() {
   let answer;
@@ -89,7 +145,10 @@ async function begin() {
     state("The server does not answer. Trying again\u2026");
     return void setTimeout(begin, 2000);
   }
-  if (!answer.ok) { at("presenter").hidden = true; return state((await answer.json()).error); }
+  if (!answer.ok) {
+    const { error, ended } = await answer.json();
+    return over(ended ?? error);
+  }
   history.replaceState(null, "", location.pathname);   // the secret is in a cookie now, and in no history
   const date = Date.parse(answer.headers.get("date") ?? "");
   if (date) ahead = Math.round((Date.now() - date) / 1000 / 2) * 2;   // the header counts in seconds
@@ -99,14 +158,15 @@ async function begin() {
   const stream = new EventSource(`room/${code}/events?as=lead`);
   stream.onopen = () => state("");
   for (const [topic, hear] of Object.entries(HEARD)) stream.addEventListener(topic, ({ data }) => hear(JSON.parse(data)));
-  stream.addEventListener("end", () => { stream.close(); at("presenter").hidden = true; state("The room has ended."); });
+  stream.addEventListener("end", ({ data }) => { stream.close(); over(JSON.parse(data)); });
   stream.onerror = () => {
     state("Connection lost. Trying again\u2026");
     if (stream.readyState === EventSource.CLOSED) setTimeout(begin, 2000);
   };
 }
 
-at("steer").onclick = ({ target }) => target.dataset.act && steer({ act: target.dataset.act });
+at("presenter").addEventListener("click", ({ target }) => target.dataset.act && steer({ act: target.dataset.act }));
+at("end").onclick = () => confirm("End the lecture for everybody? What was shown and the counts stay for four hours.") && steer({ act: "end" });
 document.addEventListener("keydown", (event) => {
   const act = KEYS[event.key];
   if (!act || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -114,5 +174,5 @@ document.addEventListener("keydown", (event) => {
   if (plan.stops || !act.startsWith("stop")) steer({ act });
 });
 setInterval(tick, 1000);
-document.querySelector("[data-act=reveal]").disabled = true;
+able();
 begin();

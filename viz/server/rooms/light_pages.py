@@ -1,0 +1,69 @@
+"""The light pages of a room, which are no Streamlit sessions: by themselves they say nothing of any room."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from viz import theme
+from viz.instruments.kit.component import variables
+
+HERE = Path(__file__).parent / "page"
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+PAGES = (
+    "default-src 'none'; script-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def _vega() -> str:
+    """The file of Streamlit's that loads Vega, so that a chart is drawn by what is there already."""
+    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("loadVegaEmbed.*.js"))
+    return found[0].name if found else ""
+
+
+def _page(name: str) -> str:
+    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
+    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
+
+
+PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")
+ASSETS = {
+    path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
+}
+
+
+async def page(request: Request) -> Response:
+    """The page of followers, of the wall and of the second device; by itself it says nothing of any room."""
+    return _html(request, PAGE)
+
+
+async def presenter(request: Request) -> Response:
+    """The presenter's page: notes, clock and answers; by itself it says nothing, either."""
+    return _html(request, PRESENTER)
+
+
+def _html(request: Request, text: str) -> Response:
+    base = re.sub(r"/room(/.*)?$", "/", request.url.path)
+    return HTMLResponse(
+        text.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
+        headers={
+            "Content-Security-Policy": PAGES,
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+        },
+    )
+
+
+async def asset(request: Request) -> Response:
+    """A script or a sheet of that page."""
+    held = ASSETS.get(request.path_params["name"])
+    if held is None:
+        return Response(status_code=404)
+    return Response(held[0], media_type=held[1], headers={"Cache-Control": "no-cache"})
