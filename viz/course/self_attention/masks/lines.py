@@ -131,7 +131,8 @@ def blind(n: int) -> int:
 
 
 def share(part: float) -> str:
-    """A share in percent that never rounds something to nothing."""
+    """Return a share in percent that never rounds something to nothing, free of the rounding of a sum of floats."""
+    part = round(part, 12)
     if part >= 0.0005 or part == 0:
         return percent(part, 2)
     return f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
