@@ -22,7 +22,7 @@ def page(
     layer: str | None = None,
     **link: str,
 ) -> AppTest:
-    names = {f"encoder.{name}": value for name, value in ({"step": str(step)} | link).items()}
+    names = {f"encoder.{name}": value for name, value in ({"step": str(step), "of": "bert-mini"} | link).items()}
     names |= {name: value for name, value in (("text", text), ("layer", layer)) if value is not None}
     return drawn("encoder", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 
@@ -85,6 +85,24 @@ def test_the_stack_is_read_after_n_layers_and_equals_a_loop(data):
         np.testing.assert_allclose(unpacked(packet), maths.cosines(data.states[at]), atol=2e-3)
         assert f"After {at} layers" in said(test) and f"differ by {steps.exactly(data.off)}" in said(test)
         assert number(float(data.depth.kept[at].mean())) in said(test)
+
+
+@pytest.mark.parametrize(
+    ("link", "model"),
+    [
+        ({}, "bert-mini"),
+        ({"text": "You are welcome."}, "bert-mini"),
+        ({"encoder.step": "4"}, "translator-en-es"),
+        ({"encoder.word": "2", "encoder.step": "2", "text": "You are welcome."}, "translator-en-es"),
+        ({"encoder.N": "0", "encoder.step": "3"}, "translator-en-es"),
+        ({"encoder.step": "4", "encoder.of": "bert-mini"}, "bert-mini"),
+    ],
+)
+def test_a_link_without_a_model_opens_the_encoder_that_it_meant(link: dict[str, str], model: str):
+    """The translator's was the opening one before BERT came first."""
+    test = drawn("encoder", link, {}, guarded=True)
+    assert not test.exception and test.query_params["encoder.of"] == model
+    assert {name: test.query_params[name] for name in link} == link
 
 
 def test_maps_by_layer_and_head(data):

@@ -8,6 +8,7 @@ from viz.course.lesson import Lesson, Step
 from viz.course.transformer.encoder import maths, promises, steps
 from viz.course.transformer.encoder.params import LONGEST, SENTENCES, Params
 from viz.instruments.kit import origin
+from viz.shell import state
 from viz.widgets import reads
 
 
@@ -15,6 +16,17 @@ def compute(params: Params) -> maths.Data:
     """The sentence through one encoder. Raises InputError for more pieces than can be drawn."""
     reads.limit(params.model, params.text, LONGEST)
     return maths.through(default().run(RunRequest(params.model, params.text)))
+
+
+def arrive() -> None:
+    """Choose whose encoder reads where the link does not name it.
+
+    The exhibit opened with the translator's before BERT came first, so a link that sets something else of this
+    page means the translator's. The choice goes into the link, which is complete from then on.
+    """
+    if not state.peek("encoder.of"):
+        older = any(state.peek(f"encoder.{name}") for name in ("step", "word", "N", "shape"))
+        state.write(**{"encoder.of": "translator-en-es" if older else Params.model})
 
 
 def thumbnail() -> str:
@@ -38,5 +50,6 @@ LESSON = Lesson(
     cost=lambda params: 40 * len(params.text),
     controls=("text", "model"),
     tells=lambda params, data: origin.tell_run(data.run),
+    arrive=arrive,
     presets=tuple({"text": text} for text in SENTENCES[1:]),
 )
