@@ -22,7 +22,9 @@ def page(
     layer: str | None = None,
     **link: str,
 ) -> AppTest:
-    names = {f"encoder.{name}": value for name, value in ({"step": str(step), "of": "bert-mini"} | link).items()}
+    names = {
+        f"encoder.{name}": value for name, value in ({"step": str(step), "of": "bert-mini"} | link).items()
+    }
     names |= {name: value for name, value in (("text", text), ("layer", layer)) if value is not None}
     return drawn("encoder", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 

@@ -19,15 +19,18 @@ from viz.course.look_up.word_vectors import exhibit
 from viz.workspace.compare import presets
 
 ROOT = Path(__file__).resolve().parents[2]
+PROMISES = "promises.py"
+"""A promise is a margin that test_promises computes; no page shows it."""
+
 TRUE = [
     ROOT / "viz" / "course" / name
     for name in ("errata", "equations", "homework", "sources.py", "pages/names/named.py")
 ]
-PAGES = sorted(  # a promise is a margin that test_promises computes; no page shows it
+PAGES = sorted(
     file
     for home in ("course", "workspace")
     for file in (ROOT / "viz" / home).rglob("*.py")
-    if not {"maths", "maths.py", "charts", "charts.py", "promises.py"} & {file.parent.name, file.name}
+    if not {"maths", "maths.py", "charts", "charts.py", PROMISES} & {file.parent.name, file.name}
     and not {file, *file.parents} & set(TRUE)
 )
 WORDS = sorted((ROOT / "viz" / "course").glob("*/*/text.md"))
