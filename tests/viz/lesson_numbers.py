@@ -63,8 +63,8 @@ NUMBERS: dict[str, dict[int, str]] = {
     "masks": {2: "= {} “", 3: "changes {} of {} lines", 4: "remembers most: … {};", 6: "gives {} to"},
     "many_heads": {
         1: "= {} numbers",
-        2: "{} of {} stand where they stood",
-        3: "head 1 looks most at … ({}), head 2",
+        2: "{} of {} keep their index",
+        3: "head 1 attends most to … ({}), head 2",
         5: "by up to {}:",
     },
     "heads_compared": {
@@ -78,11 +78,11 @@ NUMBERS: dict[str, dict[int, str]] = {
         1: "position by position it is {}.",
         2: "gives … {} before",
         3: "{} of 6 rows keep their numbers; without positions it was {}",
-        5: "move by up to {}.",
+        5: "change by up to {}.",
         6: "{} of {} rows keep",
     },
     "convolution_and_attention": {3: "(convolutions alone {}, attention alone {})"},
-    "positions": {1: "{} apart with positions, {} without", 3: "nearest two {};", 4: "stand at {}°"},
+    "positions": {1: "{} apart with positions, {} without", 3: "nearest two {};", 4: "are at {}°"},
     "walk_through": {3: "{} in head", 5: "boxes to … {}."},
     "residual_norm": {
         1: "Number 1: {} +",
@@ -95,7 +95,7 @@ NUMBERS: dict[str, dict[int, str]] = {
     "feed_forward": {
         2: "{} get more than 0",
         3: "switches on {}, … {}.",
-        4: "in the attention by up to {}.",
+        4: "of the attention by up to {}.",
         5: "cosine {};",
         6: "{} of its layer",
     },
@@ -257,5 +257,6 @@ EXACT = {
     ),
     "written by the model": ("prompting.written",),
     "the same by the product rule": ("elmo.joint",),
+    "the same by the closed form (k − 1) / k": ("many_heads.several",),
 }
 """Questions of which no two answers can be nearly as good, and why."""

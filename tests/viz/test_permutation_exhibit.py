@@ -118,7 +118,7 @@ def test_both_homework_questions_are_answered_with_numbers():
     twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
     assert (
         "Right." in said(twice)
-        and f"“dog” said twice: the 6 rows of before move by up to {share(float(data.said.change[:6].max()))}"
+        and f"“dog” repeated: the 6 original rows change by up to {share(float(data.said.change[:6].max()))}"
         in said(twice)
     )
     assert lines(twice) == {"the same numbers": 0, "other numbers": 7}

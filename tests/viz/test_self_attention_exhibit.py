@@ -197,8 +197,8 @@ def test_as_printed_the_columns_do_not_sum_to_one():
     )
     assert np.abs(sums - 1).max() > 0.2 and ", ".join(number(s) for s in sums) in said(test)
     assert f"up to {number(np.abs(found.v.T @ (found.weights - found.weights.T)).max())} off" in said(test)
-    assert "Z_printed" not in grids(page(step="5")) and "PyTorch's own function gives the same" in said(
-        page(step="5")
+    assert "Z_printed" not in grids(page(step="5")) and "attention of PyTorch" in said_and_set(
+        page("self_attention.equation", step="5")
     )
 
 

@@ -144,7 +144,7 @@ def test_the_target_is_shifted_right_behind_start(data):
     assert [(round(a), round(b)) for a, b in arrows] == [(t, t + 1) for t in range(len(target))]
     assert f"{len(target) + 1} positions" in said(test)
     off = page(2, shift="0")
-    assert "nothing left to learn" in said(off) and "START" not in [
+    assert "copying would be enough" in said(off) and "START" not in [
         note["text"] for note in figure(off)["layout"]["annotations"]
     ]
     assert shifted(["<b>"]).layout.annotations[1].text == "&lt;b&gt;"
@@ -206,7 +206,7 @@ def test_each_fold_opens(data):
     )
     test = page(3, *every, box="decoder.self")
     assert not test.exception
-    for phrase in ("E16", "E10", "44,140,544", "Vaswani's figure"):
+    for phrase in ("E16", "E10", "44,140,544", "One layer of each stack"):
         assert phrase in said(test), phrase
     frame = folds.table(data)
     assert (

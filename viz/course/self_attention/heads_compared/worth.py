@@ -135,12 +135,12 @@ def without(params: Params, data: Layer) -> Folds:
             title="" if lesson.presenting() else "doublings (+) and halvings (−) of its probability",
             marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )
-        told = "A bar a head: by how many doublings or halvings the probability changes without it."
+        told = "A bar per head: by how many doublings or halvings the probability changes without it."
         page_parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
         page_parts.numbers(
             _lost(params, data, found, off)
             if known
-            else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off."
+            else f"{data.model} outputs {len(found.tokens)} tokens. Guess first, then each head is switched off."
         )
     one = min(off, n - 1)
     links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one))

@@ -72,7 +72,7 @@ def split(params: Params, data: Ways) -> Folds:
     page_parts.numbers(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
         f"{size.h} × {size.p}; the transpose brings the heads to the front. Read one after the other, "
-        f"{stays} of {way.q.size} stand where they stood."
+        f"{stays} of {way.q.size} keep their index."
     )
     shapes(found, names)
     return folds(
@@ -94,7 +94,8 @@ def attend(params: Params, data: Ways) -> Folds:
     grids("attend", named(found, *names), values=True, asked=False)
     looks = [(k, int(way.pattern[0, k, 0].argmax())) for k in range(size.h)]
     told = [
-        f"head {k + 1} looks most at “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})" for k, j in looks[:4]
+        f"head {k + 1} attends most to “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})"
+        for k, j in looks[:4]
     ]
     page_parts.numbers(
         f"Reading “{WORDS[0]}”, {', '.join(told)}. {size.h} × {size.n} rows of weights, each adding up to "

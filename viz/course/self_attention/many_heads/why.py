@@ -55,7 +55,7 @@ def redraw(params: Params, data: Ways) -> Folds:
             title="largest change of an output",
             number="{:.2f}" if known else "?",
         )
-        told = "How much the output of each head changes, a bar a head."
+        told = "How much the output of each head changes, a bar per head."
         page_parts.show(figure, f"{SLUG}.redraw.bars", told if known else COVERED)
     others, mixes = (
         ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")

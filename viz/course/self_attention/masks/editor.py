@@ -116,7 +116,7 @@ def _question(data: Matrices, query: int) -> None:
     answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
     lesson.predict(
         SLUG + "guess",
-        f"“{asks}” looks most at “{key}”. Mask that word. Where does its weight go?",
+        f"“{asks}” attends most to “{key}”. Mask that word. Where does its weight go?",
         answers,
         answers[2],
         f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term leaves the sum below the fraction: "

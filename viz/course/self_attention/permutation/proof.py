@@ -30,7 +30,7 @@ def by_hand(moved: maths.Moved) -> None:
     turned = _latex((p @ x) @ (p @ x).T)
     page_parts.equation(rf"S = {_latex(x @ x.T)}, \qquad (PX)(PX)^\top = {turned} = P S P^\top")
     st.markdown(
-        "Softmax works row by row and does not ask in which column a score stands, so A′ = P A Pᵀ; "
+        "Softmax works row by row and does not depend on the column that a score is in, so A′ = P A Pᵀ; "
         "and A′ (P V) = P A Pᵀ P V = P (A V), because Pᵀ P is the identity."
     )
     st.text(f"This run: the largest difference between f(PX) and P f(X) is {tiny(moved.largest)}.")

@@ -31,7 +31,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     """What comes out of the layer for another order."""
     moved, n = data.plain, len(data.order)
     equal = (
-        "Equal words stand at each position."
+        "Each position holds the same word as before."
         if moved.kind == maths.STAYS
         else "It is equivariant, not invariant."
     )
@@ -127,7 +127,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
     stay, most = bool(moved.kept[:n].all()), share(float(moved.change[:n].max()))
     known = lesson.predict(
         SLUG + "set",
-        f"{said} is said twice. What of the rows that were there before?",
+        f"{said} is repeated once. What happens to the original rows?",
         (SET_STAYS, SET_CHANGES),
         SET_STAYS if stay else SET_CHANGES,
         f"They move by up to {most} of their length. "
@@ -137,7 +137,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
             else "A copy has the same score again, so its word gets more weight and the others less."
         ),
     )
-    _rows("set", data, moved, known, new="with one said twice")
+    _rows("set", data, moved, known, new="with one word repeated")
     if known:
         told = (
             "Neither a set nor a count: only the shares of the words matter."
@@ -145,8 +145,8 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
             else "So it is no set operation: it works on a multiset. And if every word is said twice? Try it."
         )
         page_parts.numbers(
-            f"{said} said twice: the {n} rows of before move by up to {most}. A word said c times weighs "
-            f"c·a / Σ c·a (difference to the layer: {tiny(data.counted)}). {told}"
+            f"{said} repeated: the {n} original rows change by up to {most}. A word said c times weighs "
+            f"c·a / Σ c·a. {told}"
         )
     order.say_twice(data)
     return _folds(data, moved, known, more=lambda: proof.repeated(data))
@@ -161,7 +161,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
         f"“{params.text}” in another order: how many of the {n} rows keep their numbers?",
         [str(i) for i in range(n + 1)],
         str(sum(maths.same_past(data.pieces, asked))),
-        "A row keeps its numbers if it is the same word and the same words, in any order, stand before it.",
+        "A row keeps its numbers if its word is the same and the same words, in any order, come before it.",
     )
     if known:  # another order afterwards is another picture, not another question
         state.write(**{SLUG + "asked": Order(asked)})

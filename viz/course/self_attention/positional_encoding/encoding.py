@@ -46,7 +46,7 @@ def learned() -> tuple[np.ndarray | None, str]:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - a damaged model takes away its own curve, not this page
         name = type(error).__name__
-        return None, f"gpt-mini could not be loaded ({name}); the log of the server says more."
+        return None, f"gpt-mini could not be loaded ({name}); see the log of the server."
 
 
 def encoded(params: Params) -> Data:

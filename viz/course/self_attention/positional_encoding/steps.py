@@ -106,7 +106,7 @@ def _question(length: int, data: Data) -> None:
 
     lesson.predict(
         f"{SLUG}.guess",
-        f"Two words stand five positions apart. Is the distance between their position vectors (d = {d}) "
+        f"Two words are five positions apart. Is the distance between their position vectors (d = {d}) "
         f"the same at the start of a sentence of {n} words and at its end?",
         ("The same", "It grows", "It varies"),
         "The same",

@@ -68,7 +68,7 @@ def twins(text: str) -> Twins:
     encoded = encode(text)
     if not encoded.ids:
         raise InputError(
-            "The text is empty.", "A word is needed that can stand at two positions.", "Type a sentence."
+            "The text is empty.", "A word is needed that can be put at two positions.", "Type a sentence."
         )
     pair = ideas.twice_said(encoded.tokens)
     if pair is None:

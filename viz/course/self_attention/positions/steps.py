@@ -43,7 +43,7 @@ def guess(params: Params, _: object) -> Folds:
         (SAME, NEAR, FAR),
         SAME if far == 0 else NEAR if far < 0.1 else FAR,
         f"Their distance is {share(far)} of their length, after every layer; with positions it is "
-        f"{share(float(with_[-1]))}. The model cannot know which of the two it is looking at.",
+        f"{share(float(with_[-1]))}. Nothing in the model separates the two.",
     )
     origin.tell(model=read.READER, text=text)
     lines = found.lines if known else {read.WITH: with_}
@@ -162,7 +162,7 @@ def wave(params: Params, _: object) -> Folds:
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
     page_parts.numbers(
-        f"Position {at}: the hands stand at {stand}. As sine and cosine, p = "
+        f"Position {at}: the hands are at {stand}. As sine and cosine, p = "
         f"[{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° "
         "further is one word further."
     )

@@ -68,6 +68,7 @@ def _mix(data: Data, at: int) -> Told:
     mix = r" + ".join(rf"{weight:.3f}\, v_{{{j + 1}}}" for j, weight in enumerate(data.found.weights[at]))
     return {"self.matrix": {"p": str(data.found.q.shape[1])}, "self.output": {}}, (
         rf"z_{{{at + 1}}} = {mix}",
+        rf"\text{{attention of PyTorch on the same numbers: }} \max |Z - Z'| = {data.off:.1e}",
     )
 
 

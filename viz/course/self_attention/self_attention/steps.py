@@ -99,7 +99,7 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
         return (
             _scored(data, names, at)
             if known
-            else f"{n} keys of {p} numbers each. Scores and shares appear when you have said which fits best."
+            else f"{n} keys of {p} numbers each. Scores and weights appear after your answer."
         )
     if step == MIX:
         return _made(data, params, names, at, known)
@@ -109,7 +109,7 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
 def _scored(data: Data, names: list[str], at: int) -> str:
     found = data.found
     if not found.allowed[at].any():
-        return f"“{names[at]}” stands alone and may not look at itself: nothing is left, so all its shares are 0."
+        return f"“{names[at]}” is the only word and may not attend to itself: nothing is left, so all its weights are 0."
     best = int(found.weights[at].argmax())
     mirror = (
         f" S is symmetric, like a kernel: with W_K = W_Q two scores that mirror each other differ by {neat(data.kernel.asymmetry)}."
@@ -125,7 +125,7 @@ def _scored(data: Data, names: list[str], at: int) -> str:
 def _made(data: Data, params: Params, names: list[str], at: int, known: bool) -> str:
     found = data.found
     if params.printed and not known:
-        return "As printed, columns meet the values. Add up a column of A, and say what you find."
+        return "As printed, columns meet the values. What does a column of A add up to?"
     if params.printed:
         sums = ", ".join(number(total) for total in data.printed.sums)
         return f"As printed, V A: the shares that reach the words sum to {sums} instead of 1, and the result is up to {number(data.printed.gap)} off."
@@ -134,7 +134,7 @@ def _made(data: Data, params: Params, names: list[str], at: int, known: bool) ->
         + " + ".join(
             f"{number(a)} of “{name}”" for a, name in zip(found.weights[at], names, strict=True) if a >= 0.005
         )
-        + f". PyTorch's own function gives the same to within {'10⁻⁶' if data.off < 1e-6 else f'{data.off:.0e}'}."
+        + "."
     )
 
 

@@ -53,7 +53,7 @@ def count(params: Params, data: Data) -> Folds:
     page_parts.numbers(
         f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}."
         if told
-        else f"n = {n:,} words, p = {p:,} numbers a word."
+        else f"n = {n:,} words, p = {p:,} numbers per word."
     )
     names = (
         ("complexity.attention_whole", "complexity.lstm_whole")

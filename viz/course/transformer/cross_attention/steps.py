@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts import evidence
-from viz.charts.curves import number, tiny
+from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.shared.maths import cross_shapes, luong
 from viz.course.transformer.cross_attention import charts, maths
@@ -32,7 +32,7 @@ def two_axes(params: Params, data: Data) -> Folds:
         maths.sizes(m, n),
         f"{m} × {n}",
         f"Each of the {m} Spanish positions asks, so it has a row; each of the {n} English tokens can be "
-        f"looked at, so it is a column: {m * n} weights a head, {data.weights.shape[0]} × "
+        f"looked at, so it is a column: {m * n} weights per head, {data.weights.shape[0]} × "
         f"{data.weights.shape[1]} heads.",
     )
     if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
@@ -204,9 +204,9 @@ def once(params: Params, data: Data) -> Folds:
     st.text(
         f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the "
         f"cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at "
-        f"every step, and the logits differ from one pass over everything by {tiny(found.gap)}."
+        "every step."
         if told
-        else "Its own words: one new row a step. And the source?"
+        else "Its own words: one new row per step. And the source?"
     )
     rows = {
         "written": distinct(data.written),
@@ -219,7 +219,10 @@ def once(params: Params, data: Data) -> Folds:
         {"own": found.own, "source": found.source},
         known=told,
         equations={"cross.matrix": {}},
-        latex=(rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}",),
+        latex=(
+            rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}",
+            rf"\text{{logits, with the cache and in one pass: }} \max |z - z'| = {found.gap:.1e}",
+        ),
     )
 
 

@@ -168,11 +168,10 @@ def layer(params: Params, data: Data) -> Folds:
     page_parts.numbers(
         f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
         f"adds a vector of length {np.linalg.norm(attention):.2f}, the network one of "
-        f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}. x + "
-        f"attention and the recorded sum differ by {exactly(gap)}."
+        f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
     )
     _choose_word(data)
-    return _folds(data)
+    return _folds(data, checks=f"x + attention and the recorded sum differ by {exactly(gap)}.")
 
 
 def stack(params: Params, data: Data) -> Folds:
@@ -193,11 +192,12 @@ def stack(params: Params, data: Data) -> Folds:
         _alike(data, at, "stack", 170 if room else 250)
     page_parts.numbers(
         f"After {at} layers a word's cosine with what it was before any layer is "
-        f"{number(float(data.depth.kept[at].mean()))} on average. x ← layer(x), {n} times in a plain loop, "
-        f"and the run differ by {exactly(data.off)}."
+        f"{number(float(data.depth.kept[at].mean()))} on average."
     )
     controls.slider("N: read after so many layers", 0, n, f"{SLUG}N", n)  # up to the layers of this model
-    return _folds(data)
+    return _folds(
+        data, checks=f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}."
+    )
 
 
 def maps(params: Params, data: Data) -> Folds:
@@ -224,7 +224,7 @@ def maps(params: Params, data: Data) -> Folds:
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
     page_parts.numbers(
         f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In "
-        f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” looks at "
+        f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” attends to "
         f"“{data.words[key]}”."
     )
     return _folds(data)
@@ -263,12 +263,12 @@ def count(params: Params, data: Data) -> Folds:
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
     page_parts.numbers(
         f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "
-        f"d_ff + d + d_ff + 4 d = {formula:,}; difference {total - formula}. {n} layers: {n * total:,}."
+        f"d_ff + d + d_ff + 4 d = {formula:,}. {n} layers: {n * total:,}."
     )
     return _folds(data)
 
 
-def _folds(data: Data, known: bool = True) -> Folds:
+def _folds(data: Data, known: bool = True, checks: str = "") -> Folds:
     return Folds(
         lambda: table(data),
         {
@@ -283,18 +283,20 @@ def _folds(data: Data, known: bool = True) -> Folds:
             r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + "
             r"d_{ff}}_{\text{network}} + \underbrace{4 d}_{\text{two norms}}",
         ),
-        more=lambda: _counted(data),
+        more=lambda: _counted(data, checks),
     )
 
 
-def _counted(data: Data) -> None:
+def _counted(data: Data, checks: str) -> None:
+    if checks:
+        page_parts.numbers(checks)
     cfg = data.run.model.config
     each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
     page_parts.numbers(
         f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + "
         f"{sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
         f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\n"
-        f"The base of 2017: {base:,} a layer, six of them {6 * base:,}; with 512 inner units only "
+        f"The base of 2017: {base:,} per layer, six of them {6 * base:,}; with 512 inner units only "
         f"{sizes.encoder_layer(512, 512):,}."
     )
 

@@ -191,8 +191,8 @@ def sentence(params: Params, data: Inner) -> Folds:
     page_parts.numbers(
         f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” "
         f"{share[least]:.1f} %. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
-        f"sentence, {int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes "
-        "others."
+        f"sentence, {int(counts[-1])} for all {n}. A unit that is quiet here may fire in another "
+        "sentence."
     )
     params.pick_layer(SLUG)
     line = (
@@ -247,15 +247,15 @@ def alone(params: Params, data: Inner) -> Folds:
     ]
     picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 270))
     page_parts.show(
-        picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round."
+        picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” becomes −x."
     )
     others = {
         name: float(np.delete(values, word).max(initial=0))
         for name, values in (("network", far.network), ("attention", far.attention))
     }
     page_parts.numbers(
-        f"Turn “{names[word]}” round: in the network the other outputs move by "
-        f"{number(others['network'], 1)}, not by a little but not at all; in the attention by up to "
+        f"With −x for “{names[word]}” the other outputs of the network move by "
+        f"{number(others['network'], 1)}, exactly nothing; those of the attention by up to "
         f"{number(others['attention'])}. So all traffic between words goes through attention."
         if told
         else f"In the attention {moved['attention']} of {n} outputs move, the others by up to "

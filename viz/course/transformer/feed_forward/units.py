@@ -66,7 +66,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” "
         f"({number(high)}). What it writes is nearest to “{written[0]}”, cosine "
         f"{number(found.nearest[0][1])}; a random direction reaches {number(found.chance)} by chance"
-        + ("." if clear else ", so this says nothing: not every unit speaks in words.")
+        + ("." if clear else ", so this shows nothing: not every unit can be read in words.")
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):

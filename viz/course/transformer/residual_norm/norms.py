@@ -82,8 +82,8 @@ def norm(params: Params, data: Sum) -> Folds:
     )
     mean, spread, first = float(x.mean()), number(sigma, 4), number(float(x[0]), 4)
     return Folds(
-        lambda: pd.DataFrame({"before": x, "behind": y}).rename_axis("number"),
-        {"before": x, "behind": y},
+        lambda: pd.DataFrame({"before": x, "after": y}).rename_axis("number"),
+        {"before": x, "after": y},
         {"numbers": _lines(params, data)},
         equations={
             "norm.apply": {"h_i": first, "g": f"{params.gain:g}", "mu": number(mean, 4), "sigma": spread},
@@ -218,7 +218,7 @@ def orders(params: Params, data: Sum) -> Folds:
             signal_and_gradient(found), HUES, strong=[called], across=lesson.presenting(), height=tall
         )
         page_parts.show(
-            picture, SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers."
+            picture, SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} random layers."
         )
     d = found[called]
     page_parts.numbers(
@@ -245,9 +245,7 @@ def _trained(params: Params) -> str:
     """What a trained model in that order does with the visitor's sentence."""
     name = TRAINED.get(params.order)
     if name is None:
-        return (
-            "No model of ours was trained so: it adds as much in every layer, however little it has to say."
-        )
+        return "No model of ours was trained so: it adds as much in every layer, however small the output of f is."
     entry = default().entry(name)
     if not (entry and entry.ok):
         return ""

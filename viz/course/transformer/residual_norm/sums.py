@@ -64,7 +64,7 @@ def add(params: Params, data: Sum) -> Folds:
     }.get(answer, "")
     told = lesson.predict(
         SLUG + "long",
-        f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer "
+        f"How long is what attention adds to “{token}”, compared with the word itself? ({params.model}, layer "
         f"{layer})",
         LENGTHS,
         answer,
@@ -85,9 +85,7 @@ def add(params: Params, data: Sum) -> Folds:
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
     page_parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
     page_parts.numbers(
-        f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over "
-        f"all {data.after.size:,} numbers of the sentence, the sum and what the model holds differ by at "
-        f"most {data.gap:g}."
+        f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}."
         if told
         else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. Guess, and what is added appears."
     )
@@ -104,7 +102,10 @@ def add(params: Params, data: Sum) -> Folds:
                 "Z'_t": number(float(y[0]), 4),
             }
         },
-        (rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",),
+        (
+            rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",
+            rf"\text{{all {data.after.size:,} numbers of the sentence: sum and model differ by at most }} {data.gap:g}",
+        ),
         look={"layer": layer},
         change=lambda: pick_model(params),
     )
@@ -130,7 +131,7 @@ def without(params: Params, data: Sum) -> Folds:
     page_parts.show(
         picture,
         SLUG + "without",
-        f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.",
+        f"Signal and gradient by depth with and without sums, {LAYERS} random layers.",
     )
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
@@ -216,9 +217,9 @@ def real(params: Params, data: Sum) -> Folds:
     page_parts.numbers(
         f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
         f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still "
-        "large, for every norm makes it so, but the words can no longer be told apart."
+        "large, for every norm makes it so, but the words can no longer be distinguished."
         if told
-        else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words behind "
+        else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words after "
         "its last layer."
     )
     return Folds(

@@ -29,7 +29,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
         f"At one position the decoder should predict “{wanted[at]}”. What does it read there?",
         tuple(dict.fromkeys((*read[:4], wanted[at]))),
         answer,
-        f"The target shifted one position to the right: at the position of “{wanted[at]}” stands “{answer}”. So each position learns: after this word, predict that one.",
+        f"The target shifted one position to the right: at the position of “{wanted[at]}” is “{answer}”. So each position learns: after this word, predict that one.",
     )
     moved = params.shift
     given = list(read if moved else wanted)
@@ -66,7 +66,7 @@ def _shift_numbers(data: AtOnce, moved: bool) -> str:
     if moved:
         return f"{len(data.wanted)} positions, {len(data.wanted)} predictions: the mean loss is {number(data.losses.mean(), 3)} nats per token."
     return (
-        f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
+        f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learned. This decoder learned with the "
         f"shift; fed like this its loss is {number(data.unshifted.mean(), 2)} nats per token instead of {number(data.losses.mean(), 3)}."
     )
 
@@ -105,7 +105,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} logits"
     page_parts.numbers(
-        f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}."
+        f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)} nats."
         if told
         else f"{one_pass}: for every position, every token of the vocabulary."
     )
@@ -125,7 +125,10 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         {"model": MODEL},
         told,
         {"training.loss": {"m": str(m), "L": number(values.mean(), 4)}},
-        latex=(rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",),
+        latex=(
+            rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",
+            rf"\text{{cross entropy of PyTorch: }} {number(by_torch(data), 4)}",
+        ),
         look={"V": n_vocab, "even": np.log(n_vocab)},
     )
 

@@ -58,7 +58,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
             f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
         )
     frame = pd.DataFrame(
-        {"token": names, "score": data.logits[place][best].round(4), "probability": p[best].round(6)}
+        {"token": names, "logit": data.logits[place][best].round(4), "probability": p[best].round(6)}
     )
     config = default().open(MODEL).config
     return Folds(

@@ -114,7 +114,7 @@ def said(run: Any, station: Station, row: int) -> str:
     if station.looks:
         head, key, weight = station.looks
         seen = source[key] if box.side == "encoder" or box.what == "cross" else target[key]
-        return f"{word} looks most at “{seen}”: {percent(weight)} in head H{head}. What it takes along has length {station.size:.2f}."
+        return f"{word} attends most to “{seen}”: {percent(weight)} in head H{head}. The output of attention has length {station.size:.2f}."
     if box.what == "ffn":
         return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. What it adds has length {station.size:.2f}."
     if box.what == "softmax":

@@ -131,8 +131,8 @@ def guess(params: Params, data: Data) -> Folds:
             st.markdown(
                 ""
                 if lesson.presenting()
-                else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
-                "**Right, the decoder:** looks at what is written so far, then across at what the encoder found.  \n"
+                else "**Left, the encoder:** every word attends to every word, layer upon layer. It reads once.  \n"
+                "**Right, the decoder:** attends to what is written so far, then to the output of the encoder.  \n"
                 "**Top:** one probability for each word there is. The best is written, and read again at the bottom."
             )
         n, m = len(run.source.tokens), len(run.tokens)
@@ -164,9 +164,9 @@ def feed(params: Params, data: Data) -> Folds:
         )
         m = len(target) + 1
         page_parts.numbers(
-            f"Position t reads y_(t−1) and is to write y_t: {m} positions, START in front, END to be written last."
+            f"Position t reads y_(t−1) and should predict y_t: {m} positions, START in front, END to be written last."
             if shift
-            else f"Without the shift all {m} positions read the very word that they are to write: there is nothing left to learn."
+            else f"Without the shift all {m} positions read the very word that they should predict: copying would be enough."
         )
         params.show(SLUG.rstrip("."), "shift")
         words = distinct(transformer_map.plain(token) for token in run.tokens)
@@ -280,7 +280,7 @@ def count(params: Params, data: Data) -> Folds:
                 f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
                 f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}."
                 if known
-                else f"Sizes {own}. Guess first, then every box says its count."
+                else f"Sizes {own}. Guess first, then every box shows its count."
             )
     _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
     return folds(data, replace(told, chosen=chosen), known)
@@ -325,7 +325,7 @@ def walk(params: Params, data: Data) -> Folds:
         )
         source, word = transformer_map.plain(run.source.tokens[looked_at(run, row)]), words[row]
         page_parts.numbers(
-            f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
+            f"In at the left: “{source}”, which “{word}” attends to most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
             if way[-1].guess
             else ""
         )

@@ -80,7 +80,7 @@ def at_once(model: Model, source: str, target: str) -> AtOnce:
     if not model.spec.has_source:
         raise InputError(
             f"{model.name} reads no other sentence.",
-            "A pair is learnt by a translator.",
+            "Only a translator learns from pairs.",
             "Choose a translator.",
         )
     prompt = start_of(model, source)
