@@ -66,6 +66,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         2: "{} of {} keep their index",
         3: "head 1 attends most to … ({}), head 2",
         5: "by up to {}:",
+        6: "One head loses {},",
     },
     "heads_compared": {
         1: "looks {} at",
