@@ -13,6 +13,7 @@ let plan = {}, asked = {}, people = {}, ahead = 0;   // ahead: seconds that this
 const state = (words) => { at("state").textContent = words; };
 const say = (id, words) => { at(id).textContent = words; at(id).hidden = !words; };
 const post = (what, told) => fetch(`room/${code}/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
+const skip = (optional) => (optional ? " (may be skipped)" : "");
 const time = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 async function steer(told) {
@@ -39,10 +40,10 @@ const HEARD = {
     for (const button of document.querySelectorAll("[data-lesson]")) button.hidden = !walks;
     for (const id of ["clock", "behind", "next"]) at(id).hidden = !walks;
     say("where", walks ? `${told.title}: stop ${told.at + 1} of ${told.stops.length}` : "");
-    say("name", walks ? told.stops[told.at] : "No lesson is running");
+    say("name", walks ? told.stops[told.at] + skip(told.optional) : "No lesson is running");
     say("note", walks ? told.note : "Start one on the page Lessons: its notes, the clock and the next stop appear here.");
     say("asks", walks && told.asks ? `Question: ${told.asks}` : "");
-    say("coming", told.next?.name ?? (walks ? "This is the last stop." : ""));
+    say("coming", told.next ? told.next.name + skip(told.next.optional) : (walks ? "This is the last stop." : ""));
     say("claim", told.next?.claim ?? "");
     at("drawn").hidden = !told.picture;
     at("drawn").src = told.picture || "";
