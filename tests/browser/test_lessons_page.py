@@ -79,7 +79,6 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     page.keyboard.press("PageDown")
     expect(page.get_by_role("radio", name="2 Weights")).to_be_checked()
     expect(bar).to_contain_text("2 / 2")
-    expect(bar.get_by_role("button", name="Next stop")).to_be_disabled()
     settle(page)
     page.reload()
     expect(bar).to_contain_text("2 / 2")
@@ -89,6 +88,52 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     settle(page)
     bar.get_by_title("Back to this stop").click()
     expect(page.get_by_role("radio", name="2 Weights")).to_be_checked()
+    settle(page)
+
+
+def test_notes_in_a_second_window_follow_and_the_last_stop_leads_to_the_end(
+    visitor: Any, app_url: str
+) -> None:
+    page = visitor
+    opened(page, app_url, "lessons")
+    page.locator(".st-key-lessons-ready-0").get_by_role("button", name="Start", exact=True).click()
+    bar, panel = page.locator(".lesson-bar"), page.locator(".lesson-notes")
+    expect(bar).to_contain_text("1 / 6")
+    settle(page)
+    bar.get_by_role("button", name="Notes").click()
+    with page.expect_popup() as window:
+        panel.get_by_role("link", name="Open in a second window").click()
+    notes = window.value
+    expect(panel).to_be_hidden()  # nothing stays on the projected picture
+    expect(notes.locator("#name")).to_have_text("To attend is to weigh")
+    expect(notes.locator("#clock")).to_contain_text("/ 15:00")
+    expect(notes.locator("#coming")).to_have_text("A trained model looks")
+    expect(notes.get_by_role("button", name="Previous stop")).to_be_disabled()
+    page.keyboard.press("PageDown")
+    expect(notes.locator("#name")).to_have_text("A trained model looks")
+    expect(bar).to_contain_text("2 / 6")
+    settle(page)
+    notes.keyboard.press("PageUp")
+    expect(bar).to_contain_text("1 / 6")
+    settle(page)
+
+    kept = "const walk = JSON.parse(sessionStorage['atlas.lesson.walk']); walk.at = 5;"
+    page.goto("about:blank")  # so that the tab writes nothing any more
+    page.add_init_script(
+        f"if (!sessionStorage.moved && sessionStorage['atlas.lesson.walk']) {{ {kept} sessionStorage['atlas.lesson.walk'] = JSON.stringify(walk); sessionStorage.moved = 1; }}"
+    )
+    opened(page, app_url, "masks")
+    expect(bar).to_contain_text("6 / 6")
+    expect(notes.locator("#coming")).to_have_text("The end: what was shown, exercises, answers")
+    page.keyboard.press("PageDown")
+    expect(page.get_by_text("The end of “Attention in 15 minutes”")).to_be_visible()
+    expect(page.get_by_role("link", name="6. ")).to_be_visible()
+    expect(page.get_by_role("link", name="Exercises to print")).to_be_visible()
+    expect(notes.get_by_role("button", name="Next stop")).to_be_disabled()
+    settle(page)
+    page.keyboard.press("PageUp")
+    expect(bar.get_by_role("button", name="Next stop")).to_be_enabled()
+    expect(bar).to_contain_text("6 / 6")
     settle(page)
 
 

@@ -129,6 +129,35 @@ def test_the_next_stop_opens_as_in_a_new_visit_and_goes_on_in_present(page: AppT
     )
 
 
+def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from viz.shell import links
+
+    monkeypatch.setattr(links, "to", links.to)  # the script puts another in its place
+    for _ in range(2):
+        page.button(key="next").click().run()
+    assert page.session_state["went"][0] == "lessons" and page.session_state["went"][1]["lessons.end"] == "1"
+    assert page.session_state["atlas.lesson.walk"].at == 1, "one step back is the last stop"
+    end = AppTest.from_string(
+        "from viz.shell import links, pages, state\n"
+        "entry = pages.find('lessons')\n"
+        "links.to = lambda slug, words, icon='', **query: __import__('streamlit').text(f'{slug} {words}')\n"
+        "with state.visit(entry.slug, entry.whole):\n    entry.page()",
+        default_timeout=60,
+    )
+    end.query_params["lessons.end"] = "1"
+    end.session_state["atlas.lesson.walk"] = Walk(PLAN, 1, 1000.0)
+    end.session_state["atlas.answers.given"] = {"*Which* one?": ("two", True)}
+    end.run()
+    texts = [str(line.value) for line in end.text]
+    assert not end.exception
+    assert {"masks 1. First", "scaling 2. Second", "homework Exercises to print"} <= set(texts)
+    assert "*Which* one?\ntwo: right" in texts
+    end.button(key="lessons.all").click().run()
+    assert not end.exception and "atlas.lesson.walk" not in end.session_state
+
+
 def test_only_the_lecturer_hears_the_note_and_what_comes_next(page: AppTest, room: tuple[Room, str]) -> None:
     plan = heard(room[0])["plan"]
     assert plan["optional"] is False

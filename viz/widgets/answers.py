@@ -7,6 +7,7 @@ import streamlit as st
 from viz.shell import progress
 
 ASKED = ":asked"
+_GIVEN = "atlas.answers.given"
 
 
 def forget(slug: str) -> None:
@@ -15,6 +16,21 @@ def forget(slug: str) -> None:
     for name in list(st.session_state):
         if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
             st.session_state[name] = {"of": None, "guess": None}
+
+
+def give(question: str, guess: object, right: bool) -> None:
+    """Note an answer whose verdict is on screen; the question asked again has the later one."""
+    st.session_state.setdefault(_GIVEN, {})[question] = (str(guess), right)
+
+
+def given() -> dict[str, tuple[str, bool]]:
+    """Return the answers since the lesson began: question to the guess and whether it was right."""
+    return st.session_state.get(_GIVEN, {})
+
+
+def forget_given() -> None:
+    """Begin a new list of answers."""
+    st.session_state[_GIVEN] = {}
 
 
 def guess(name: str, value: object) -> None:

@@ -17,7 +17,7 @@ from viz.labels import formulas, literal, spoken
 from viz.server.rooms.ask import Form, Question
 from viz.shell import present_layout, progress, state
 from viz.shell.room_bar import lecture
-from viz.widgets import page_parts
+from viz.widgets import answers, page_parts
 from viz.widgets.answers import ASKED
 
 Why = str | Callable[[], str]
@@ -249,6 +249,7 @@ def _plain(key: str) -> str:
 
 def _verdict(key: str, asked: tuple[Any, ...], guess: Any, right: bool, told: str, why: Why) -> None:
     progress.answered(key, asked, guess, bool(right))
+    answers.give(str(asked[0]), guess, bool(right))
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     with st.container(
         key=f"answer-{_plain(key)}"

@@ -33,7 +33,7 @@ def _page(name: str) -> str:
     return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
 
 
-PAGE, PRESENTER = _page("follow.html"), _page("presenter.html")
+PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
 ASSETS = {
     path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
 }
@@ -47,6 +47,11 @@ async def page(request: Request) -> Response:
 async def presenter(request: Request) -> Response:
     """The presenter's page: notes, clock and answers; by itself it says nothing, either."""
     return _html(request, PRESENTER)
+
+
+async def notes(request: Request) -> Response:
+    """Answer with the window of a lesson's notes, which a tab of the same browser fills."""
+    return _html(request, NOTES)
 
 
 def _html(request: Request, text: str) -> Response:

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from core.errors import InputError
 from viz.server.rooms import store
-from viz.server.rooms.light_pages import asset, page, presenter
+from viz.server.rooms.light_pages import asset, notes, page, presenter
 from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
 
@@ -314,6 +314,7 @@ async def keep_clean() -> None:
 ROUTES = [
     Route("/room", page),
     Route("/room/assets/{name}", asset),
+    Route("/room/notes", notes),
     Route("/room/{code}", page),
     Route("/room/{code}/wall", page),
     Route("/room/{code}/remote", presenter),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from viz.shell import state
 from viz.shell.lessons.plan import Plan, Stop
 from viz.widgets import answers
 
-_OWN, _BEFORE, _TURN, _WALK, _OPENS, _ADDS = (
-    f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "adds")
+_OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS = (
+    f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds")
 )
 NAMED = "My lesson"
 QUESTION = "lesson"
@@ -85,12 +86,15 @@ def begin(plan: Plan, at: int = 0, began: float | None = None) -> None:
         st.session_state[_WALK] = Walk(plan, at, time.time() if began is None else began)
         if began is None:
             answers.forget(QUESTION)
+            answers.forget_given()
             go(at)
 
 
 def go(at: int) -> None:
-    """To a stop; its view is opened with the next run."""
+    """Go to a stop, or after the last one to the end; its view is opened with the next run."""
     now = walk()
+    if now and at == len(now.plan.stops):
+        st.session_state[_CLOSES] = True
     if now and 0 <= at < len(now.plan.stops):
         st.session_state[_WALK] = dataclasses.replace(now, at=at)
         st.session_state[_OPENS] = True
@@ -99,6 +103,16 @@ def go(at: int) -> None:
 def opens() -> bool:
     """Whether the view of the stop is to be opened; says so once."""
     return st.session_state.pop(_OPENS, False)
+
+
+def closes() -> bool:
+    """Return, once, whether the end of the lesson is to be opened."""
+    return st.session_state.pop(_CLOSES, False)
+
+
+def ended(slug: str) -> bool:
+    """Return whether the page on screen is the end of the lesson that is walked through."""
+    return walk() is not None and slug == "lessons" and state.peek("lessons.end") == "1"
 
 
 def leave() -> None:

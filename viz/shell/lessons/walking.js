@@ -1,5 +1,6 @@
 // A lesson that is walked through: a bar with its stops, the notes on request, the clock; and what the browser keeps of lessons.
 const OWN = "atlas.lesson", WALK = "atlas.lesson.walk", NOTES = "atlas.lesson.notes";
+const WINDOW = "atlas.lesson.window";
 const lives = new WeakMap();
 let written = 0;   // which change of the session was kept last: a tab that changed nothing takes nothing from what another one kept
 
@@ -30,6 +31,15 @@ function clock({ from, until, minutes: whole }, seconds) {
   return { run: `${minutes(seconds)} / ${whole}:00`.replace(/(\d+)\.5:00/, "$1:30"), late: late > 0, plan: late > 0 ? `${minutes(late)} behind the plan` : `This stop: minute ${from} to ${until}` };
 }
 
+/** The channel to the window of notes; its name is kept with the tab, so that two tabs with lessons do not mix. */
+function channelOf(life) {
+  if (life.channel) return life.channel;
+  life.name = kept(tab, WINDOW) || crypto.getRandomValues(new Uint32Array(2)).join("");
+  keep(tab, WINDOW, life.name);
+  life.channel = new BroadcastChannel(`atlas.lesson.${life.name}`);
+  return life.channel;
+}
+
 /** The question that the page asks, as it stands there; a formula once. */
 function onPage() {
   const asked = document.querySelector("[class*='st-key-asked-'] p")?.cloneNode(true);
@@ -43,15 +53,17 @@ function draw(part, { data, life }) {
   part("notes").hidden = !walk || kept(tab, NOTES) !== "1";
   part("act=notes").setAttribute("aria-pressed", String(!part("notes").hidden));
   part("bar").toggleAttribute("data-presenting", data.presenting);
-  if (!walk) return;
-  const many = walk.stops.length, place = `${walk.at + 1} / ${many}`;
+  if (!walk) { clearInterval(life.ticks); life.channel?.postMessage({ stop: null }); return; }
+  const many = walk.stops.length, channel = channelOf(life), place = `${walk.at + 1} / ${many}`;
   part("where").textContent = data.presenting ? place : `${data.away ? "\u21a9 " : ""}${place}  ${walk.stops[walk.at]}`;
   part("where").title = data.away ? "Back to this stop" : `${walk.title}: open this stop anew`;
-  part("act=back").disabled = walk.at === 0;
-  part("act=next").disabled = walk.at + 1 === many;
+  part("act=back").disabled = !data.ended && walk.at === 0;
+  part("act=next").disabled = data.ended;
   for (const name of ["title", "note"]) { part(name).textContent = walk[name]; part(name).hidden = !walk[name]; }
   part("name").textContent = walk.stops[walk.at] + (walk.optional ? " (may be skipped)" : "");
-  part("next").textContent = walk.next ? `Next: ${walk.next.name}${walk.next.optional ? " (may be skipped)" : ""}` : "This is the last stop.";
+  part("next").textContent = walk.next ? `Next: ${walk.next.name}${walk.next.optional ? " (may be skipped)" : ""}` : "Next: the end, with what was shown, exercises and answers.";
+  part("window").href = `${data.home}room/notes#${life.name}`;
+  part("window").hidden = Boolean(data.room);
   part("room").hidden = !data.room;
   part("room").href = data.room || "";
   const tick = () => {
@@ -62,7 +74,9 @@ function draw(part, { data, life }) {
     part("asks").hidden = !asks;
     part("plan").textContent = `${said.run}. ${said.plan}.`;
     for (const name of ["clock", "plan"]) part(name).classList.toggle("late", said.late);
+    channel.postMessage({ stop: { ...walk, ...said, plan: `${said.plan}.`, question: asks, back: !part("act=back").disabled, forward: !data.ended } });
   };
+  life.tick = tick;
   tick();
   clearInterval(life.ticks);
   life.ticks = setInterval(tick, 1000);
@@ -83,15 +97,26 @@ export default function ({ parentElement, data, setTriggerValue }) {
   draw(part, { data, life });
   const go = (at) => {
     const { walk, pages, page } = life.data;
-    if (!walk || at < 0 || at >= walk.stops.length) return;
+    if (!walk || at < 0 || at > walk.stops.length || (at === walk.stops.length && life.data.ended)) return;
     if (document.querySelector("[data-atlas-full]")) document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));   // a stop has words, too
-    if (pages[at] !== page) Object.assign(globalThis.atlasHistory ?? {}, { leaving: true, touched: false });   // see history.js
+    if ((pages[at] ?? "lessons") !== page) Object.assign(globalThis.atlasHistory ?? {}, { leaving: true, touched: false });   // see history.js
     setTriggerValue("go", at + 1);
   };
   const acts = {
-    back: () => go(life.data.walk.at - 1), next: () => go(life.data.walk.at + 1), here: () => go(life.data.walk.at),
+    back: () => go(life.data.walk.at - (life.data.ended ? 0 : 1)), next: () => go(life.data.walk.at + 1), here: () => go(life.data.walk.at),
     leave: () => { keep(tab, WALK, ""); setTriggerValue("leave", Date.now()); },
     notes: () => { keep(tab, NOTES, part("notes").hidden ? "1" : ""); draw(part, { data: life.data, life }); },
+  };
+  if (life.channel) life.channel.onmessage = ({ data: { hello, go: by } }) => {
+    if (!life.data.walk) { if (hello) life.channel.postMessage({ stop: null }); return; }
+    if (hello) life.tick();
+    if (by === 1) acts.next();
+    if (by === -1) acts.back();
+  };
+  part("window").onclick = (event) => {   // a window beside this one; where the browser refuses it, the link opens a tab
+    if (open(part("window").href, "atlas-notes", "popup,width=560,height=760")) event.preventDefault();
+    keep(tab, NOTES, "");   // nothing is left on the projected picture
+    draw(part, { data: life.data, life });
   };
   bar.onclick = ({ target }) => acts[target.closest("[data-act]")?.dataset.act]?.();
   const press = (event) => {
@@ -105,5 +130,11 @@ export default function ({ parentElement, data, setTriggerValue }) {
   document.addEventListener("keydown", press, true);
   addEventListener("storage", other);
   life.stop = () => { document.removeEventListener("keydown", press, true); removeEventListener("storage", other); };
-  return () => { life.stop(); if (!bar.isConnected) clearInterval(life.ticks); };
+  return () => {
+    life.stop();
+    if (bar.isConnected) return;
+    clearInterval(life.ticks);
+    life.channel?.close();
+    life.channel = null;
+  };
 }

@@ -24,6 +24,8 @@ from viz.shell.questions.question import Choice, Own
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import engine_client, quiz
 
+END = "lessons"
+"""The page that a lesson ends on."""
 _HERE = Path(__file__).parent
 _walked = v2.component(
     "atlas_lesson",
@@ -60,6 +62,8 @@ def around(entry: Entry) -> Iterator[None]:
 def _open() -> None:
     """The view of the stop that was asked for, as its link opens it in a new visit."""
     walk = held.walk()
+    if walk and held.closes():
+        links.follow(END, state.afresh(END) | {f"{END}.end": "1"})
     if walk and held.opens():
         view = views.view(walk.stop.view)
         links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
@@ -120,6 +124,8 @@ def _bar(entry: Entry) -> None:
                 "away": bool(walk) and views.view(walk.stop.view).entry.slug != entry.slug,
                 "pages": [views.view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
                 "page": entry.slug,
+                "ended": held.ended(entry.slug),
+                "home": bar.home(),
                 "presenting": state.presenting(),
                 "now": time.time() if walk else 0,
                 "room": f"{bar.home()}room/{leads[0].code}/presenter" if leads and walk else "",

@@ -17,7 +17,7 @@ from viz.shell.lessons import form, held, plan, views, written
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
 from viz.shell.questions.question import Own
-from viz.widgets import page_parts
+from viz.widgets import answers, page_parts
 
 PAGE = Page(
     title="Lessons",
@@ -28,7 +28,7 @@ PAGE = Page(
 READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
 HOW = (
     "Walking through a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present; "
-    "*Notes* shows what to say, the clock and what comes next. With a lecture room open, these have a screen of their own, and the room answers the questions."
+    "*Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
 )
 COLLECT = (
     "No view is collected yet. Open any page, set it up as the class should see it, and press *Add to a lesson* beside its title; "
@@ -54,6 +54,9 @@ def _read(file: Path) -> Plan:
 def page() -> None:
     """The lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, bare=True)
+    if (walk := held.walk()) and held.ended("lessons"):
+        _end(walk.plan)
+        return
     st.markdown(HOW)
     st.header("Ready to teach", anchor=False)
     for number, lesson in enumerate(compute()):
@@ -68,6 +71,32 @@ def page() -> None:
             "Take the last change back", icon=":material/undo:", on_click=held.bring_back, key="lessons.undo"
         )
     _file()
+
+
+def _end(lesson: Plan) -> None:
+    """The end of a lesson: what was shown, the exercises, the answers given."""
+    st.header(literal(f"The end of “{lesson.title}”"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _sheet(lesson)
+        links.to("course", "Open the course", icon=":material/school:")
+        st.button("All lessons", key="lessons.all", on_click=_leave_the_end)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader("What was shown", anchor=False)
+        for at, stop in enumerate(lesson.stops):
+            view = views.view(stop.view)
+            links.to(view.entry.slug, f"{at + 1}. {literal(stop.name)}", **view.query)
+    with right:
+        st.subheader("Answers given", anchor=False)
+        if not answers.given():
+            st.markdown("No question was answered.")
+        for question, (guess, correct) in answers.given().items():
+            st.text(f"{question}\n{guess}: {'right' if correct else 'not right'}")
+
+
+def _leave_the_end() -> None:
+    held.leave()
+    state.write(**{"lessons.end": None, "present": None})
 
 
 def _card(lesson: Plan, key: str) -> None:
