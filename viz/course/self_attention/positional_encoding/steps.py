@@ -27,6 +27,7 @@ from viz.course.self_attention.positional_encoding.params import (
 from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import Formula, choose_dimensions
 from viz.course.texts import read
+from viz.shell import links
 from viz.widgets import controls, lesson, page_parts
 
 LOOKING: dict[str, str] = dict(
@@ -49,9 +50,14 @@ def vectors(params: Params, _: object) -> Folds:
     page_parts.numbers(pictures.sentence(at, data))
     _question(params.length, data)
 
-    def missing() -> None:
+    def aside() -> None:
         if params.view == DISTANCE and data.missing:
             st.text("The curve of the learned positions is missing. " + data.missing)
+        links.to(
+            "positions",
+            "Positions: the criteria step by step, and what a trained model loses without its positions",
+            icon=":material/arrow_forward:",
+        )
 
     def table() -> pd.DataFrame:
         found = pd.DataFrame(data.table.round(6)).rename(columns=str)
@@ -71,7 +77,7 @@ def vectors(params: Params, _: object) -> Folds:
         _lines(params),
         more=lambda: _worked(params, data),
         look=LOOKING[params.view],
-        aside=missing,
+        aside=aside,
         change=lambda: _change(params),
         own=(("Why not simply count? Four criteria, checked", "criteria", lambda: _criteria(params, data)),),
     )

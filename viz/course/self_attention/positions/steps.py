@@ -231,6 +231,6 @@ def formulas() -> None:
     """The page that goes on from here."""
     links.to(
         "positional_encoding",
-        "All formulas, curves and distances: Positional encoding",
+        "Positional encoding: every formula and curve of the sinusoids, and the distances between positions",
         icon=":material/arrow_forward:",
     )

@@ -50,7 +50,6 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
                     "x2": float((np.log10(value) + 0.25) / most),
                     "text": f"{value:,.0f}",
                     "formula": formula,
-                    "label": f"{value:,.0f}   {formula}",
                     "row": phrase(title),
                 }
             )
@@ -68,7 +67,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
         tooltip=vega.told(("row:N", "of"), ("name:N", "layer"), "formula:N", ("text:N", "in numbers")),
     )
     numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
-        x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="label:N"
+        x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N"
     )
     titles = vega.rows(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
         align="left", baseline="bottom", fontSize=14, color=theme.MUTED

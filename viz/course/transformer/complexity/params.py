@@ -16,6 +16,6 @@ class Params(Knobs):
     """What the visitor chose: length and width, whether all multiplications count, the width that is measured."""
 
     n: int = knob(50, stops("n, words in the text", N, "{:,}".format, width="stretch"))
-    p: int = knob(512, stops("p, numbers a word", P, "{:,}".format, width="stretch"))
+    p: int = knob(512, stops("p, numbers per word", P, "{:,}".format, width="stretch"))
     whole: bool = knob(False, toggle("Count everything (projections, gates of an LSTM)"))
     width: int = knob(512, segmented("p", WIDTHS))
