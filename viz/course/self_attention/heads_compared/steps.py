@@ -65,7 +65,7 @@ def one_word(params: Params, data: Layer) -> Folds:
         "The others when you have guessed."
     )
     # the words are those of the run
-    controls.pills("The word that looks", names, SLUG + "word", names[row])
+    controls.pills("Query word", names, SLUG + "word", names[row])
     i, row_of_heads = row + 1, rows.astype(float)
     return Folds(
         lambda: pd.DataFrame(np.round(row_of_heads, 4), index=heads(data), columns=names),

@@ -62,7 +62,7 @@ def lost(params: Params, _: object) -> Folds:
             origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
     if not lesson.presenting():  # there the answer says it all
-        looks = f"As trained, head {head_name(*found.head)} looks at the word before"
+        looks = f"As trained, head {head_name(*found.head)} attends to the word before"
         page_parts.numbers(
             _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
@@ -70,7 +70,7 @@ def lost(params: Params, _: object) -> Folds:
     def table() -> pd.DataFrame:
         says = [_says(each, family, found.hidden) for each in found.ways.values()]
         return pd.DataFrame(
-            {"loss, nats per token": list(loss.values()), "says": says}, index=list(found.ways)
+            {"loss, nats per token": list(loss.values()), "prediction": says}, index=list(found.ways)
         )
 
     return Folds(
