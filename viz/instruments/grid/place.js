@@ -1,10 +1,10 @@
 // In which order the tiles stand, and where.
 
-import { magnify, spotOn, visible } from "../kit/common.js";
+import { leftBelow, magnify, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 
 export const CAPTION = 16;
-const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36;
+const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30;
 
 /** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
 export function readTiles(view, packet) {
@@ -55,7 +55,7 @@ export function letters(kinds) {
 export const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
 
 export function place(view) {
-  const width = view.root.clientWidth / magnify(view, view.frame), { head, all, root } = view, [layers, heads] = head.size;
+  const times = magnify(view, view.frame), width = view.root.clientWidth / times, { head, all, root } = view, [layers, heads] = head.size;
   if (!width || !all.length) return;
   const phone = width < 560, layered = view.order === "layers", meter = measured(view.colour) >= 0 ? METER : 0;
   view.left = layered ? (phone ? 28 : 72) : 0;
@@ -67,7 +67,9 @@ export function place(view) {
   view.tiles = view.groups.flatMap((group) => group.tiles);
   if (layered) {
     view.columns = view.across ? layers : heads;
-    view.side = Math.max(SMALLEST, Math.min(fit(view.columns, view.gap), deep ? SMALL : 112));
+    // In Present all lines are on the screen; in the whole window the grid is enlarged as one piece (whole.js).
+    const lines = view.across ? heads : layers, apart = meter + view.gap + (head.kind ? CAPTION + 7 : 0), high = (leftBelow(root, view.frame) / times - TOP) / lines - apart;
+    view.side = Math.max(SMALLEST, Math.floor(Math.min(fit(view.columns, view.gap), deep ? SMALL : 112, document.querySelector("[data-atlas-full]") ? Infinity : high)));
   } else {
     const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
     view.columns = Math.max(1, Math.floor((width + view.gap) / (wanted + view.gap)));
@@ -76,7 +78,7 @@ export function place(view) {
   view.captions = layered ? (head.kind && view.side >= 72 ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
   view.meter = meter;
   const pitch = view.side + meter + view.captions * CAPTION + (view.captions ? 7 : 0) + view.gap;
-  let y = layered ? 30 : 4;
+  let y = layered ? TOP : 4;
   view.spots = []; view.headings = []; view.lines = [];
   for (const group of view.groups) {
     if (group.kind !== undefined) { view.headings.push({ kind: group.kind, count: group.tiles.length, y: y + 6 }); y += 34; }

@@ -47,7 +47,7 @@ function queryBar(pen, view, r, colour) {
 
 /** The weight that column `c` receives. */
 function keyBar(pen, view, c, colour) {
-  const { margins, unit, edgeY } = view, weight = margins.received[view.first[1] + c], [inset, thick] = barOf(unit);
+  const { margins, across, edgeY } = view, weight = margins.received[view.first[1] + c], [inset, thick] = barOf(across);
   pen.fillStyle = colour;
   if (weight > 0) pen.fillRect(xOf(view, c) + inset, edgeY + BAR.gap, thick, Math.max(1, (weight / margins.top) * BAR.bottom));
 }

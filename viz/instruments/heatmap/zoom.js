@@ -39,7 +39,7 @@ export function zoomKey(view, key) {
   const factor = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, 0: 1 / view.zoom }[key];
   if (!factor) return false;
   const [r, c] = view.hover ?? view.cell ?? [-1, -1];
-  if (r >= 0 && c >= 0) zoom(view, factor, xOf(view, c) + view.unit / 2, yOf(view, r) + view.unit / 2);
+  if (r >= 0 && c >= 0) zoom(view, factor, xOf(view, c) + view.across / 2, yOf(view, r) + view.unit / 2);
   else zoom(view, factor);
   return true;
 }

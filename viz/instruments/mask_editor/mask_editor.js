@@ -113,7 +113,7 @@ const warm = (theme) => theme.diverging[theme.dark ? 60 : 40];
 
 /** A row that allows nothing: framed and named, for its output is zeros. */
 function markEmpty(pen, view) {
-  const { left, top, unit, cols, theme } = view, wide = Math.min(cols * unit, view.edgeX - left);
+  const { left, top, unit, across, cols, theme } = view, wide = Math.min(cols * across, view.edgeX - left);
   pen.save();
   pen.beginPath(); pen.rect(left - 6, top - 2, wide + 8, view.edgeY - top + 4); pen.clip();
   for (let r = 0; r < view.rows; r++) {

@@ -165,7 +165,7 @@ def signal_and_gradient(found: Mapping[str, depth.Depths]) -> list[Panel]:
     """Two panels by depth, a line for each stack."""
     return [
         Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
-        Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()}),
+        Panel("Gradient of the loss: its size", {name: d.gradient for name, d in found.items()}),
     ]
 
 

@@ -127,7 +127,7 @@ def matrix(params: Params, data: maths.Data) -> Folds:
         axis=AXIS,
         title=f"aᵢⱼ of {data.model}",
         numbers=len(data.words) <= 16,
-        height=250 if lesson.presenting() else 360,
+        height=200 if lesson.presenting() else 360,
     )
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
@@ -210,7 +210,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
                 key=f"{SLUG}.asks.{asks}",
                 axis=AXIS,
                 title=title,
-                height=300,
+                height=190 if lesson.presenting() else 300,
             )
             st.text(each.text)
             _telling_error(params.text, each.model, each.text)

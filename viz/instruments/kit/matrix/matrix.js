@@ -82,11 +82,11 @@ export function recolour(view, shades) {
 
 /** Cells `factor` times as large; what is at (x, y) of the pane, or in the middle, stays there. */
 export function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + view.edgeY) / 2) {
-  const { scroller, left, top, unit } = view;
-  const c = (x - left + scroller.scrollLeft) / unit, r = (y - top + scroller.scrollTop) / unit;
+  const { scroller, left, top, unit, across } = view;
+  const c = (x - left + scroller.scrollLeft) / across, r = (y - top + scroller.scrollTop) / unit;
   view.zoom = Math.max(1, Math.min(Math.max(1, LARGEST / view.fitted), view.zoom * factor));
   place(view);
-  scroller.scrollLeft = c * view.unit - (x - left);
+  scroller.scrollLeft = c * view.across - (x - left);
   scroller.scrollTop = r * view.unit - (y - top);
   drawBase(view); drawOver(view);
   view.hooks.after?.();
@@ -108,9 +108,9 @@ function point(view, at) {
 /** The tip of a place, beside it and inside the instrument. */
 function tellAt(view, at) {
   view.hooks.tell(view.tip, at);
-  const x = at[1] < 0 ? view.left : xOf(view, at[1]) + view.unit, y = at[0] < 0 ? view.top : yOf(view, at[0]);
+  const x = at[1] < 0 ? view.left : xOf(view, at[1]) + view.across, y = at[0] < 0 ? view.top : yOf(view, at[0]);
   const w = view.tip.offsetWidth, h = view.tip.offsetHeight;
-  const beside = x + w + 12 < view.room ? x + 10 : x - view.unit - w - 10;
+  const beside = x + w + 12 < view.room ? x + 10 : x - view.across - w - 10;
   view.tip.style.left = `${Math.max(0, Math.min(beside, view.room - w))}px`;
   view.tip.style.top = `${y - h - 8 > view.top ? y - h - 8 : y + view.unit + 8}px`;   // never over the names of the keys
 }
@@ -130,10 +130,10 @@ function steer(view, event) {
 }
 
 function walkTo(view, goal) {
-  const [r, c] = view.hooks.beyond?.(goal) ?? goal, { scroller, unit } = view;
+  const [r, c] = view.hooks.beyond?.(goal) ?? goal, { scroller, unit, across } = view;
   const to = [Math.max(0, Math.min(view.rows - 1, r)), Math.max(0, Math.min(view.cols - 1, c))];
   view.walked = true;
-  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, to[1] * unit), (to[1] + 1) * unit - (view.edgeX - view.left));
+  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, to[1] * across), (to[1] + 1) * across - (view.edgeX - view.left));
   scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, to[0] * unit), (to[0] + 1) * unit - (view.edgeY - view.top));
   drawBase(view);
   point(view, to);

@@ -12,19 +12,19 @@ export function drawBase(view) {
 
 /** Cells, labels and rim as they are seen, without what the pointer does. */
 export function paintMatrix(pen, view) {
-  const { left, top, unit, rows, cols, theme } = view, x0 = xOf(view, 0), y0 = yOf(view, 0), w = cols * unit, h = rows * unit;
+  const { left, top, unit, across, rows, cols, theme } = view, x0 = xOf(view, 0), y0 = yOf(view, 0), w = cols * across, h = rows * unit;
   pen.save();
   pen.beginPath(); pen.rect(left, top, view.edgeX - left, view.edgeY - top); pen.clip();
   paintCells(pen, view, x0, y0, w, h);
   pen.beginPath();
-  for (const [r, from, to] of view.shut) pen.rect(x0 + from * unit, y0 + r * unit, (to - from) * unit, unit);
+  for (const [r, from, to] of view.shut) pen.rect(x0 + from * across, y0 + r * unit, (to - from) * across, unit);
   pen.fillStyle = theme.background; pen.fill();
   pen.fillStyle = hatching(pen, theme); pen.fill();
   paintLone(pen, view, x0, y0, w, h);
   if (unit >= 12) {
     pen.strokeStyle = theme.lines ?? theme.background; pen.lineWidth = 1;
     pen.beginPath();
-    for (let c = 1; c < cols; c++) { pen.moveTo(x0 + c * unit, y0); pen.lineTo(x0 + c * unit, y0 + h); }
+    for (let c = 1; c < cols; c++) { pen.moveTo(x0 + c * across, y0); pen.lineTo(x0 + c * across, y0 + h); }
     for (let r = 1; r < rows; r++) { pen.moveTo(x0, y0 + r * unit); pen.lineTo(x0 + w, y0 + r * unit); }
     pen.stroke();
   }
@@ -38,16 +38,16 @@ export function paintMatrix(pen, view) {
 }
 
 /** Rows and columns of words that have no counterpart: one grey, which is no value and no mask. */
-function paintLone(pen, { head: { lone: [rows, cols] = [[], []] }, first, unit, theme }, x0, y0, w, h) {
+function paintLone(pen, { head: { lone: [rows, cols] = [[], []] }, first, unit, across, theme }, x0, y0, w, h) {
   pen.beginPath();
   for (const r of rows) pen.rect(x0, y0 + (r - first[0]) * unit, w, unit);
-  for (const c of cols) pen.rect(x0 + (c - first[1]) * unit, y0, unit, h);
+  for (const c of cols) pen.rect(x0 + (c - first[1]) * across, y0, across, h);
   pen.fillStyle = theme.background; pen.fill();
   pen.fillStyle = css(rgb(theme.text), 0.12); pen.fill();
 }
 
 function paintCells(pen, view, x0, y0, w, h) {
-  const { unit, rows, cols, shades } = view;
+  const { unit, across, rows, cols, shades } = view;
   if (!pen.vector || Math.max(rows, cols) > 64) {
     pen.imageSmoothingEnabled = unit * (globalThis.devicePixelRatio || 1) < 1;
     pen.drawImage(view.image, x0, y0, w, h);
@@ -57,15 +57,15 @@ function paintCells(pen, view, x0, y0, w, h) {
     const i = r * cols + c;
     if (!view.allowed[i]) continue;
     pen.fillStyle = css([...shades.subarray(i * 4, i * 4 + 3)]);
-    pen.fillRect(x0 + c * unit, y0 + r * unit, unit, unit);
+    pen.fillRect(x0 + c * across, y0 + r * unit, across, unit);
   }
 }
 
 function cross(pen, view, r, c) {
-  const x = xOf(view, c), y = yOf(view, r), u = view.unit, gap = u > 10 ? 4 : 0;
-  pen.fillStyle = view.theme.background; pen.fillRect(x, y, u, u);
+  const x = xOf(view, c), y = yOf(view, r), { unit: u, across } = view, gap = u > 10 ? 4 : 0;
+  pen.fillStyle = view.theme.background; pen.fillRect(x, y, across, u);
   pen.strokeStyle = view.theme.text; pen.lineWidth = u > 10 ? 1.5 : 1;
-  strokeCross(pen, x + gap, y + gap, u - 2 * gap);
+  strokeCross(pen, x + gap, y + gap, across - 2 * gap, u - 2 * gap);
 }
 
 function writeCells(pen, view) {
@@ -75,13 +75,13 @@ function writeCells(pen, view) {
     if (!text) continue;
     pen.fillStyle = inkOn([...view.shades.slice(i * 4, i * 4 + 3)], view.theme);
     pen.globalAlpha = /[1-9\u221e]/.test(text) ? 1 : 0.45;       // what rounds to nothing steps back
-    pen.fillText(text, xOf(view, c) + view.unit / 2, yOf(view, r) + view.unit / 2 + 0.5);
+    pen.fillText(text, xOf(view, c) + view.across / 2, yOf(view, r) + view.unit / 2 + 0.5);
   }
   pen.globalAlpha = 1;
 }
 
 function label(pen, view, axis, i, strong) {
-  const { theme, left, top, unit } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i];
+  const { theme, left, top } = view, row = axis === "query", unit = row ? view.unit : view.across, name = row ? view.queryNames[i] : view.keyNames[i];
   const most = row ? left - 12 : view.up + 2, turned = !row && !view.flat;
   pen.save();
   pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
@@ -102,10 +102,10 @@ function label(pen, view, axis, i, strong) {
 }
 
 function drawLabels(pen, view) {
-  const { left, top, unit, rows, cols, theme } = view, every = Math.max(1, Math.ceil(THIN / unit));
+  const { left, top, unit, across, rows, cols, theme } = view, [every, each] = [unit, across].map((size) => Math.max(1, Math.ceil(THIN / size)));
   clipped(pen, 0, top - 5, left, view.edgeY - top + 10, () => { for (let r = 0; r < rows; r += every) if (shownRow(view, r)) label(pen, view, "query", r, false); });
   clipped(pen, left - 4, 0, view.seenW - left + 4, top, () => {
-    for (let c = 0; c < cols; c += every) if (xOf(view, c) > left - unit * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
+    for (let c = 0; c < cols; c += each) if (xOf(view, c) > left - across * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
   });
   pen.font = `600 12px ${theme.font}`; pen.fillStyle = css(rgb(theme.text), 0.62);
   pen.textBaseline = "middle"; pen.textAlign = "right";
@@ -131,7 +131,7 @@ export function drawOver(view) {
 }
 
 export const shownRow = (view, r) => yOf(view, r) > view.top - view.unit && yOf(view, r) < view.edgeY;
-export const shownColumn = (view, c) => xOf(view, c) > view.left - view.unit && xOf(view, c) < view.edgeX;
+export const shownColumn = (view, c) => xOf(view, c) > view.left - view.across && xOf(view, c) < view.edgeX;
 
 export function paintChoice(pen, view) {
   if (!view.cell) return;
@@ -140,17 +140,17 @@ export function paintChoice(pen, view) {
 }
 
 function lines(pen, view, [r, c], colour, alpha) {
-  const { unit } = view;
+  const { unit, across } = view;
   pen.strokeStyle = css(rgb(colour), alpha); pen.lineWidth = 1;
-  if (r >= 0 && shownRow(view, r)) pen.strokeRect(xOf(view, 0) - 0.5, yOf(view, r) - 0.5, view.cols * unit + 1, unit + 1);
-  if (c >= 0 && shownColumn(view, c)) pen.strokeRect(xOf(view, c) - 0.5, yOf(view, 0) - 0.5, unit + 1, view.rows * unit + 1);
+  if (r >= 0 && shownRow(view, r)) pen.strokeRect(xOf(view, 0) - 0.5, yOf(view, r) - 0.5, view.cols * across + 1, unit + 1);
+  if (c >= 0 && shownColumn(view, c)) pen.strokeRect(xOf(view, c) - 0.5, yOf(view, 0) - 0.5, across + 1, view.rows * unit + 1);
 }
 
 function outline(pen, view, [r, c], colour) {
   if (!shownRow(view, r) || !shownColumn(view, c)) return;
-  const { unit } = view, grow = unit < 10 ? 2 : 0;
+  const { unit, across } = view, grow = unit < 10 ? 2 : 0;
   for (const [width, ink] of [[4, view.theme.background], [2, colour]]) {
     pen.lineWidth = width; pen.strokeStyle = ink;
-    pen.strokeRect(xOf(view, c) - grow, yOf(view, r) - grow, unit + grow * 2, unit + grow * 2);
+    pen.strokeRect(xOf(view, c) - grow, yOf(view, r) - grow, across + grow * 2, unit + grow * 2);
   }
 }

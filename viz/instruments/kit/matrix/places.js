@@ -5,6 +5,7 @@ import { leftBelow, magnify, probe, spotOn } from "../common.js";
 export const LABEL = 13;      // pixels of the type of a label
 export const THIN = 17;       // of the closest labels
 export const LARGEST = 48;    // of the largest cell
+const WIDEST = 3.5;           // of its height, of a cell in Present, where a picture has more width than height
 
 export function place(view) {
   const times = magnify(view, view.frame), width = (view.root.clientWidth - view.aside) / times;
@@ -20,18 +21,20 @@ export function place(view) {
   const below = leftBelow(view.root, view.frame) / times - 4 - rim.bottom;
   const most = (top) => Math.min(view.height ?? (phone ? 420 : 560), Math.max(120, below - top));
   const fit = (top, right) => Math.min(phone ? 40 : LARGEST, (width - view.left - right - 2) / cols, most(top) / rows);
-  let cell = fit(42, Math.max(6, rim.right));
-  view.flat = up <= cell - 6;
+  const widen = (cell, right) => (below === Infinity ? cell : Math.max(cell, Math.min(WIDEST * cell, (width - view.left - right - 2) / cols)));
+  let cell = fit(42, Math.max(6, rim.right)), wide = widen(cell, Math.max(6, rim.right));
+  view.flat = up <= wide - 6;
   view.top = Math.max(42, view.flat ? 28 : Math.ceil(up * 0.71) + 18);
   view.right = Math.max(rim.right, view.flat ? 6 : Math.ceil(up * 0.71) + 6);
-  if (!view.flat) cell = fit(view.top, view.right);
+  if (!view.flat) { cell = fit(view.top, view.right); wide = widen(cell, view.right); }
   view.fitted = cell >= 8 ? Math.floor(cell) : cell;
   view.unit = view.fitted * view.zoom;
+  view.across = wide > cell ? Math.floor(wide) * view.zoom : view.unit;   // a cell is as wide as high, but in Present
   view.smaller.hidden = view.larger.hidden = view.fitted >= 14 && view.zoom === 1;
   view.smaller.disabled = view.zoom <= 1;
   view.larger.disabled = view.unit >= LARGEST;
-  const w = view.left + cols * view.unit + view.right, h = view.top + rows * view.unit + 4 + rim.bottom;
-  Object.assign(view.root.dataset, { place: [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join(), zoom: view.zoom.toFixed(2) });   // where cells begin, for tests
+  const w = view.left + cols * view.across + view.right, h = view.top + rows * view.unit + 4 + rim.bottom;
+  Object.assign(view.root.dataset, { place: [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join(), across: view.across.toFixed(2), zoom: view.zoom.toFixed(2) });   // where cells begin, for tests
   view.room = width;
   view.width = Math.min(w, width);
   view.tall = Math.min(h, view.top + most(view.top) + 4 + rim.bottom);
@@ -49,8 +52,8 @@ export function place(view) {
 
 /** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
 export function placeAt(view, event) {
-  const { left, top, unit, scroller } = view, [x, y] = spotOn(view.pane, event), above = y < top && !view.flat;
-  const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
+  const { left, top, unit, across, scroller } = view, [x, y] = spotOn(view.pane, event), above = y < top && !view.flat;
+  const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / across), r = Math.floor((y - top + scroller.scrollTop) / unit);
   const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
   if (row && col) return [r, c];
   if (!view.hooks.lines) return null;
@@ -65,7 +68,7 @@ export function cellAt(view, event) {
 /** "written word (query)" -> "query": the role, where the name of an axis says it in brackets. */
 export const plainAxis = (view, axis) => view.axis[axis].match(/\(([^)]+)\)$/)?.[1] ?? view.axis[axis];
 
-export const xOf = (view, c) => view.left + c * view.unit - view.scroller.scrollLeft;
+export const xOf = (view, c) => view.left + c * view.across - view.scroller.scrollLeft;
 export const yOf = (view, r) => view.top + r * view.unit - view.scroller.scrollTop;
 
 /** Whether a row or a column of this place belongs to a word that has no counterpart here. */
