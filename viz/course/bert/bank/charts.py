@@ -51,7 +51,7 @@ def on_a_map(
 
 def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
     """A shape for each kind, in one key with their colours."""
-    key = alt.Legend(title=None, orient="bottom", direction="horizontal", **more)
+    key = alt.Legend(**{"title": None, "orient": "bottom", "direction": "horizontal"} | more)
     scale = alt.Scale(domain=list(order), range=list(shapes[: len(order)]))
     return alt.Shape("kind:N", scale=scale, legend=key)
 
@@ -131,9 +131,9 @@ def nearer(
         x=value,
         y=up,
         tooltip=vega.told(("text:N", "sentence"), "kind:N", ("said:N", "cosine")),
-        color=vega.hue("kind:N", hues, vega.legend(orient="bottom", labelLimit=300)),
-        shape=_shapes(list(hues), ("circle", "square"), labelLimit=300),
+        color=vega.hue("kind:N", hues, vega.legend(orient="bottom", direction="vertical", labelLimit=300)),
+        shape=_shapes(list(hues), ("circle", "square"), direction="vertical", labelLimit=300),
     ).mark_point(filled=True, size=130, opacity=1)
     covers = [] if both else [{"place": at, "value": (1 + low) / 2} for at in places]
     hidden = vega.rows(covers, x=value, y=up).mark_text(text="?", fontSize=16, color=theme.MUTED)
-    return alt.layer(lines, points, hidden).properties(view=vega.BARE, height=high * len(texts) + 70)
+    return alt.layer(lines, points, hidden).properties(view=vega.BARE, height=high * len(texts) + 96)

@@ -37,7 +37,7 @@ def grouped(
     values = [
         {"group": group, "way": way, "value": value or 0, "told": told} for group, way, value, told in rows
     ]
-    most = ends or (0, max([row["value"] for row in values] + [1e-9]) * 1.15)
+    most = ends or (0, max([row["value"] for row in values] + [1e-9]) * 1.3)
     side = alt.Axis(labelLimit=200, ticks=False, domain=False)
     axis = alt.Axis(grid=False, tickCount=5, format="%" if shares else "~s")
     base = vega.rows(

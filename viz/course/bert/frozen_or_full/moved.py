@@ -91,10 +91,11 @@ def attention(params: Params, task: read.Task) -> Folds:
     head = min(head, n_heads - 1)
     with present_layout.wide():
         columns = st.columns(3, gap="small")
+    height = lesson.fit(300, 180)
     for column, way in zip(columns, (read.BEFORE, *WAYS), strict=True):
         with column:
             if way == FULL and not told:
-                with st.container(border=True, height=300):
+                with st.container(border=True, height=height):
                     st.text(f"{FULL}: comes after your guess.")
                 continue
             model = BODY if way == read.BEFORE else str(task.ways[way].model)
@@ -105,7 +106,7 @@ def attention(params: Params, task: read.Task) -> Folds:
                 data.tokens,
                 key=f"{SLUG}pattern.{way[:3]}",
                 title=f"{way}, L{layer}.H{head}",
-                height=300,
+                height=height,
                 group=SLUG + "pattern",
             )
     frozen = float(data.changes[FROZEN].max())

@@ -84,7 +84,7 @@ def bars(
     return (
         alt.layer(*layers)
         .resolve_scale(y="independent")
-        .properties(width="container", height=height, view=vega.BARE)
+        .properties(width="container", height=height, padding=vega.AROUND | {"left": 8}, view=vega.BARE)
     )
 
 

@@ -21,8 +21,8 @@ from viz.widgets import controls, engine_client, lesson, page_parts
 
 SHOTS = (0, 1, 2, MOST)
 TRIPLES = (
-    "(translate to french, english text, french text)      Beigy 2024, GPT-2\n"
-    "(reverse,             hello,        olleh)            prompt-tiny, step 1"
+    "(translate to french, english text, french text)\n"  # spaces before a line's end would hang out of a narrow box
+    "(reverse,             hello,        olleh)"
 )
 HELPED = ("clearly more", "no clear difference", "clearly fewer")
 
@@ -44,6 +44,7 @@ def described(params: Params, _: object) -> Folds:
         else f"It gets {percent(best.share, 2)} of the probability of the two. The right answer is “{names[asked.right]}”.",
     )
     st.code(TRIPLES, language=None, wrap_lines=True)
+    st.caption("The first line is from Beigy 2024, GPT-2; the second is for prompt-tiny, step 1.")
     left, right = st.columns(2, gap="medium", vertical_alignment="center")
     with left:
         st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")

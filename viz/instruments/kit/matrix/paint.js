@@ -3,6 +3,8 @@
 import { clipped, css, hatching, inkOn, rgb, sharp, strokeCross } from "../common.js";
 import { LABEL, THIN, xOf, yOf } from "./places.js";
 
+const LANE = 18;   // pixels that a label takes across its line
+
 export function drawBase(view) {
   if (!view.rows || !view.cols || !view.unit) return;
   const began = performance.now();
@@ -80,29 +82,46 @@ function writeCells(pen, view) {
   pen.globalAlpha = 1;
 }
 
-function label(pen, view, axis, i, strong) {
-  const { theme, left, top } = view, row = axis === "query", unit = row ? view.unit : view.across, name = row ? view.queryNames[i] : view.keyNames[i];
-  const most = row ? left - 12 : view.up + 2, turned = !row && !view.flat;
+/** The pen in the place of a label: in its middle line, at the end that the cells are at. */
+function atLabel(pen, view, axis, i, strong, paint) {
+  const { theme, left, top } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i], turned = !row && !view.flat;
   pen.save();
   pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
   pen.textBaseline = "middle";
   pen.textAlign = row ? "right" : turned ? "left" : "center";
-  if (row) pen.translate(left - 8, yOf(view, i) + unit / 2);
-  else pen.translate(xOf(view, i) + unit / 2, turned ? top - 7 : top - 14);
+  if (row) pen.translate(left - 8, yOf(view, i) + view.unit / 2);
+  else pen.translate(xOf(view, i) + view.across / 2, turned ? top - 7 : top - 14);
   if (turned) pen.rotate(-Math.PI / 4);
-  if (strong) {                       // covers the label beneath; its neighbours only where they are so dense that not all are written
-    const width = Math.min(pen.measureText(name).width, most) + 8, x = row ? 4 - width : turned ? -4 : -width / 2, lane = unit < THIN ? 20 : Math.min(20, turned ? unit * Math.SQRT1_2 : row ? unit : 20);
-    pen.fillStyle = theme.background;
-    pen.beginPath(); pen.roundRect(x, -lane / 2, width, lane, Math.min(5, lane / 2)); pen.fill();
-    if (unit < THIN) { pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.stroke(); }
-  }
-  pen.fillStyle = strong ? theme.text : css(rgb(theme.text), 0.78);
-  pen.fillText(name, 0, 0, most);
+  const most = row ? left - 12 : view.up + 2, width = Math.min(pen.measureText(name).width, most) + 8;
+  paint({ name, most, width, x: row ? 4 - width : turned ? -4 : -width / 2 });
   pen.restore();
 }
 
+/** Which labels are written: each, or each second, third .. where lines are too close. */
+const everyLabel = (view, axis) => Math.max(1, Math.ceil(THIN / (axis === "query" ? view.unit : view.across)));
+
+function coverLabel(pen, view, axis, i, strong, lane) {
+  atLabel(pen, view, axis, i, strong, ({ width, x }) => { pen.fillStyle = view.theme.background; pen.fillRect(x, -lane / 2, width, lane); });
+}
+
+/** A label in bold, in place of its own and of those so near that it would cover a part of them. */
+function strongLabel(pen, view, axis, i) {
+  const row = axis === "query", apart = (row ? view.unit : view.across) * (row || view.flat ? 1 : Math.SQRT1_2), every = everyLabel(view, axis), n = row ? view.rows : view.cols;
+  const lane = every > 1 ? LANE : Math.min(LANE, apart);
+  for (let near = 0; every > 1 && near < n; near += every) if (near !== i && Math.abs(near - i) * apart < LANE) coverLabel(pen, view, axis, near, false, LABEL + 1);
+  coverLabel(pen, view, axis, i, true, lane);
+  label(pen, view, axis, i, true);
+}
+
+function label(pen, view, axis, i, strong) {
+  atLabel(pen, view, axis, i, strong, ({ name, most }) => {
+    pen.fillStyle = strong ? view.theme.text : css(rgb(view.theme.text), 0.78);
+    pen.fillText(name, 0, 0, most);
+  });
+}
+
 function drawLabels(pen, view) {
-  const { left, top, unit, across, rows, cols, theme } = view, [every, each] = [unit, across].map((size) => Math.max(1, Math.ceil(THIN / size)));
+  const { left, top, across, rows, cols, theme } = view, every = everyLabel(view, "query"), each = everyLabel(view, "key");
   clipped(pen, 0, top - 5, left, view.edgeY - top + 10, () => { for (let r = 0; r < rows; r += every) if (shownRow(view, r)) label(pen, view, "query", r, false); });
   clipped(pen, left - 4, 0, view.seenW - left + 4, top, () => {
     for (let c = 0; c < cols; c += each) if (xOf(view, c) > left - across * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
@@ -118,8 +137,8 @@ export function drawOver(view) {
   if (!view.unit || !view.rows || !view.cols) return;
   const { theme, left, top } = view, pen = sharp(view.over, view.seenW, view.seenH), at = view.hover ?? view.linked;
   for (const [r, c] of [view.cell, at].filter(Boolean)) {
-    if (r >= 0 && shownRow(view, r)) label(pen, view, "query", r, true);
-    if (c >= 0 && shownColumn(view, c)) label(pen, view, "key", c, true);
+    if (r >= 0 && shownRow(view, r)) strongLabel(pen, view, "query", r);
+    if (c >= 0 && shownColumn(view, c)) clipped(pen, 0, 0, view.seenW, top - 1, () => strongLabel(pen, view, "key", c));
   }
   clipped(pen, left - 3, top - 3, view.edgeX - left + 6, view.edgeY - top + 6, () => {
     paintChoice(pen, view);
