@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from settling import settle
 
 from viz.shell import pages
@@ -18,6 +20,8 @@ LAYOUT = """() => [Number(document.documentElement.style.getPropertyValue("--atl
   ...[...document.querySelectorAll("svg.marks, .main-svg")].map((chart) => chart.getBoundingClientRect().width)]"""
 """The scale of the page, its height before it is enlarged, and the widths of its charts."""
 FIFTH = 5
+REMAINS = 5000
+"""Milliseconds after which what is cut off remains so."""
 
 
 def _resize(page: Any, window: tuple[int, int]) -> None:
@@ -46,9 +50,17 @@ def _cut_off(page: Any, app_url: str, windows: list[tuple[tuple[int, int], ...]]
         for size in sizes:
             if page.viewport_size != {"width": size[0], "height": size[1]}:
                 _resize(page, size)
-            if found := page.evaluate(CUT_OFF):
+            if found := _still_cut_off(page):
                 cut[f"{entry.slug} {step} at {size[0]} x {size[1]}"] = found
     return cut
+
+
+def _still_cut_off(page: Any) -> list[str]:
+    """Return what is cut off and remains so; a page at rest may await an instrument whose script is being imported."""
+    if page.evaluate(CUT_OFF):
+        with suppress(PlaywrightTimeout):
+            page.wait_for_function(f"() => !({CUT_OFF})().length", polling=100, timeout=REMAINS)
+    return page.evaluate(CUT_OFF)
 
 
 def test_every_step_is_whole_on_a_projector(visitor: Any, app_url: str) -> None:
