@@ -145,6 +145,6 @@ def test_drawings_are_read_and_moved(tmp_path):
     assert found.dtype == np.uint8 and (found != pixels).any() and 0.5 < found.sum() / pixels.sum() < 1.5
     assert np.array_equal(found, moved(pixels, np.random.default_rng(0)))
     for name in ("few.npz", "none.npz"):
-        with pytest.raises(core.InputError, match="no drawings"):
+        with pytest.raises(core.InputError, match="does not hold train drawings"):
             read(tmp_path / name, "train")
     assert isinstance(held, Drawings)

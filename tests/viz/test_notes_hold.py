@@ -39,7 +39,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_picker.HeadView(attention, layer, head, "")
-            lines = full.care(shown, row, "one")
+            lines = full.care(shown, row, "one", within=run.model.spec.kind(kind).within)
             wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
             name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [

@@ -30,6 +30,7 @@ STILL = {
     "homework",
     "lecture_room",
     "lessons",
+    "uses",
     "your_model",  # without one there is nothing to draw
 }  # prose and tables, no picture
 

@@ -1,6 +1,6 @@
 // A whole model on one screen: tokens at the left, blocks, the probabilities of the next token at the right.
 
-import { css, cut, keepDrawn, make, percent, ramp, readTheme, rgb, sharp, speak, spotOn, visible } from "../kit/common.js";
+import { cut, keepDrawn, make, percent, ramp, readTheme, sharp, speak, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 import { tellPython } from "../kit/page/linked.js";
 import { recall, remember } from "../kit/page/url_state.js";
@@ -181,7 +181,7 @@ function point(view, row) {
 }
 
 /** The probabilities after temperature and top-k, best first: the softmax of the logits that are left, each divided by the temperature. */
-export function chances(logits, temperature, k) {
+function chances(logits, temperature, k) {
   const left = k > 0 ? logits.slice(0, Math.max(k, logits.findLastIndex((logit) => logit >= logits[Math.min(k, logits.length) - 1]) + 1)) : logits;
   const powers = Float64Array.from(left, (logit) => Math.exp((logit - left[0]) / temperature)), sum = powers.reduce((a, b) => a + b, 0);
   return powers.map((power) => power / sum);

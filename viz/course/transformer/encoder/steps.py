@@ -59,7 +59,7 @@ def drawn_to(first: np.ndarray, last: np.ndarray, rows: Sequence[int]) -> int:
 
     >>> last = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]])
     >>> drawn_to(last, last, (0, 1, 2)), drawn_to(last[:, [0, 2, 1]], last, (0, 1))
-    (1, 0)
+    (1, 1)
     """
     if len(last) < 2:
         return 0
