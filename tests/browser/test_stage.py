@@ -132,6 +132,14 @@ def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, "answered"
 
 
+def test_the_cells_of_a_matrix_are_wider_than_high_on_a_wall(page: Any, app_url: str) -> None:
+    visit(page, f"{app_url}/alignment?present=1&alignment.step=4")
+    matrix = page.locator(".atlas.matrix")
+    high = float(matrix.get_attribute("data-place").split(",")[2])
+    assert 2 * high < float(matrix.get_attribute("data-across"))
+    assert matrix.locator(".scroller").bounding_box()["width"] > 700, "of 1280"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("at", sampled(["self_attention-2", "permutation-1", "soft_and_hard-3"]))
 def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, app_url: str, at: str) -> None:
