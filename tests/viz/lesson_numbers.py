@@ -45,7 +45,6 @@ NUMBERS: dict[str, dict[int, str]] = {
         4: "draws is {} away",
         5: "exactly {}, from",
     },
-    "show_attend_tell": {2: "has {} of its weight on the"},
     "hierarchy": {3: "” {} × {} = {},"},
     "luong": {
         1: "with {}.",
@@ -142,7 +141,7 @@ NUMBERS: dict[str, dict[int, str]] = {
     "frozen_or_full": {
         2: "frozen {}, ",
         3: "Frozen: … from {} to {}, recorded before. Full fine-tuning",
-        5: "it says … {}”. Full fine-tuning",
+        5: "output “… {}”. Full fine-tuning",
     },
     "sparse_attention": {
         3: "Longest way between two blocks: window {}, window + random {},",
@@ -164,6 +163,7 @@ NONE = {
     "word_vectors 1": "words placed by hand: 0 and 1 are their coordinates",
     "retrieval 1": "a database says 0 or 1: that is its lesson",
     "score_functions 3": "that some weights do not change at all is the lesson",
+    "show_attend_tell 2": "that (nearly) all of the weight is on the thing that the word names is the lesson",
     "show_attend_tell 3": "where printed numbers come from is the lesson",
     "show_attend_tell 5": "captions as cards to judge",
     "show_attend_tell 6": "captions and weights as they are printed elsewhere",
@@ -183,6 +183,7 @@ MEANT = {
     "masks.leak": "all right, where nothing can be known, is the leak",
     "bank.whole": "that no sentence finds the one that means the same is what was measured",
     "prompting.long": "that nothing longer than what it learned from comes out right is what was measured",
+    "picture_as_words.class": "that the class token attends to the lines and hardly to the ground is what was measured",
 }
 """Numbers that are 0 or everything, and why that is the lesson."""
 
