@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 import core
+from core.checkpoints.manifest import read_manifest, shipped_folder
 from viz.labels import literal
 from viz.server import limits, start
 from viz.shell.pages import Page
@@ -46,15 +47,6 @@ FONTS = (
     ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
     ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"),
 )
-DATA = (
-    (
-        "Sentence pairs and everyday sentences",
-        "Tatoeba (tatoeba.org), CC BY 2.0 FR, in the selection of "
-        "www.manythings.org/anki; cleaned and filtered for this project.",
-    ),
-    ("Children's books", "Public-domain books from Project Gutenberg."),
-    ("Phrasebook", "118 everyday English-Spanish pairs written for this project."),
-)
 CITE = """@software{{attention_atlas,
   author  = {{{{Attention Atlas}}}},
   title   = {{Attention Atlas: an atlas of attention that runs}},
@@ -71,15 +63,24 @@ class Params:
 
 @dataclass(frozen=True)
 class Made:
-    """What this copy is made of: its version, and each library with version and licence."""
+    """A copy's version, its libraries with version and licence, and the sources of its shipped models."""
 
     version: str
     libraries: tuple[tuple[str, str, str], ...]
+    sources: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def compute(_: Params = Params()) -> Made:
-    """The versions that are installed here."""
-    return Made(core.__version__, tuple(_library(name) for name in LIBRARIES))
+    """Read the installed versions, and the attributions in the manifest of the shipped models."""
+    return Made(core.__version__, tuple(_library(name) for name in LIBRARIES), training_sources())
+
+
+def training_sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Group the shipped models by the attribution of their training data."""
+    models: dict[str, list[str]] = {}
+    for name, entry in read_manifest(shipped_folder()).items():
+        models.setdefault(entry.attribution, []).append(name)
+    return tuple((attribution, tuple(names)) for attribution, names in models.items())
 
 
 def page() -> None:
@@ -115,8 +116,11 @@ def page() -> None:
     for line in running():
         st.markdown(literal(line))
     st.header("What the models have read", anchor=False)
-    for name, line in DATA:
-        st.markdown(f"**{name}.** {line}")
+    st.markdown(
+        "For the translators, too: a phrasebook of everyday English-Spanish pairs, written for this project."
+    )
+    for attribution, models in made.sources:
+        st.markdown(f"{literal(attribution)} :gray[{literal(', '.join(models))}]")
     st.header("What it is built with", anchor=False)
     st.table(pd.DataFrame(made.libraries, columns=["Library", "Version", "Licence"]).set_index("Library"))
     fonts = "; ".join(f"**{name}** ({who}, [licence](app/static/{file}))" for name, who, file in FONTS)
