@@ -18,6 +18,7 @@ from typed_texts import unfold
 
 import core
 import viz
+from core.data import doodles
 from viz.instruments.grid.grid import grid_packet
 from viz.instruments.kit import origin
 from viz.instruments.kit.component import Instrument
@@ -267,3 +268,15 @@ def test_a_page_that_stands_alone_holds_the_exact_numbers(run: core.Run) -> None
     assert long.packet.header["exact"] is False
     data = re.search(r'id="packet">([^<]+)<', long.html())
     assert data and read(base64.b64decode(data[1]))[0]["kind"] == "f32"
+
+
+@pytest.mark.parametrize("name", ["cat", "apple"])
+def test_a_drawing_is_called_by_its_name_and_size(name: str) -> None:
+    """A saved picture's heading has no encoded drawing in it, also for one of a visitor; the archive keeps the exact text."""
+    own = doodles.as_text(doodles.own(name))
+    theirs = doodles.as_text(doodles.drawn([[(0.2, 0.5), (0.8, 0.5)]]))
+    heading = " ".join(Origin(model="vit-doodles", text=own, beside=theirs).heading())
+    assert doodles.PREFIX not in heading and f"{name}, 28 × 28" in heading and "a drawing, 28 × 28" in heading
+    kept = Origin(model="vit-doodles", text=own)
+    assert kept.known()["called"].endswith(f"{name}, 28 × 28")
+    assert kept.named()["text"] == own and "called" not in kept.named()

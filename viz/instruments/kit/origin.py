@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
+from core.data import doodles
 from viz.instruments.kit.payload import Packet
 from viz.labels import phrase, shorten
 
@@ -45,7 +47,8 @@ class Origin:
 
     def known(self) -> dict[str, Any]:
         """What is known of it."""
-        return {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        known = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        return known | ({"called": title_of(self.text)} if self.text.startswith(doodles.PREFIX) else {})
 
     def named(self) -> dict[str, np.ndarray]:
         """The same, each an array without axes: for an archive of numbers.
@@ -54,7 +57,7 @@ class Origin:
             >>> Origin(model="gpt-mini", layer=2).named()
             {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
         """
-        return {name: np.array(value) for name, value in self.known().items()}
+        return {name: np.array(value) for name, value in self.known().items() if name != "called"}
 
     def heading(self) -> tuple[str, str]:
         """Whose numbers a picture shows, and the text that was read: each one line, empty where it is not known; as origin.js says them.
@@ -79,7 +82,7 @@ class Origin:
                 ),
             )
         )
-        texts = [f"“{phrase(shorten(text, LONGEST))}”" for text in (self.text, self.beside) if text]
+        texts = [title_of(text) for text in (self.text, self.beside) if text]
         return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
 
     def stamp(self, packet: Packet) -> None:
@@ -90,6 +93,24 @@ class Origin:
         at = [place for place in (self.layer, self.head) if place is not None]
         if at:
             packet.header.setdefault("at", at)
+
+
+def title_of(text: str) -> str:
+    """Quote a text for a person; a drawing, which is kept as letters, by its name and size.
+
+    >>> title_of("Once upon"), title_of(doodles.as_text(doodles.own("cat")))
+    ('“Once upon”', 'a cat, 28 × 28')
+    """
+    if not text.startswith(doodles.PREFIX):
+        return f"“{phrase(shorten(text, LONGEST))}”"
+    name = _own_doodles().get(text, "drawing")
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}, {doodles.SIDE} × {doodles.SIDE}"
+
+
+@cache
+def _own_doodles() -> dict[str, str]:
+    """Name our own drawings, by their text."""
+    return {doodles.as_text(doodles.own(name)): name for name in doodles.NAMES}
 
 
 def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
