@@ -19,15 +19,18 @@ def opened(page: Any, app_url: str, path: str) -> None:
 
 def add(page: Any, note: str, question: tuple[str, str] | None = None) -> None:
     page.get_by_role("button", name="Add to a lesson").click()
+    added = page.locator(".st-key-atlas-added")
+    expect(added).to_contain_text("Added to “My lesson”")
+    added.get_by_role("button", name="Change").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Note for the lecturer").fill(note)
     if question:
         form.get_by_text("My own: a choice").click()
         for label, words in zip(("Your question", "Options, one per line"), question, strict=True):
-            form.get_by_label(label).fill(words)
-            form.get_by_label(label).press("Tab")
+            form.get_by_role("textbox", name=label).fill(words)
+            form.get_by_role("textbox", name=label).press("Tab")
         expect(form.get_by_text("every row (right)")).to_be_visible()
-    form.get_by_role("button", name="Add", exact=True).click()
+    form.get_by_role("button", name="Keep", exact=True).click()
     expect(form).to_have_count(0)
     settle(page)
 

@@ -158,6 +158,17 @@ def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
     assert not end.exception and "atlas.lesson.walk" not in end.session_state
 
 
+def test_a_view_is_added_at_once_and_can_be_changed_there(page: AppTest) -> None:
+    page.session_state["atlas.lesson.adds"] = True
+    page.run()
+    stop = page.session_state["atlas.lesson.own"].stops[-1]
+    assert stop.view == "scaling" and stop.question == "page", "the page asks one"
+    page.button(key="lesson.added.change").click().run()
+    assert not page.exception
+    opened = [one.value for one in page.text_input if str(one.key).endswith(".name")]
+    assert opened == [stop.name], "its dialogue is open"
+
+
 def test_only_the_lecturer_hears_the_note_and_what_comes_next(page: AppTest, room: tuple[Room, str]) -> None:
     plan = heard(room[0])["plan"]
     assert plan["optional"] is False

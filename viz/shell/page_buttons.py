@@ -13,7 +13,7 @@ from viz.widgets import answers
 _HERE = Path(__file__).parent
 _button = v2.component(
     "atlas_restore",
-    html='<button type="button" data-act="lesson" title="Collect this view, with a note for the lecturer">Add to a lesson</button>'
+    html='<button type="button" data-act="lesson" title="Add this view to your lesson"><span aria-hidden="true">+</span> Add to a lesson</button>'
     '<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
     '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>'
     '<button type="button" data-act="keys" title="The list of keys" aria-label="The list of keys">?</button>',

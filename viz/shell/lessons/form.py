@@ -12,10 +12,11 @@ from core.errors import InputError
 from viz.labels import literal
 from viz.shell import notices, state
 from viz.shell.lessons import held, plan, views
-from viz.shell.lessons.plan import Ask, Stop
+from viz.shell.lessons.plan import Ask, Plan, Stop
 from viz.shell.pages import Entry
 from viz.shell.questions import form as own
 from viz.shell.questions.question import Choice, Number
+from viz.widgets import quiz
 
 KINDS = {
     "none": "None",
@@ -37,9 +38,22 @@ def of_this_view(entry: Entry) -> Stop:
 
 
 def add(entry: Entry) -> None:
-    """The dialogue for the view on screen."""
-    lost = [name for name in state.unlinked() if name not in views.OF_THE_ROOM]
-    _open("Add this view to a lesson", of_this_view(entry), held.add, "Add", lost=bool(lost))
+    """Add the view on screen to the collected lesson at once, and offer to change the stop."""
+    stop = of_this_view(entry)
+    try:
+        held.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE) if quiz.asked() else stop)
+    except InputError as error:
+        with notices.place():
+            notices.box(error.wrong, error.rule, error.remedy)
+        return
+    lesson = held.own()
+    with st.container(key="atlas-added", horizontal=True, vertical_alignment="center"):
+        st.text(f"Added to “{lesson.title}”: {lesson.stops[-1].name}. {_extent(lesson)}.", width="content")
+        if [name for name in state.unlinked() if name not in views.OF_THE_ROOM]:
+            st.text(
+                f"The text is longer than {state.LONGEST:,} letters and stays behind: the stop opens with the page's own."
+            )
+        st.button("Change", key="lesson.added.change", on_click=held.ask_to_change)
 
 
 def change(at: int) -> None:
@@ -49,21 +63,15 @@ def change(at: int) -> None:
         "Change the stop",
         lesson.stops[at],
         lambda stop: held.keep(lesson.with_stop(stop, at)),
-        "Keep",
-        lost=False,
     )
 
 
-def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, lost: bool) -> None:
+def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
     st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
     key = f"lesson.form.{st.session_state[_OPENED]}"
 
     @st.dialog(title)
     def dialogue() -> None:
-        if lost:
-            st.text(
-                f"The text is longer than {state.LONGEST:,} letters and stays behind: the stop opens with the page's own."
-            )
         name = st.text_input("Name", stop.name, max_chars=plan.LONGEST_NAME, key=f"{key}.name")
         minutes = st.number_input(
             "Minutes",
@@ -84,7 +92,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, 
             key=f"{key}.note",
         )
         question = _question(key, stop.question)
-        if st.button(button, type="primary", key=f"{key}.done"):
+        if st.button("Keep", type="primary", key=f"{key}.done"):
             try:
                 made = dataclasses.replace(
                     stop,
@@ -99,11 +107,16 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None], button: str, *, 
                 return
             done(made)
             lesson = held.own()
-            many = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
-            st.session_state[_SHOWN] = f"“{lesson.title}” has {many}, {plan.minutes(lesson.minutes)}."
+            st.session_state[_SHOWN] = f"“{lesson.title}” has {_extent(lesson)}."
             st.rerun()
 
     dialogue()
+
+
+def _extent(lesson: Plan) -> str:
+    """Return how long a lesson is."""
+    many = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
+    return f"{many}, {plan.minutes(lesson.minutes)}"
 
 
 def tell() -> None:

@@ -12,8 +12,8 @@ from viz.shell import state
 from viz.shell.lessons.plan import Plan, Stop
 from viz.widgets import answers
 
-_OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS = (
-    f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds")
+_OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS, _CHANGES = (
+    f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds", "changes")
 )
 NAMED = "My lesson"
 QUESTION = "lesson"
@@ -128,3 +128,13 @@ def ask_for_this_view() -> None:
 def asked_for_this_view() -> bool:
     """Whether he does; says so once."""
     return st.session_state.pop(_ADDS, False)
+
+
+def ask_to_change() -> None:
+    """Ask for the dialogue of the stop that was added last."""
+    st.session_state[_CHANGES] = True
+
+
+def asked_to_change() -> bool:
+    """Return, once, whether that dialogue is to be opened."""
+    return st.session_state.pop(_CHANGES, False)

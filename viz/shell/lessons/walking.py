@@ -57,6 +57,8 @@ def around(entry: Entry) -> Iterator[None]:
     form.tell()
     if held.asked_for_this_view():
         form.add(entry)
+    if held.asked_to_change() and (stops := held.own().stops):
+        form.change(len(stops) - 1)
 
 
 def _open() -> None:
