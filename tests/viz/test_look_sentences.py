@@ -97,7 +97,7 @@ def test_compare_opens_beside_the_text_without_its_last_sentence():
         ("importance", "one weighting of words and one of sentences, and no heads in layers"),
         ("find", "one weighting of words and one of sentences, and no heads in layers"),
         ("be_the_head", "one weighting of words and one of sentences, and no heads in layers"),
-        ("decode", "tells what kind it is of; it cannot go on word by word"),
+        ("decode", "outputs its class; it cannot continue it word by word"),
     ],
 )
 def test_a_page_that_cannot_says_why_and_keeps_the_text(slug, why):

@@ -25,7 +25,7 @@ from viz.workspace.shared import head_picker, tasks, toolbar
 PAGE = Page(
     title="Be the head",
     order=47,
-    claim="You have 100 % to look with. Where would you look, so that the model says the right word?",
+    claim="You have 100 % to look with. Where would you look, so that the model predicts the right word?",
     cites=(
         Cite("vaswani2017", "3.2.1", "Eq. (1)"),
         Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),

@@ -63,7 +63,7 @@ def show(course: Course, step: int) -> None:
                 width="stretch",
             )
         else:
-            st.text("Step 0: nothing is learnt yet.")
+            st.text("Step 0: nothing is learned yet.")
         st.button(
             "Back",
             icon=":material/arrow_back:",

@@ -79,7 +79,7 @@ def show(run: Run) -> None:
     """The most probable words for each blank. One that is chosen is written into the sentence; the guesses stay, so that another can be tried."""
     found = Blanks.of(run)
     if not found.words:
-        st.caption("Write ___ in the place of a word, and the model says which word it expects there.")
+        st.caption("Write ___ in the place of a word, and the model predicts the word that is missing.")
     for number in range(len(found.words)):
         _choice(run, found, number)
 

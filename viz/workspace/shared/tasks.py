@@ -222,5 +222,5 @@ def take(model: str) -> None:
 def cannot_write(model: Model) -> str:
     """Why a model does not write."""
     if model.spec.sentences:
-        return "it reads a whole text and tells what kind it is of; it cannot go on word by word."
+        return "it reads a whole text and outputs its class; it cannot continue it word by word."
     return "it reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."

@@ -166,8 +166,10 @@ def says_nothing(model: Model) -> str:
     if not any(kind.layered for kind in model.spec.kinds_of(model.config)) or model.speaks:
         return tasks.no_heads(model)
     if "patches" in model.outputs:
-        return "it fills in hidden patches: it says no word and tells no class that a part of it could matter for."
-    return "it has no output that says words or tells a class."
+        return (
+            "it fills in hidden patches: it outputs no word and no class for which a part of it could matter."
+        )
+    return "it outputs neither words nor a class."
 
 
 def layered(family: Family) -> bool:
