@@ -126,7 +126,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         5: "attention {} ms, LSTM {} ms",
     },
     "bert_input": {
-        1: "{} looks into a vocabulary of {},",
+        1: "{} lookups in a vocabulary of {},",
         2: "tokens, {} unknown. bert-mini's …: … tokens, {} unknown",
         4: "their sum {}.",
     },
@@ -144,7 +144,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         5: "output “… {}”. Full fine-tuning",
     },
     "sparse_attention": {
-        3: "Longest way between two blocks: window {}, window + random {},",
+        3: "Longest path between two blocks, in layers: window {}, window + random {},",
         4: "n = 4,096: {} ms for all pairs, {} ms for the blocks;",
     },
     "bank": {3: "hold {} of all differences"},
@@ -188,6 +188,7 @@ MEANT = {
 """Numbers that are 0 or everything, and why that is the lesson."""
 
 EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
+    "show_attend_tell.filters": ("{} of {}. The others", lambda some, n: some / n, (1 / 3, 2 / 3)),
     "bottleneck.right": ("{} of {}:", lambda right, n: right / n, (0.5,)),
     "luong.cost": (
         "{} nats per token with the whole source, {} with D",

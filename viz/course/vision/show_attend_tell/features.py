@@ -76,6 +76,9 @@ def features(text: str) -> Features:
     )
 
 
+SHARES = ("fewer than a third", "between one and two thirds", "more than two thirds")
+
+
 def as_colours(weights: Array) -> Array:
     """Weights as colours from 0 to 1, grey for 0.
 
@@ -90,14 +93,12 @@ def draw(params: Params, data: Told) -> Folds:
     """Filters of the first layer, where they respond, and patterns of the second layer."""
     found = features(params.text)
     n, active = len(found.low), found.responding
-    known = lesson.predict_number(
+    known = lesson.predict(
         f"{SLUG}.filters",
         f"The first layer has {n} filters. How many of them respond anywhere in this scene?",
-        0,
-        n,
-        len(active),
-        f"{len(active)} of {n}. The others look for colours or edges that this scene does not have.",
-        near=2,
+        SHARES,
+        SHARES[min(2, int(3 * len(active) / n))],
+        f"{len(active)} of {n}. The others respond to colours or edges that this scene does not have.",
     )
     if known:
         low, high = active[:SHOWN], found.strongest[:SHOWN]
