@@ -143,6 +143,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         3: "Frozen: … from {} to {}, recorded before. Full fine-tuning",
         5: "output “… {}”. Full fine-tuning",
     },
+    "show_attend_tell": {7: "{} of {} filters"},
     "sparse_attention": {
         3: "Longest path between two blocks, in layers: window {}, window + random {},",
         4: "n = 4,096: {} ms for all pairs, {} ms for the blocks;",
