@@ -96,7 +96,7 @@ CHANGES = """() => {
 
 
 def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url: str) -> None:
-    visitor.goto(app_url + "/?view=full")
+    visitor.goto(app_url + "/?view=full&look.beside=lines")
     visitor.locator(".matrix .frame").wait_for()
     visitor.locator(".lines .frame").wait_for()
     visitor.wait_for_function(DRAWN, polling=150)
