@@ -127,7 +127,7 @@ function fillParts(view) {
   view.parts.replaceChildren();
   view.openers = [];
   const opener = (text, label, at, place) => {
-    const box = make("div", `opener ${place.column}`, view.parts), open = button(box, "open", text, () => tellPython(view, "part", at()), label);
+    const box = make("div", `opener ${place.column}`, view.parts), open = button(box, "open", text, () => tellPython(view, "part", at()), `${text}: ${label[0].toLowerCase()}${label.slice(1)}`);
     view.openers.push({ box, ...place });
     return { box, open };
   };
