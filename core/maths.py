@@ -13,20 +13,20 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
     """A share in per cent: about `places` + 1 digits, and never a false 0 or 100.
 
     >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
-    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
+    ('61%', '3.1%', '<0.1%', '>99.9%', '100%', '0%')
     >>> percent(0.614, 2), percent(0.00044, 2), percent(-0.25), percent(2.5)
-    ('61.4 %', '0.04 %', '−25 %', '250 %')
+    ('61.4%', '0.04%', '−25%', '250%')
     """
     p, edge = float(p), 10.0 ** -(places + 2)
     if p < 0:
         return f"−{percent(-p, places)}"
     if p == 0 or p >= 1:
-        return f"{100 * p:.0f} %"
+        return f"{100 * p:.0f}%"
     if p < edge:
-        return f"<{100 * edge:.{places}f} %"
+        return f"<{100 * edge:.{places}f}%"
     if p > 1 - edge:
-        return f">{100 * (1 - edge):.{places}f} %"
-    return f"{100 * p:.{places if p < 0.0995 or p > 0.9949 else places - 1}f} %"
+        return f">{100 * (1 - edge):.{places}f}%"
+    return f"{100 * p:.{places if p < 0.0995 or p > 0.9949 else places - 1}f}%"
 
 
 def apart(one: Array, other: Array) -> float:

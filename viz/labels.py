@@ -170,7 +170,7 @@ def changes(a: SupportsFloat, b: SupportsFloat) -> str:
     """What became of a probability; one that reads the same before and after stays.
 
     >>> changes(0.614, 0.31), changes(0.0312, 0.00004), changes(0.6141, 0.6143)
-    ('falls from 61 % to 31 %', 'falls from 3.1 % to <0.1 %', 'stays at 61 %')
+    ('falls from 61% to 31%', 'falls from 3.1% to <0.1%', 'stays at 61%')
     """
     before, after = percent(a), percent(b)
     return (
@@ -227,7 +227,7 @@ def listed(
     """Names with their numbers, for a sentence; without more said the numbers are shares.
 
     >>> listed({"bank": 0.5, "river": 0.25}), listed([("n", 1200), ("d", 64)], "{:,}", "; ")
-    ('bank 50 %, river 25 %', 'n 1,200; d 64')
+    ('bank 50%, river 25%', 'n 1,200; d 64')
     """
     pairs = values.items() if isinstance(values, Mapping) else values
     write = say.format if isinstance(say, str) else say

@@ -130,7 +130,7 @@ def hide(
     masked: float = MASKED,
     redrawn: float = REDRAWN,
 ) -> tuple[Array, Array]:
-    """Hide 15 % of the tokens of each row: 80 % become the mask, 10 % a random word, 10 % stay (Devlin et al. 2019).
+    """Hide 15% of the tokens of each row: 80% become the mask, 10% a random word, 10% stay (Devlin et al. 2019).
 
     ids and special (row pos), True where a token is never chosen -> the ids to read, and True where to guess.
     Each row has round(share n) of its n other tokens chosen, at least one.

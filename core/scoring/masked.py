@@ -1,7 +1,7 @@
 """Masked language models: how often the hidden word is the first guess, or among five; and whether B follows A.
 
 Hidden words: a book's tokens are cut into passages that fill the context ([CLS] passage [SEP]), each once; of each
-passage 15 % are hidden, 80 % of them masked, 10 % replaced by a random word, 10 % left. Next sentence: walking through
+passage 15% are hidden, 80% of them masked, 10% replaced by a random word, 10% left. Next sentence: walking through
 each book, A and B of 1 to 3 sentences (at most 64 tokens each); in half of the pairs B comes from the same book, at least
 20 paragraphs away. Sentence order: the same walk, B always follows; in half of the pairs the two are swapped. All drawn
 with seed 0, all in float32.

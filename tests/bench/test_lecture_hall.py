@@ -228,7 +228,7 @@ def test_a_hundred_follow(tmp_path):
         hall.end()
         time.sleep(70)  # until the sessions are let go and the heap is walked
         after = read(server.process.pid)
-    print(f"\n{SIZE} follow; idle they take {100 * idle:.1f} % of a core")
+    print(f"\n{SIZE} follow; idle they take {100 * idle:.1f}% of a core")
     print(said("a touch", touches), said("a typed sentence", pictures), sep="\n")
     print(said("the same on the lecturer's own page", own))
     print(f"memory {before.rss:.0f} MB before, {after.rss:.0f} MB after; files {before.files}, {after.files}")

@@ -4,7 +4,7 @@
     python -m tests.bench.visitors --url http://127.0.0.1:8501 --sessions 30        drives one that runs
     python -m tests.bench.visitors --flag=--runner.postScriptGC=true --pages ""     other settings of the server, Look only
 
-Of the actions 70 % are another head or another small choice, 20 % one of 20 common sentences, 10 % an own sentence; every
+Of the actions 70% are another head or another small choice, 20% one of 20 common sentences, 10% an own sentence; every
 tenth goes to another page. An action counts from the sending of the link to the end of the run that answers it; a visitor
 sends the next one only then. Printed: a table, and the same as one line of JSON.
 """

@@ -171,7 +171,7 @@ def test_the_question_is_the_weight_bars_have_sides_and_a_long_vector_opens_by_k
 ) -> None:
     page = visit("lines")
     weight = float(page.locator(".arith").get_attribute("data-weight"))
-    assert page.locator(".arith .title").inner_text() == f"How is {round(weight * 100)} % computed?"
+    assert page.locator(".arith .title").inner_text() == f"How is {round(weight * 100)}% computed?"
     sides = page.locator(
         ".arith"
     ).evaluate("""(root) => [...root.querySelectorAll('.step[data-name="product"] tbody tr:not(.more)')].map((row) => {

@@ -48,7 +48,7 @@ def test_bars_say_what_they_are_and_another_token_is_asked_for_by_click_and_by_k
     bars = seen.part("candidates")
     names = bars.locator(".row .name").all_inner_texts()
     assert names[:2] == ["·the", "<b>"] and names[2].endswith("…") and names[3] == "97 others"
-    assert bars.locator("b").count() == 0 and bars.locator(".row.taken .number").inner_text() == "80 %"
+    assert bars.locator("b").count() == 0 and bars.locator(".row.taken .number").inner_text() == "80%"
     assert bars.locator(".why").all_inner_texts() == ["cut by top-k", "cut"]
     assert "0.310 was drawn" in bars.locator(".lot").inner_text()
     wide = bars.locator(".row.taken .track").bounding_box()["width"]

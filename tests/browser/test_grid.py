@@ -102,7 +102,7 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     choose(seen, "Colour", "<b>reach</b>")
     assert seen.text(".kinds").split("\n")[:3] == ["<b>reach</b>:", "0.00", "1.00"]
     assert walk(seen, "Home") == "L0.H3"
-    assert seen.text(".tip") == "L0.H3, spread out 95 %, entropy 3.30, <b>reach</b> 0.27"
+    assert seen.text(".tip") == "L0.H3, spread out 95%, entropy 3.30, <b>reach</b> 0.27"
     settle(seen.page)
     assert len(seen.sent) == before
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")

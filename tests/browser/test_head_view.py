@@ -147,14 +147,12 @@ def test_a_line_for_each_weight_that_can_be_seen_and_the_others_are_told(visit: 
     less, note = 0, seen.page.locator(".note")
     for at in range(1, 8):
         seen.page.locator(".field input").fill(str(at))
-        shares = [
-            float(share) for share in re.findall(r"([\d.]+) % (?:of all weight|in )", note.inner_text())
-        ]
+        shares = [float(share) for share in re.findall(r"([\d.]+)% (?:of all weight|in )", note.inner_text())]
         assert sum(shares) == pytest.approx(100, abs=0.01), shares
         less += len(shares) == 2 and min(shares) < 10
     assert less, "a share that is told with one digit beside one that is told with none would not"
     assert int(seen.get("lines")) == np.count_nonzero(KNOWN >= 0.3)
-    assert "The lines show" in note.inner_text() and "lines under 30 %" in note.inner_text()
+    assert "The lines show" in note.inner_text() and "lines under 30%" in note.inner_text()
     seen.page.locator(".field input").fill("0")
     seen.page.locator(".lines select").select_option("1")
     assert int(seen.get("lines")) == 8  # two heads, four rows
@@ -172,11 +170,11 @@ def test_a_touched_token_keeps_its_lines_and_the_others_fade(visit: Any) -> None
     assert float(base.evaluate("(c) => c.style.opacity")) < 0.2
     assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, 1] >= LEAST)
     assert [float(w) for w in seen.get("weights").split()] == pytest.approx(KNOWN[:, 1].max(0), abs=1e-3)
-    assert seen.sentence() == "Reading cats: head 7 gives 60 % to cats and head 2 gives 50 % to [CLS]."
+    assert seen.sentence() == "Reading cats: head 7 gives 60% to cats and head 2 gives 50% to [CLS]."
     seen.hover("key", 3)
     assert seen.get("touched") == "key:3"
     assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, :, 3] >= LEAST)
-    most = "[CLS] (70 % by head 7), dogs (30 % by head 2), sleep (25 % by head 2)"
+    most = "[CLS] (70% by head 7), dogs (30% by head 2), sleep (25% by head 2)"
     assert seen.sentence() == f"sleep gets most attention while reading {most}."
     seen.page.mouse.move(2, 2)
     assert (seen.get("touched"), base.evaluate("(c) => c.style.opacity")) == ("", "1")
@@ -241,11 +239,11 @@ def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
     total = KNOWN.sum()
     seen.page.get_by_text("Hide first token").click()
     assert seen.share("hidden")[0] == pytest.approx(KNOWN[:, :, 0].sum() / total, abs=1e-4)
-    first = f"{KNOWN[:, :, 0].sum() / total:.0%}".replace("%", " %")
+    first = f"{KNOWN[:, :, 0].sum() / total:.0%}"
     assert f"{first} on the first token, hidden" in seen.page.locator(".note").inner_text()
     assert int(seen.get("lines")) == np.count_nonzero(KNOWN[:, :, 1:] >= LEAST)
     seen.hover("query", 3)
-    assert seen.sentence().endswith("Hidden: 61 % of its weight.")
+    assert seen.sentence().endswith("Hidden: 61% of its weight.")
     seen.page.get_by_text("Hide special tokens").click()
     assert seen.share("hidden")[1] == pytest.approx(KNOWN[:, 0, 1:].sum() / total, abs=1e-4)
     seen.page.get_by_text("Hide first token").click()

@@ -159,7 +159,7 @@ def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
     seen.page.get_by_text("second", exact=True).click()
     seen.page.locator('.atlas[data-pinned=""]').wait_for()
     assert (seen.get("heads"), seen.get("layout")) == ("0,2,3", "columns")
-    assert "Lines from 10 %" in seen.page.locator(".field").first.inner_text()
+    assert "Lines from 10%" in seen.page.locator(".field").first.inner_text()
 
 
 def test_tokens_are_never_markup(visit: Any) -> None:
@@ -167,7 +167,7 @@ def test_tokens_are_never_markup(visit: Any) -> None:
     seen.hover("query", 0)
     assert (
         seen.sentence()
-        == "Reading <img src=x onerror=window.owned=1>, this head gives 100 % of its attention to <img src=x onerror=window.owned=1>."
+        == "Reading <img src=x onerror=window.owned=1>, this head gives 100% of its attention to <img src=x onerror=window.owned=1>."
     )
     seen.hover("query", 1)
     assert seen.sentence() == "The row of ·leading holds a number that is not finite."

@@ -112,15 +112,15 @@ def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
         "4",
         "white:0.98",
     )
-    assert seen.sentence() == "Writing blanco, this head gives 98 % of its attention to white."
-    assert seen.word("source", 3).inner_text().split() == ["white", "98", "%"]
+    assert seen.sentence() == "Writing blanco, this head gives 98% of its attention to white."
+    assert seen.word("source", 3).inner_text().split() == ["white", "98%"]
     before = len(seen.sent)
     pixels = "(c) => c.toDataURL()"
     picture = seen.page.locator(".atlas canvas").first.evaluate(pixels)
     seen.word("target", 3).hover()
     assert (seen.attribute("selected"), seen.sentence()) == (
         "3",
-        "Writing auto, this head gives 84 % of its attention to car.",
+        "Writing auto, this head gives 84% of its attention to car.",
     )
     assert seen.page.locator(".atlas canvas").first.evaluate(pixels) != picture
     seen.word("source", 1).click()
@@ -129,11 +129,11 @@ def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
         "1",
         "tiene:0.90",
     )
-    assert seen.sentence() == "has gets most attention while writing tiene: 90 %."
+    assert seen.sentence() == "has gets most attention while writing tiene: 90%."
     seen.word("target", 5).click()
     assert (
         seen.sentence()
-        == "Writing \u201c.\u201d, this head spreads its attention: 90 % of it falls on 5 words, most on car (25 %)."
+        == "Writing \u201c.\u201d, this head spreads its attention: 90% of it falls on 5 words, most on car (25%)."
     )
     settle(seen.page)
     assert len(seen.sent) == before
@@ -168,7 +168,7 @@ def test_a_link_restores_the_touched_word(visit: Any) -> None:
 def test_one_row_reads_backwards_only(visit: Any) -> None:
     seen = visit("one")
     seen.word("target", 0).click()
-    assert seen.sentence() == "Reading Once, this head may attend to Once only: 100 %."
+    assert seen.sentence() == "Reading Once, this head may attend to Once only: 100%."
     seen.word("target", 9).click()
     shaded = seen.page.locator(".word").evaluate_all("(all) => all.map((w) => w.style.background !== '')")
     assert any(shaded)
@@ -185,13 +185,13 @@ def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
 
 def test_code_that_got_lost_is_asked_for(visit: Any) -> None:
     seen = visit("lost")
-    assert seen.sentence() == "Writing blanco, this head gives 98 % of its attention to white."
+    assert seen.sentence() == "Writing blanco, this head gives 98% of its attention to white."
 
 
 def test_a_tap_is_a_touch(visit: Any) -> None:
     seen = visit("words", width=390, height=700, has_touch=True)
     seen.word("target", 1).tap()
-    assert seen.sentence() == "Writing tiene, this head gives 90 % of its attention to has."
+    assert seen.sentence() == "Writing tiene, this head gives 90% of its attention to has."
     assert seen.word("target", 1).evaluate("(w) => w.getBoundingClientRect().height") >= 30
     tops = seen.page.locator(".upper .word").evaluate_all(
         "(all) => new Set(all.map((w) => w.offsetTop)).size"

@@ -165,7 +165,7 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     phone.locator("#ask button").first.click()
     expect(presenter.locator("#people")).to_have_text("1 joined, 1 answered")
     presenter.get_by_role("button", name="Reveal").click()
-    expect(presenter.locator("#ask .bars")).to_contain_text("1 (100 %)")
+    expect(presenter.locator("#ask .bars")).to_contain_text("1 (100%)")
     presenter.get_by_role("button", name="Next stop").click()
     expect(page.locator(".lesson-bar")).to_contain_text("2 / 6")
     expect(presenter.locator("#name")).to_have_text("A trained model looks")

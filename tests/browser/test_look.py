@@ -68,7 +68,7 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.wait_for_selector(".arith[data-lines]")
     visitor.wait_for_selector(".source[data-taps]")
     assert (
-        visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1
+        visitor.get_by_text(re.compile(r"How is (over )?\d+% computed\?")).count() == 1
         and visitor.get_by_text("The code that computed it").count() == 1
     )
 

@@ -163,9 +163,9 @@ def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> Non
     names = {element.tag.split("}")[1] for element in tree.iter()}
     assert names <= {"svg", "title", "rect", "path", "text", "tspan", "g", "defs", "clipPath", "pattern"}
     said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
-    assert set(ENGLISH + SPANISH + ["98 %", "English"]) <= set(said)
+    assert set(ENGLISH + SPANISH + ["98%", "English"]) <= set(said)
     assert (
-        "Writing blanco, this head gives 98 % of its attention to white." in said
+        "Writing blanco, this head gives 98% of its attention to white." in said
     )  # one text: its words keep their spaces in any font
     assert not re.search(r"\d\.\d{3}", text)  # two places are enough for paper
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
@@ -187,7 +187,7 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
         "\u201cShe has a white car.\u201d",
     ]
     assert (
-        "Writing blanco, L1.H5 gives 98 % of its attention to white." in said
+        "Writing blanco, L1.H5 gives 98% of its attention to white." in said
         and "this head" in page.locator(".sentence").first.inner_text()
     )
     with np.load(saved(page, "npz", tmp_path)) as arrays:
@@ -199,7 +199,7 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
         )
     note = page.locator(".note").last.inner_text()
     assert sum(
-        float(share) for share in re.findall(r"([\d.]+) %(?: of| in)", note.split(" under ")[0])
+        float(share) for share in re.findall(r"([\d.]+)%(?: of| in)", note.split(" under ")[0])
     ) == pytest.approx(100, abs=1e-9)
     offline = alone(saved(page, "html", tmp_path))
     assert (

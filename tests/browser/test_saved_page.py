@@ -22,13 +22,12 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     page = alone(first, color_scheme="dark")
     assert page.locator(".atlas").get_attribute("data-mode") == "dark"
     assert (
-        page.locator(".sentence").inner_text()
-        == "Writing auto, this head gives 84 % of its attention to car."
+        page.locator(".sentence").inner_text() == "Writing auto, this head gives 84% of its attention to car."
     )  # as it was when saved
     page.locator('.word[data-side="target"][data-index="4"]').hover()
     assert (
         page.locator(".sentence").inner_text()
-        == "Writing blanco, this head gives 98 % of its attention to white."
+        == "Writing blanco, this head gives 98% of its attention to white."
     )
     page.emulate_media(color_scheme="light")
     page.locator('.atlas[data-mode="light"]').wait_for()
@@ -36,7 +35,7 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     again = saved(page, "html", tmp_path / "again")
     assert (
         alone(again).locator(".sentence").inner_text()
-        == "Writing blanco, this head gives 98 % of its attention to white."
+        == "Writing blanco, this head gives 98% of its attention to white."
     )
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert np.array_equal(arrays["weights"], np.float32(LOOK))

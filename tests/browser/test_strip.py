@@ -58,7 +58,7 @@ if show == "none":
 if show == "single":
     strip(np.ones((1, 1)), ["START"], special=["START"], key="s")
 if show == "long":
-    toks = [(" " if i else "") + ["word", "a", "the", "sentence", "on", "attention"][i * 7 % 6] for i in range(512)]
+    toks = [(" " if i else "") + ["word", "a", "the", "sentence", "on", "attention"][i * 7% 6] for i in range(512)]
     strip(random(512, causal=True), toks, key="s", allowed=np.tri(512, dtype=bool), height=420, selected=300)
 if show == "swap":
     which = st.radio("Head", ["a", "b"], horizontal=True)
@@ -82,8 +82,8 @@ def test_every_token_is_shaded_by_the_row_of_the_touched_one(visit: Visitor, sch
     assert [seen.attribute(name) for name in ("mode", "selected", "direction")] == [scheme, "4", "from"]
     assert (weight(seen, 3), weight(seen, 4)) == ("0.9000", "0.0083")
     assert tok(seen, 3).evaluate("(t) => t.style.background") != ""
-    assert seen.text(".sentence") == "Reading is, this head gives 90 % of its attention to I."
-    assert tok(seen, 3).locator(".share").inner_text() == "90 %"
+    assert seen.text(".sentence") == "Reading is, this head gives 90% of its attention to I."
+    assert tok(seen, 3).locator(".share").inner_text() == "90%"
     assert "0" in seen.text(".legend") and "1" in seen.text(".legend")
 
 
@@ -94,10 +94,10 @@ def test_hovering_selects_a_click_holds_and_the_switch_turns_it_round_without_a_
     before = len(seen.sent)
     tok(seen, 4).click()
     tok(seen, 3).hover()
-    assert [seen.attribute(name) for name in ("selected", "held", "tip")] == ["4", "true", "90 %"]
-    assert seen.text(".tip") == "is → I 90 %"
+    assert [seen.attribute(name) for name in ("selected", "held", "tip")] == ["4", "true", "90%"]
+    assert seen.text(".tip") == "is → I 90%"
     tok(seen, 5).hover()
-    assert seen.attribute("tip") == "1 %"
+    assert seen.attribute("tip") == "1%"
     tok(seen, 4).click()  # lets go
     tok(seen, 5).hover()
     assert seen.attribute("selected") == "5"
@@ -105,7 +105,7 @@ def test_hovering_selects_a_click_holds_and_the_switch_turns_it_round_without_a_
     assert (seen.attribute("selected"), seen.attribute("top")) == ("8", "a:0.90")
     seen.page.get_by_role("button", name="What looks at it").click()
     assert [seen.attribute(name) for name in ("direction", "selected", "top")] == ["to", "8", "on:0.90"]
-    assert seen.text(".sentence") == "criminal gets most attention while reading on: 90 %."
+    assert seen.text(".sentence") == "criminal gets most attention while reading on: 90%."
     tok(seen, 0).hover()
     assert weight(seen, 1) == "0.9000"
     settle(seen.page)
@@ -232,7 +232,7 @@ def test_chinese_breaks_and_the_arrows_follow_the_lines(visit: Visitor) -> None:
 def test_no_token_and_one(visit: Visitor) -> None:
     assert visit("none").text(".sentence") == "There are no words to look at yet."
     seen = visit("single")
-    assert seen.text(".sentence") == "Reading START, this head may attend to START only: 100 %."
+    assert seen.text(".sentence") == "Reading START, this head may attend to START only: 100%."
     assert "special" in tok(seen, 0).get_attribute("class")
 
 
@@ -274,7 +274,7 @@ def test_a_tap_selects(visit: Visitor) -> None:
     assert [seen.attribute(name) for name in ("selected", "held", "top")] == ["7", "false", "sing:0.90"]
     seen.page.get_by_role("button", name="A line for each word").tap()
     tok(seen, 6, 7).tap()
-    assert seen.attribute("tip") == "90 %"
+    assert seen.attribute("tip") == "90%"
     assert (
         min(seen.page.locator(".switch button").evaluate_all("(all) => all.map((b) => b.offsetHeight)")) >= 24
     )

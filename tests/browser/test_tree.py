@@ -135,7 +135,7 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     seen.page.mouse.move(*dog)
     assert (seen.attribute("hover"), seen.attribute("path")) == ("1", "Once upon a time the dog")
     assert seen.text(".tree .tip").split("\n") == [
-        "dog: probability 30 %, score \u22121.20, pruned",
+        "dog: probability 30%, score \u22121.20, pruned",
         "sum of ln p -1.20; not among the 2 best",
     ]
     spoken = seen.page.locator('.tree div.sr[role="status"][aria-live="polite"]').text_content()
@@ -144,7 +144,7 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     assert seen.attribute("path") == "Once upon a time the <b>bold</b>"
     assert seen.text(".tree .tip").startswith("<b>bold</b>:")
     assert seen.page.locator(".tree .tip b").all_inner_texts() == [
-        "15 %",
+        "15%",
         "\u22121.90",
     ]  # numbers only: no word of a token is markup
     seen.page.mouse.move(*odd)

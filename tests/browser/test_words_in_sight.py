@@ -94,7 +94,7 @@ def test_percentages_of_narrow_words_do_not_touch(visit: Any) -> None:
 @pytest.mark.slow
 def test_a_percentage_reads_from_the_left_in_arabic_too(visit: Any) -> None:
     seen = visit("arabic")
-    share = seen.page.locator(".upper .share").filter(has_text="over 99 %")
+    share = seen.page.locator(".upper .share").filter(has_text="over 99%")
     assert share.evaluate("(e) => getComputedStyle(e).direction") == "ltr"
     assert share.evaluate("(e) => getComputedStyle(e.closest('.row')).direction") == "rtl"
 

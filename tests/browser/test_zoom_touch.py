@@ -1,4 +1,4 @@
-"""The pages at 200 % zoom and under a finger: nothing scrolls sideways, a tap touches what is under it, Tab reaches everything."""
+"""The pages at 200% zoom and under a finger: nothing scrolls sideways, a tap touches what is under it, Tab reaches everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from settling import settle
 ZOOMED = {
     "viewport": {"width": 720, "height": 450},
     "device_scale_factor": 2,
-}  # a window of 1440 x 900 at 200 %
+}  # a window of 1440 x 900 at 200%
 PHONE = {
     "viewport": {"width": 390, "height": 844},
     "device_scale_factor": 2,

@@ -90,7 +90,7 @@ def test_one_draw_has_labels_where_it_chose_and_only_there():
     ],
 )
 def test_many_draws_stay_within_three_deviations_and_special_tokens_are_never_chosen(rates):
-    """C083. Of 29 counts one may lie outside by chance (0.3 % each)."""
+    """C083. Of 29 counts one may lie outside by chance (0.3% each)."""
     found = masking.count(IDS, SPECIAL, 4000, 1, rates=rates, **HOW)
     assert found.outside <= 1 and not found.chosen[SPECIAL].any()
     assert found.total == 4000 * rates.n_chosen(23) == found.fates.sum()

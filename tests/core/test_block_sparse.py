@@ -47,7 +47,7 @@ def random(*shape):
 
 @pytest.mark.parametrize("seed", deep([0, 1, 7], quick=[0]))
 def test_of_4096_blocks_622_are_kept(seed):
-    """n = 4,096 in blocks of 64, w = 3, g = 2, r = 3 (SYLLABUS 54): 15.2 %, in each head."""
+    """n = 4,096 in blocks of 64, w = 3, g = 2, r = 3 (SYLLABUS 54): 15.2%, in each head."""
     found = layout(64, 3, window=3, n_global=2, n_random=3, seed=seed)
     assert found.times.sum((1, 2)).tolist() == [622] * 3 and found.n_blocks**2 == 4096
     assert round(100 * 622 / 4096, 1) == 15.2

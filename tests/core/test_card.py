@@ -259,7 +259,7 @@ KNOWN = {
     "The 117,677 pairs and the phrasebook of translator-en-es": "the data",
     "like gpt-mini, with 3 layers of 4 heads and width 56": "the shape, in the computed table as well",
     "16.4 of the 16.7 million tokens of gpt-mini": "recomputed below",
-    "within 4 % of bahdanau-en-es": "recomputed below",
+    "within 4% of bahdanau-en-es": "recomputed below",
     "As gpt-mini: steps of 8,192 tokens": "the recipe: tokens over steps, recomputed below",
     "As luong-global-en-es: AdamW alone, cosine to zero, label smoothing 0.1": "the recipe",
     "As bahdanau-en-es: AdamW for what a state passes": "the recipe",

@@ -23,7 +23,7 @@ def test_the_head_came_into_being_as_the_card_says() -> None:
     """The steps, the best head's score and the share of copies foretold then, measured anew."""
     told = plain(card("induction-tiny"))
     (before, after, score, share, later, score_later, share_later, last, score_last, share_last) = re.search(
-        r"between step (\d+) and step (\d+): until then the best head has an induction score of ([\d.]+) and (\d+) % .*? (\d+) steps later it has ([\d.]+), and (\d+) % are; at step (\d+) it is ([\d.]+) and (\d+) %",
+        r"between step (\d+) and step (\d+): until then the best head has an induction score of ([\d.]+) and (\d+)% .*? (\d+) steps later it has ([\d.]+), and (\d+)% are; at step (\d+) it is ([\d.]+) and (\d+)%",
         told,
     ).groups()  # pyright: ignore[reportOptionalMemberAccess]
     assert int(later) == int(after) - int(before)
@@ -90,7 +90,7 @@ def _tokens(name: str) -> int:
 def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
     told, trained = plain(card("bert-mini")), read_training(shipped_folder() / "bert-mini")
     first, last = map(
-        int, re.search(r"Of the tokens (\d+) % are hidden at first and (\d+) % at the end", told).groups()
+        int, re.search(r"Of the tokens (\d+)% are hidden at first and (\d+)% at the end", told).groups()
     )  # pyright: ignore[reportOptionalMemberAccess]
     assert trained is not None
     assert [round(100 * bert_mini.mix(step).share) for step in (0, trained.steps)] == [first, last]
@@ -108,7 +108,7 @@ def test_what_is_said_of_alberts_two_stages_is_so() -> None:
     assert first == albert_mini.STEPS and first + later == trained.steps
     ends = [row for row in trained.log if row["step"] in (first, trained.steps)]
     assert [f"{100 * row['order']:.1f}" for row in ends[:1]] == re.findall(
-        r"([\d.]+) % of the pairs\. Each", told
+        r"([\d.]+)% of the pairs\. Each", told
     )
     tokens = [ends[0]["tokens"] / first, (trained.tokens - ends[0]["tokens"]) / later]
     assert re.findall(r"steps of about (\d+),000 tokens", told) == [f"{each / 1000:.0f}" for each in tokens]

@@ -140,7 +140,7 @@ def test_blanks_are_filled_as_the_card_says(name: str) -> None:
     assert len(told) == 10
     (chosen,) = paragraphs(name, "Five chosen:")
     for part in chosen.removeprefix("Five chosen: ").split(" / "):
-        text, words = re.fullmatch(r"(.*▁[^:]*): ([^(]*?\d %)\.?(?: \(.*\))?", part).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        text, words = re.fullmatch(r"(.*▁[^:]*): ([^(]*?\d%)\.?(?: \(.*\))?", part).groups()  # pyright: ignore[reportOptionalMemberAccess]
         told.append((text.replace("*", "") + ".", words))
     assert len(told) == 15
     for text, words in told:
@@ -148,7 +148,7 @@ def test_blanks_are_filled_as_the_card_says(name: str) -> None:
         place = run.tokens.index("[MASK]")
         listed = words.split(", ")
         assert [
-            f"{word.strip()} {100 * share:.0f} %" for word, share in guesses(run, place, len(listed))
+            f"{word.strip()} {100 * share:.0f}%" for word, share in guesses(run, place, len(listed))
         ] == listed, text
 
 

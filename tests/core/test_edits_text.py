@@ -15,7 +15,7 @@ ALL = [
     edits.MeanHead(WHERE, 2),
     edits.MeanHead(WHERE, 2, (0.5, -1 / 3)),
     edits.MeanHead(WHERE, 2, (1.0, 2.0), "the battery; all: of it"),
-    edits.PatchHead(WHERE, 0, torch.tensor([1.0, 2.0]), ("Mona; Lisa: 5 % & ñ",)),
+    edits.PatchHead(WHERE, 0, torch.tensor([1.0, 2.0]), ("Mona; Lisa: 5% & ñ",)),
     edits.Scale("layer.*.self_attn.scores", 1e-7),
     edits.Patch("embed.out", torch.ones(2), ("another text",)),
     edits.AddVector("layer.0.resid_in", [0.1, 2, -3e20], position=4),

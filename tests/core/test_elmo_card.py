@@ -36,7 +36,7 @@ def at_a_blank(text: str, n: int = 3) -> tuple[list[str], list[str]]:
         chances, ids = scores[0 if side else -1].softmax(-1).topk(n)
         found.append(
             [
-                f"{model.tokenizer.token(int(i)).strip()} {100 * float(p):.0f} %"
+                f"{model.tokenizer.token(int(i)).strip()} {100 * float(p):.0f}%"
                 for p, i in zip(chances, ids, strict=True)
             ]
         )

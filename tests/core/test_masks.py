@@ -146,7 +146,7 @@ def test_random_blocks_besides_others_never_draw_a_block_twice(n, block, count, 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_bigbird_keeps_622_of_4096_blocks(seed):
-    """n = 4096 in blocks of 64: window of 3 blocks, 2 global, 3 random ones: 622 of 4096 = 15.2 %."""
+    """n = 4096 in blocks of 64: window of 3 blocks, 2 global, 3 random ones: 622 of 4096 = 15.2%."""
     n, block = 4096, 64
     n_blocks = n // block
     there = masks.window(n_blocks, 1) | masks.global_tokens(n_blocks, [0, 1])

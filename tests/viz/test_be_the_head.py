@@ -90,7 +90,7 @@ def test_the_row_of_the_link_is_the_row_of_the_run(engine):
 def test_at_most_the_whole_can_be_spent_and_less_cannot_be_put_in(engine):
     test = page()
     test.button("be_the_head.none").click().run()
-    assert test.button("be_the_head.commit").disabled and "100 % left" in said(test)
+    assert test.button("be_the_head.commit").disabled and "100% left" in said(test)
     test.number_input[0].set_value(60).run()
     test.number_input[1].set_value(70).run()
     assert [box.value for box in test.number_input][:2] == [60, 40] and not test.button(

@@ -19,7 +19,7 @@ def test_bars_show_what_the_choice_was_made_from():
     )
     assert [row["after"] for row in found] == [0.6, 0.3, 0.1]
     assert [(row["token"], row["id"]) for row in found] == [("a", 5), (" b", 7), ("7 others", None)]
-    assert [row["says"] for row in found] == ["60 %", "30 %", "10 %"]
+    assert [row["says"] for row in found] == ["60%", "30%", "10%"]
 
 
 def test_cut_tokens_say_what_cut_them():
@@ -30,7 +30,7 @@ def test_cut_tokens_say_what_cut_them():
         Bar(4, "d", 0.05, 0.0, "top_p"),
     ]
     found = rows(candidates_packet(bars, taken=1, others=(9, 0.05, 0.0)))
-    assert [row["says"] for row in found][2:] == ["20 %, cut by top-k", "5.0 %, cut by top-p", "5.0 %, cut"]
+    assert [row["says"] for row in found][2:] == ["20%, cut by top-k", "5.0%, cut by top-p", "5.0%, cut"]
     assert [row["cut"] for row in found] == ["", "", "cut by top-k", "cut by top-p", "cut"]
 
 

@@ -44,8 +44,8 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     assert not test.exception and test.title[0].value == "Masks"
     assert (
         chart(test)[1] == []
-        and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"]
-        and "10 %" in said(test)
+        and [line["name"] for line in chart(test)[3]] == ["chance: 10%"]
+        and "10%" in said(test)
     )
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{percent(found.inside, 2)}" not in said(test)
@@ -77,7 +77,7 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
 def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
     told = guessed(page(sees="past", digits="2"), "leak")
-    assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), (
+    assert f"t is {100 * round(found.inside, 2):g}%." in said(told) and "You said" not in said(told), (
         "half of two is right by chance"
     )
     assert len({bar["name"] for bar in chart(told)[1]}) == 1
@@ -179,7 +179,7 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
     assert (
-        "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100 %"
+        "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100%"
         in said(nothing)
     )
     names: dict[str, object] = {}
@@ -206,6 +206,6 @@ def test_figures_as_data():
     assert (
         empty[1] == []
         and empty[2] == []
-        and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50 %"}]
+        and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50%"}]
     )
     assert "'8'" in rightness({}, 0.5, places=8).to_json()

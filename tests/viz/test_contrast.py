@@ -63,4 +63,4 @@ DRAWN = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_chart_calls_a_probability_nought_or_all_that_is_not(name: str) -> None:
     told = re.findall(r'"said": "([^"]*)"', json.dumps(DRAWN[name]().to_dict()))
-    assert [text for text in dict.fromkeys(told) if text != "?"] == [">99.9 %", "<0.1 %", "0 %"]
+    assert [text for text in dict.fromkeys(told) if text != "?"] == [">99.9%", "<0.1%", "0%"]

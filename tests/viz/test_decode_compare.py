@@ -28,11 +28,11 @@ def test_the_sentence_names_the_factor_and_the_place():
     )
     assert (
         comparison.sentence(found)
-        == "A is 2.5 times as probable as B; they part at token 2, where A has “cat” (50 %) and B “dog” (20 %)."
+        == "A is 2.5 times as probable as B; they part at token 2, where A has “cat” (50%) and B “dog” (20%)."
     )
     turned = Comparison(found.common, found.b, found.a)
     assert comparison.sentence(turned).startswith(
-        "B is 2.5 times as probable as A; they part at token 2, where A has “dog” (20 %)"
+        "B is 2.5 times as probable as A; they part at token 2, where A has “dog” (20%)"
     )
     assert comparison.caution(found, None) == ""
 
@@ -44,7 +44,7 @@ def test_the_sentence_of_a_text_within_another_of_equals_and_of_the_same():
     said_of = comparison.sentence(within)
     assert (
         said_of
-        == "A is the beginning of B, so it is 4.0 times as probable as B: from token 2 on B goes on with “cat” (50 %) and 1 token more."
+        == "A is the beginning of B, so it is 4.0 times as probable as B: from token 2 on B goes on with “cat” (50%) and 1 token more."
     )
     assert comparison.sentence(Comparison(within.common, within.b, within.a)).startswith(
         "B is the beginning of A, so it is 4.0 times"

@@ -199,7 +199,7 @@ def test_figures_as_data():
     shown = looks(np.ones((1, 1)), ["<b>"], 0).to_dict()
     assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [
         piece["text"] for piece in shown["data"]["values"]
-    ] == ["H0 100 %"]
+    ] == ["H0 100%"]
     one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
     assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
     two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()

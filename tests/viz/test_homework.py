@@ -54,7 +54,7 @@ def by_key(key: str):
         ("cells", "m n", "m + n"),
         ("king", "queen", "woman"),
         ("like", "2", "1"),
-        ("flat", "25 %", "0"),
+        ("flat", "25%", "0"),
         ("sharp", "ln(9)", "2"),
         ("times", "5", "1.609"),
         ("blind", "additive, linear", "dot"),

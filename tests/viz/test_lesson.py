@@ -175,9 +175,9 @@ def test_odd_words_are_labels_never_markup() -> None:
 @pytest.mark.parametrize(
     ("guess", "told"),
     [
-        (33, "Close enough: it is 33.3 %."),
-        (36, "Close enough: it is 33.3 %."),
-        (60, "You said 60 %. It is 33.3 %."),
+        (33, "Close enough: it is 33.3%."),
+        (36, "Close enough: it is 33.3%."),
+        (60, "You said 60%. It is 33.3%."),
     ],
 )
 def test_a_number_is_right_when_it_is_near(guess: int, told: str) -> None:

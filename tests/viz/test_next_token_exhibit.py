@@ -112,7 +112,7 @@ def test_both_masks_stand_side_by_side():
         )
         assert (
             f"it is {shut}." in said(after).lower()
-            and f"GPT masks {shut} of {n * n}: on later tokens 0 %." in said(after)
+            and f"GPT masks {shut} of {n * n}: on later tokens 0%." in said(after)
             and "BERT masks 0 of" in said(after)
         )
         assert len([each for each in packets(after) if "queries" in each]) == 2

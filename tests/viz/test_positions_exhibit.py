@@ -112,7 +112,7 @@ def test_a_learned_table_is_read_from_the_model():
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
         assert (
-            f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100 %"
+            f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100%"
             in said(test)
         )
         seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]

@@ -76,7 +76,7 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
         assert f"{task} {percent(steps.recorded()[task], 2)}" in said(after)
     assert (
         answer < 0.5 < np.mean(list(found[10].values()))
-        and f"it is {round(answer * 100, 1):g} %" in said(after).lower()
+        and f"it is {round(answer * 100, 1):g}%" in said(after).lower()
     )
 
 

@@ -108,7 +108,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
     np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
-    assert f"Threshold 50 %: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(
+    assert f"Threshold 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(
         told
     )
     assert (
@@ -117,7 +117,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
         == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     )
     told.slider[-1].set_value(0.6).run()
-    assert f"Threshold 60 %: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
+    assert f"Threshold 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
     monkeypatch.setattr(
         game,
         "read_scores",
@@ -127,7 +127,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
         ),
     )
     game.scored.cache_clear()
-    assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."
+    assert game.record() == "Recorded on the test, books that it never read: 25.0% right; always no: 75.0%."
     game.scored.cache_clear()
 
 

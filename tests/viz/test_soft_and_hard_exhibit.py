@@ -187,7 +187,7 @@ def test_figures_as_data():
     drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_dict()["layer"]
     assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [
         row["text"] for row in drawn[4]["data"]["values"]
-    ] == ["75 %"]
+    ] == ["75%"]
     seen, covered, _, above = (
         layer["data"]["values"]
         for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"]

@@ -40,11 +40,11 @@ def cells(test: AppTest) -> list[dict]:
 
 
 def test_the_mask_of_the_course_is_counted_and_drawn_in_three_colours():
-    """C095: local, global, random together; 622 of 4,096 blocks, 15.2 %."""
+    """C095: local, global, random together; 622 of 4,096 blocks, 15.2%."""
     before = page(1)
     assert "622" not in said(before) and "15.2" not in said(before)
     after = committed(page(1, {"share": 15}), "share")
-    assert "622 of 4,096, 15.2 %" in said(after)
+    assert "622 of 4,096, 15.2%" in said(after)
     found = cells(after)
     assert len(found) == 622 and {row["part"] for row in found} == set(PARTS)
     mask = Mask.of(Shape(4096))
@@ -80,7 +80,7 @@ def test_the_share_kept_falls_with_the_length_and_full_is_768_mib_against_12():
     assert chart(before)[0] == [] and "768" not in said(before)
     after = committed(page(2), "double")
     assert "768 MiB for all pairs" in said(after) and "12 MiB" in said(after)
-    assert "15.2 %" in said(after)
+    assert "15.2%" in said(after)
     kept = [row["value"] for row in chart(after)[0] if row["line"] == "kept"]
     wanted = [maths.score_bytes(n, maths.share(Shape(n))) for n in maths.LENGTHS]
     assert kept == pytest.approx(wanted) and wanted[-1] == 12 * 622 * 64 * 64 * 4

@@ -96,14 +96,13 @@ def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
     skimmed = page(step="4", threshold="20", source="own", raw="0_0_1_0_5_0_0_5_0_0")
     kept = [word for word, weight in zip(weighting.WORDS, weights, strict=True) if weight >= 0.2]
     assert words(skimmed)["threshold"] == 0.2 and kept == ["portrait", "Leonardo"]
-    assert (
-        f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {percent(2 * weights[4])}"
-        in said(skimmed)
+    assert f"{len(kept)} of 10 words weigh 20% or more. Together they hold {percent(2 * weights[4])}" in said(
+        skimmed
     )
 
 
 def test_equal_sliders_give_a_tenth_each():
-    assert "gets 10.0 %" in said(page(step="2", source="equal"))
+    assert "gets 10.0%" in said(page(step="2", source="equal"))
 
 
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):

@@ -20,7 +20,7 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
 
     >>> chart = revealed([("even", 0.1, False), ("yours", None, True)]).to_dict()
     >>> [row["said"] for row in chart["data"]["values"]]
-    ['10 %', '?']
+    ['10%', '?']
     """
     names = [phrase(name) for name, _, _ in rows]
     bars = [

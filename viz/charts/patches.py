@@ -66,7 +66,7 @@ def lit(
 
     >>> veils = lit((), (2, 1), (1, 2), np.array([0.75, 0.25])).to_dict()["layer"][1]["data"]["values"]
     >>> [(row["place"], row["weight"], round(row["veil"], 2)) for row in veils]
-    [(0, '75.0 %', 0.0), (1, '25.0 %', 0.56)]
+    [(0, '75.0%', 0.0), (1, '25.0%', 0.56)]
     """
     (width, tall), (rows, columns) = size, grid
     dx, dy = width / columns, tall / rows

@@ -78,7 +78,7 @@ def shares(
     """The probability of each class, one bar each on a scale from 0 to 1, in the order given.
 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
-    ['90 %', '10 %']
+    ['90%', '10%']
     """
     rows = [
         {"label": label, "chance": float(chance), "said": percent(chance)}

@@ -1,6 +1,6 @@
 """What is cleared away while nobody waits: visitors who have gone, and garbage. The one place for both.
 
-Streamlit collects garbage after every run of anyone, which in a class of a hundred takes 93 % of the time; that is off in
+Streamlit collects garbage after every run of anyone, which in a class of a hundred takes 93% of the time; that is off in
 `.streamlit/config.toml`, and what the interpreter itself would collect of the oldest generation in the midst of a run is put
 off to here. It also keeps a visitor who has gone until some later visitor pushes him out, and then only forgets him: his event
 loop, three open files, would be closed by a collection that happens to come. (To be reported to Streamlit: `MemorySessionStorage`

@@ -112,7 +112,7 @@ def predict_number(
             step=step,
             key=widget,
             disabled=guess is not None,
-            format=f"%g {unit.replace('%', '%%')}".strip(),
+            format=_measured("%g", unit.replace("%", "%%")),
             label_visibility="collapsed",
         )
         right.button(
@@ -125,7 +125,7 @@ def predict_number(
         )
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
-            said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
+            said, told = (_measured(short(value, scale), unit) for value in (guess, answer * scale))
             _verdict(
                 key,
                 asked,
@@ -178,6 +178,11 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
                 why,
             )
     return guess is not None
+
+
+def _measured(value: str, unit: str) -> str:
+    """Return a number with its unit, percent without a space before it."""
+    return f"{value}{unit}" if unit.startswith("%") else f"{value} {unit}".strip()
 
 
 def _slot(key: str) -> str:

@@ -43,7 +43,7 @@ def cautions(
     - "separator": they rest on marks named in `special` ([SEP] and the like), the first place apart.
     - "even": the row attends near-uniformly to all it may attend to: it distinguishes nothing.
     - "itself": the row attends mostly to its own position, which only attention within one text has.
-    - "few": the row may look at one place only, so its 100 % says nothing.
+    - "few": the row may look at one place only, so its 100% says nothing.
 
     >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), ["a", "b"], 0, within=True)
     (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))

@@ -76,8 +76,8 @@ class GPTTuning:
 STEPS = {CLASSIFICATION: (300, 32), ENTAILMENT: (200, 24), SIMILARITY: (160, 20), CHOICE: (160, 12)}
 """Steps, and texts in each."""
 BEGINS = {CLASSIFICATION: "", CHOICE: CLASSIFICATION, ENTAILMENT: CHOICE, SIMILARITY: ENTAILMENT}
-"""The task with whose recorded tuning a tuning begins; "": with BODY. Straight from BODY, a choice was at 31 % after 300 steps; from the
-tuning to opinions it is at 92 % after 160."""
+"""The task with whose recorded tuning a tuning begins; "": with BODY. Straight from BODY, a choice was at 31% after 300 steps; from the
+tuning to opinions it is at 92% after 160."""
 
 
 def named(task: str, weight: float) -> str:

@@ -95,7 +95,7 @@ def full_size(network: Any) -> None:
     """For a small GPT: token and position vectors of size 1, and matrices of attention twice as large.
 
     With small token vectors the second layer sees hardly more than what the first wrote. Two layers of attention on
-    strings that come twice, one seed each, vectors of 0.125: after 700 steps 31 % right, no head with an induction score
+    strings that come twice, one seed each, vectors of 0.125: after 700 steps 31% right, no head with an induction score
     above 0.1, it looked elsewhere. Vectors of 1: above 0.9 after 500 steps, in another trial with longer rows not
     after 1,000. Larger values and outputs too, and rows of one length a step: 0.9 after 400; these two were not parted.
     Positions begin as sinusoids; the last norm begins at 1/sqrt(d_model), so that scores are not large at first.

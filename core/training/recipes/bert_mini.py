@@ -30,7 +30,7 @@ GROUPS = 2
 SHORTEST, GROWS = 16, 200
 """Windows are this many tokens at first (and so many more of them), and twice as long after every so many steps."""
 HIDDEN = 0.3
-"""The share of tokens to be guessed falls from this to the usual 15 % (Yang et al. 2023): more to learn from each text at first."""
+"""The share of tokens to be guessed falls from this to the usual 15% (Yang et al. 2023): more to learn from each text at first."""
 EASY = 3000
 """Before this step half of the texts that do not follow come from anywhere: another story is easier to tell than another page."""
 FALLS = 8000
@@ -195,7 +195,7 @@ def mix(step: int) -> Mix:
     """What the batch of this step is made of.
 
     Always words and pairs together: 600 more steps mostly of pairs, with few hidden words, told no more of them rightly
-    (59 %) and forgot words (guessed at once: 36 % instead of 39 %).
+    (59%) and forgot words (guessed at once: 36% instead of 39%).
     """
     return Mix(length(step), share=HIDDEN + (SHARE - HIDDEN) * min(1.0, step / FALLS), anywhere=step < EASY)
 

@@ -116,7 +116,7 @@ def inherit(network: nn.Module) -> None:
     """Begin with what bert-mini has learnt, and with new positions that its heads tell apart.
 
     On 276 passages of 512 tokens (the first 2,000 paragraphs of valid), before the first step, the full mask then guesses
-    48.6 % of the hidden words and the blocks 50.0 %; with places used again, on 48 windows, 26 % and 50 %.
+    48.6% of the hidden words and the blocks 50.0%; with places used again, on 48 windows, 26% and 50%.
     """
     weights = load_weights(shipped_folder() / BASE)
     network.load_state_dict(stretched(weights))

@@ -56,7 +56,7 @@ def right(question: Question, answer: str, truth: Any) -> bool:
     """Whether an answer says what was computed.
 
     >>> ask = Question("half", "", "", lambda: 0.5, "", "", near=0.01)
-    >>> [right(ask, text, ask.truth()) for text in ("0.5", "1/2", "50 %", "0.6")]
+    >>> [right(ask, text, ask.truth()) for text in ("0.5", "1/2", "50%", "0.6")]
     [True, True, True, False]
 
     Raises:
@@ -97,7 +97,7 @@ _RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the que
 def evaluate(text: str, values: Mapping[str, float]) -> float:
     """The value of a short expression; nothing but arithmetic is possible.
 
-    >>> evaluate("2 n^2 + sqrt(p)", {"n": 3.0, "p": 4.0}), evaluate("50 %", {}), evaluate("2,5", {})
+    >>> evaluate("2 n^2 + sqrt(p)", {"n": 3.0, "p": 4.0}), evaluate("50%", {}), evaluate("2,5", {})
     (20.0, 0.5, 2.5)
 
     Raises:

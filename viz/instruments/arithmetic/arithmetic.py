@@ -85,7 +85,7 @@ def light_packet(cell: Cell, *, title: str = "") -> Packet:
 class Arithmetic(Spec):
     """The lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
 
-    title: what stands above; "" asks "How is 81 % computed?" with the weight of the cell.
+    title: what stands above; "" asks "How is 81% computed?" with the weight of the cell.
     words: the names of query and key where the tokens are not the best ones (a written word, say).
     selected: the path of a tensor that is marked. `path` of the result is the newest choice: click or `selected`.
     cell: the cell that was `awaited` before; the browser goes on saying whether the place is in view.

@@ -14,7 +14,7 @@ export function build(root) {
   view.axis = make("div", "axis", root);
   make("span", "name", view.axis);
   view.scale = make("span", "scale", view.axis);
-  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale, words);
+  for (const words of ["0", "50%", "100%"]) make("span", "", view.scale, words);
   make("span", "number", view.axis);
   buildWay(view, root);
   view.hint = make("p", "hint quiet", root);

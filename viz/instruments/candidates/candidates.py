@@ -85,7 +85,7 @@ class Candidates(Spec):
     Example:
         >>> packet = Candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5).packet()
         >>> [(row["token"], row["says"], row["id"]) for row in packet.header["rows"]]
-        [('a', '70 %', 5), ('b', '30 %', 9)]
+        [('a', '70%', 5), ('b', '30%', 9)]
         >>> candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5, key="c")    # doctest: +SKIP
     """
 

@@ -43,15 +43,15 @@ export function fold(view) {
   view.more.setAttribute("aria-expanded", String(!view.tools.hidden));
 }
 
-/** A share with one digit where it is small: 0.0157 -> "1.6 %". */
-const exact = (share) => (share > 0 && share < 0.1 ? `${Number((share * 100).toFixed(1))} %` : percent(share));
+/** A share with one digit where it is small: 0.0157 -> "1.6%". */
+const exact = (share) => (share > 0 && share < 0.1 ? `${Number((share * 100).toFixed(1))}%` : percent(share));
 
-/** Shares of one whole, in tenths of a per cent that add up to what all of them do: [0.9774, 0.0226] -> ["97.7 %", "2.3 %"]. */
+/** Shares of one whole, in tenths of a per cent that add up to what all of them do: [0.9774, 0.0226] -> ["97.7%", "2.3%"]. */
 function sharesOf(parts) {
   const down = parts.map((part) => Math.floor(part * 1000)), whole = Math.round(parts.reduce((sum, part) => sum + part, 0) * 1000);
   const order = parts.map((_, i) => i).sort((a, b) => parts[b] * 1000 - down[b] - (parts[a] * 1000 - down[a]));
   order.slice(0, whole - down.reduce((sum, part) => sum + part, 0)).forEach((i) => { down[i] += 1; });
-  return down.map((part) => `${part / 10} %`);
+  return down.map((part) => `${part / 10}%`);
 }
 
 /** How much of all weight is seen, and why the rest is not: nothing is left out in silence. */

@@ -24,12 +24,12 @@ export function cut(text, most) {
   return parts.length <= most ? text : parts.slice(0, most - 1).map((p) => p.segment).join("") + "\u2026";
 }
 
-/** 0.9812 -> "98 %"; what is not quite all or not quite nothing says so. */
+/** 0.9812 -> "98%"; what is not quite all or not quite nothing says so. */
 export function percent(weight) {
   if (!Number.isFinite(weight)) return "not a number";
-  if (weight > 0.995 && weight < 1) return "over 99 %";
-  if (weight > 0 && weight < 0.005) return "under 1 %";
-  return `${Math.round(weight * 100)} %`;
+  if (weight > 0.995 && weight < 1) return "over 99%";
+  if (weight > 0 && weight < 0.005) return "under 1%";
+  return `${Math.round(weight * 100)}%`;
 }
 
 export function make(tag, className, parent, text) {

@@ -24,7 +24,7 @@ LONGEST = 128
 ROOM = 256 * 1024
 """Bytes in which the numbers should be; a coarser step is taken as long as they are not."""
 PARTS = (16_000, 4_000, 1_000)
-"""Steps from 0 to 1, the finest first: the coarsest still tells 0.1 %."""
+"""Steps from 0 to 1, the finest first: the coarsest still tells 0.1%."""
 MOST_CELLS = 8_000_000
 MOST = 1_500_000
 """Bytes above which there is no stack, whatever the step: the most that one update may carry."""

@@ -78,7 +78,7 @@ function column(view, box, side, values, hue, i, told) {
   bar.style.background = view.colours[hue];
   number.textContent = share >= 0.03 * view.head.most ? percent(share) : "";
   if (side === "up") place.append(bar); else place.prepend(bar);
-  told.push(`${view.head.names[hue]} ${(100 * share).toFixed(1)} %`);
+  told.push(`${view.head.names[hue]} ${(100 * share).toFixed(1)}%`);
 }
 
 /** A touch begins a stretch; a touch on another word ends it. */

@@ -22,13 +22,13 @@ CALLED = {"class": "class token", "distillation": "distillation token"}
 SHARES = Sentences(
     looks="By {word}, {key} has {percent} of it.",
     two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
-    spreads="By {word}, 90 % of it lies on {count} patches, most on {key} ({percent}).",
+    spreads="By {word}, 90% of it lies on {count} patches, most on {key} ({percent}).",
 )
 """What is said of the shares of a reading."""
 MOVED = Sentences(
     looks="{word}: most at {key}, {percent} of the vector's length.",
     two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
-    spreads="{word}: most at {key}, {percent} of the vector's length; 90 % of all of it at {count} patches.",
+    spreads="{word}: most at {key}, {percent} of the vector's length; 90% of all of it at {count} patches.",
 )
 """What is said of how far vectors moved."""
 

@@ -38,7 +38,7 @@ LOOKING = Sentences(
     looks="In this head, {word} gives {percent} of its attention to {key}.",
     two="In this head, {word} gives {percent} of its attention to {key} and {percent2} to {key2}.",
     spreads=(
-        "In this head, {word} spreads its attention: 90 % of it falls on {count} cells, most on {key} ({percent})."
+        "In this head, {word} spreads its attention: 90% of it falls on {count} cells, most on {key} ({percent})."
     ),
     itself="In this head, {word} gives {percent} of its attention to itself.",
     only="In this head, {word} may attend to {key} only: {percent}.",

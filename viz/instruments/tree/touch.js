@@ -9,8 +9,8 @@ import { figure } from "./place.js";
 
 const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "pruned", best: "on the best path", now: "you are here" };
 
-/** A probability also where it is small: 62 %, 0.031 %. */
-const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))} %` : percent(p));
+/** A probability also where it is small: 62%, 0.031%. */
+const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))}%` : percent(p));
 
 /** The pointer, the finger or the keyboard is at node `i`; -1 is nowhere. `how`: "mouse", "touch" or "key". */
 export function pointAt(view, i, how = "mouse") {

@@ -89,7 +89,7 @@ function wordButton(view, word, side, index, special, total) {
   text.dir = "auto";
   if (short !== whole) box.title = whole;
   share.setAttribute("aria-hidden", "true");
-  share.dir = "ltr";   // "over 99 %" in a row of Arabic too
+  share.dir = "ltr";   // "over 99%" in a row of Arabic too
   box.dataset.side = side;
   box.dataset.index = index;
   box.onpointerenter = (event) => { if (event.pointerType === "mouse") go(); };

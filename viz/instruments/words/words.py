@@ -50,7 +50,7 @@ class Sentences:
 
     looks: str = "Writing {word}, this head gives {percent} of its attention to {key}."
     two: str = "Writing {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}."
-    spreads: str = "Writing {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+    spreads: str = "Writing {word}, this head spreads its attention: 90% of it falls on {count} words, most on {key} ({percent})."
     itself: str = (
         "Writing {word}, this head gives {percent} of its attention to the position of {word} itself."
     )
@@ -79,7 +79,7 @@ ALIGNING = Sentences(
 SUMMING = Sentences(
     looks="Within {word}, the model gives {percent} of the weight to {key}.",
     two="Within {word}, the model gives {percent} of the weight to {key} and {percent2} to {key2}.",
-    spreads="Within {word}, the model spreads the weight: 90 % of it falls on {count} places, most on {key} ({percent}).",
+    spreads="Within {word}, the model spreads the weight: 90% of it falls on {count} places, most on {key} ({percent}).",
     itself="Within {word}, the model gives {percent} of the weight to {key}.",
     only="There is nothing in {word} to choose from: {key} has {percent}.",
     shut="Everything in {word} is masked.",
@@ -95,7 +95,7 @@ READING = Sentences(
     looks="Reading {word}, this head gives {percent} of its attention to {key}.",
     two="Reading {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}.",
     spreads=(
-        "Reading {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+        "Reading {word}, this head spreads its attention: 90% of it falls on {count} words, most on {key} ({percent})."
     ),
     itself="Reading {word}, this head gives {percent} of its attention to {word} itself.",
     only="Reading {word}, this head may attend to {key} only: {percent}.",

@@ -25,7 +25,7 @@ from viz.workspace.shared import head_picker, tasks, toolbar
 PAGE = Page(
     title="Be the head",
     order=47,
-    claim="You have 100 % to look with. Where would you look, so that the model predicts the right word?",
+    claim="You have 100% to look with. Where would you look, so that the model predicts the right word?",
     cites=(
         Cite("vaswani2017", "3.2.1", "Eq. (1)"),
         Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
@@ -180,8 +180,8 @@ def _head(found: Game, head: tuple[int, int]) -> str:
 def _task(found: Game) -> str:
     word = f"**{literal(found.word.strip() or found.word)}**"
     if found.run.source is not None:
-        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100 %."
-    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100 %."
+        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100%."
+    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100%."
 
 
 def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
@@ -213,7 +213,7 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
         do = (
             "Put it into the model when you are content."
             if spent == WHOLE
-            else f"You have {WHOLE - spent} % left."
+            else f"You have {WHOLE - spent}% left."
         )
         return f"With uniform attention to its {len(found.keys)} tokens, the head leaves “{word}” at {percent(found.even)}. {do}"
     place = data.best(found)

@@ -67,7 +67,7 @@ def controls(found: Game, shares: Shares) -> None:
         st.button("Take all back", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(
-            f"Give the rest ({left} %) to",
+            f"Give the rest ({left}%) to",
             list(range(len(shares))),
             key=key,
             disabled=not left,

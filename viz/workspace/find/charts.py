@@ -238,7 +238,7 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
     """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
 
     >>> on_drawing(np.zeros((4, 4), dtype=np.uint8), np.eye(2)).data[0].text[3][3]
-    'row 2, column 2: 100 %'
+    'row 2, column 2: 100%'
     """
     high, wide = (size // n for size, n in zip(pixels.shape, weights.shape, strict=True))
     shares = np.repeat(np.repeat(weights, high, axis=0), wide, axis=1)

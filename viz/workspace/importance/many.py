@@ -86,7 +86,7 @@ def _sentence(
     idle = int((rises < 0.01 * plain).sum())
     return (
         f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(head_picker.opened(params.model))}: number {rank} of {rises.size} heads. "
-        f"{idle} of {rises.size} heads can go, each alone, for less than 1 % of the loss."
+        f"{idle} of {rises.size} heads can go, each alone, for less than 1% of the loss."
     )
 
 

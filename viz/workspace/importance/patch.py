@@ -257,7 +257,7 @@ def _folds(
             page_parts.equation(RESTORED)
             clean, corrupted = pair.values
             st.text(
-                f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100 % is the way of {clean - corrupted:.4f} between them.".replace(
+                f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them.".replace(
                     "-", "−"
                 )
             )

@@ -46,7 +46,7 @@ def ranked(
 
     room: (word,) shares of the answers. begins: where the words begin; at: the one that looks. heads: of each kind of each model the
     name with {} for the head, and its patterns. What a head gives to what its model added to the text ([CLS], START) is left out,
-    and the rest of its row adds up to 1 again; a row of which less than 1 % is left is no look at a word.
+    and the rest of its row adds up to 1 again; a row of which less than 1% is left is no look at a word.
 
     >>> one = TextPatterns((0, 4), (0, 4), np.array([[[0.0, 1, 0], [0, 0.5, 0.5]], [[0, 1, 0], [0.5, 0, 0.5]]]))
     >>> [(head.name, head.bits) for head in ranked(np.array([0.0, 1.0]), (0, 4), 1, [("head {}", one)])]

@@ -23,7 +23,7 @@ def pairs(
     """A row a word, two bars each: the pale one before, the strong one after; the percentages stand behind the bars.
 
     >>> pairs(["cat", "dog"], np.array([0.5, 0.1]), np.array([0.2, 0.3])).data[1].text
-    ('20 %', '30 %')
+    ('20%', '30%')
     """
     bars = [
         {

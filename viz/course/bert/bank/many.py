@@ -164,7 +164,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
         float(asked.n),
         float(asked.right),
         "; ".join(
-            f"{shown(how)}: {found.right} of {found.n} (95 % interval {percent(found.low)} to {percent(found.high)})"
+            f"{shown(how)}: {found.right} of {found.n} (95% interval {percent(found.low)} to {percent(found.high)})"
             for how, found in classified.items()
         )
         + ".",

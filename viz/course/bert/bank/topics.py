@@ -21,7 +21,7 @@ RIDGE = 100.0
 
 @dataclass(frozen=True)
 class Classified:
-    """How many of `n` held-out sentences were classified correctly, and the 95 % interval of their share."""
+    """How many of `n` held-out sentences were classified correctly, and the 95% interval of their share."""
 
     right: int
     n: int

@@ -140,7 +140,7 @@ def trained(params: Params, models: Models) -> Folds:
         0.0,
         float(n),
         float(right),
-        f"{right} of {n}, 95 % interval {percent(low)} to {percent(high)} of such texts. "
+        f"{right} of {n}, 95% interval {percent(low)} to {percent(high)} of such texts. "
         + "; ".join(f"{kind}: {well} of {of}" for kind, (well, of) in by.items())
         + ".",
         5.0,

@@ -263,7 +263,7 @@ def recorded(task: str) -> tuple[dict[str, float], tuple[float, ...]]:
 
 
 def interval(accuracy: float) -> tuple[float, float]:
-    """Return the 95 % interval of an accuracy on the held-out texts, a text counted as one case."""
+    """Return the 95% interval of an accuracy on the held-out texts, a text counted as one case."""
     return wilson(accuracy, N_CHECKED)
 
 

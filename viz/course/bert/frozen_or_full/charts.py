@@ -29,7 +29,7 @@ def grouped(
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `at_first`: a tick across a
     group; `shares`: the axis is in per cent.
 
-    >>> chart = grouped([("tags", "frozen", 0.9, "90 %"), ("tags", "full fine-tuning", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
+    >>> chart = grouped([("tags", "frozen", 0.9, "90%"), ("tags", "full fine-tuning", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
     >>> [row["value"] for row in chart["data"]["values"]], [layer["mark"]["type"] for layer in chart["layer"]]
     ([0.9, 0], ['bar', 'text'])
     """

@@ -178,9 +178,9 @@ def both_or_left(params: Params, text: Text) -> Folds:
         + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."),
     )
     page_parts.numbers(
-        f"“{names[at]}”: {values[0][at]:.1f} % from both sides, {values[1][at]:.1f} % from the left. "
+        f"“{names[at]}”: {values[0][at]:.1f}% from both sides, {values[1][at]:.1f}% from the left. "
         f"Both sides win at {wins[0]} of {int(known.sum())} words, the left at {wins[1]}; "
-        f"on average {values[0].mean():.1f} % and {values[1].mean():.1f} %."
+        f"on average {values[0].mean():.1f}% and {values[1].mean():.1f}%."
         if told
         else f"{len(places)} words, each hidden once. The chosen one is strong."
     )

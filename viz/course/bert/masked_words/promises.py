@@ -55,7 +55,7 @@ BLANK = {
     ),
 }
 DRAWN = {
-    "15 % of the tokens are chosen, rounded, and no special one": lambda params, text: (
+    "15% of the tokens are chosen, rounded, and no special one": lambda params, text: (
         (fate := _one_draw(params, text).fate)[text.special].max() == masking.NOT_CHOSEN
         and int((fate != masking.NOT_CHOSEN).sum()) == params.rates.n_chosen(int((~text.special).sum()))
     ),

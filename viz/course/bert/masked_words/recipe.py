@@ -106,7 +106,7 @@ def _beside() -> pd.DataFrame:
         ("weight decay", "0.01", f"{own.weight_decay:g}"),
         ("dropout", "0.1", f"{own.config.dropout:g}"),
         ("activation", "gelu", own.config.activation),
-        ("tokens chosen", "15 %", f"{percent(bert_mini.HIDDEN)} at first, {percent(at_the_end)} at the end"),
+        ("tokens chosen", "15%", f"{percent(bert_mini.HIDDEN)} at first, {percent(at_the_end)} at the end"),
         ("longest text", "512", f"{own.config.n_ctx}"),
     ]
     return pd.DataFrame(rows, columns=["", "BERT, 2019", "bert-mini"])

@@ -1,6 +1,6 @@
 """The game BERT learns by: some tokens are chosen, most of them are hidden, and only the chosen ones are to be said.
 
-15 % are chosen; of these 80 % become [MASK], 10 % a random word, 10 % stay as they are (Devlin et al. 2019). Also the
+15% are chosen; of these 80% become [MASK], 10% a random word, 10% stay as they are (Devlin et al. 2019). Also the
 numbers of its training: the learning rate over the steps, and how much is read.
 """
 

@@ -67,5 +67,5 @@ def _same_guesses(params: Params, _: Mask) -> bool:
 
 READS = {
     "the window holds most of the opening head's attention": _reads,
-    "blocks predict as many masked tokens as all pairs, within 5 %": _same_guesses,
+    "blocks predict as many masked tokens as all pairs, within 5%": _same_guesses,
 }

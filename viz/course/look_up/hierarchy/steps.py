@@ -62,7 +62,7 @@ def inside(params: Params, data: maths.Data) -> Folds:
     top = int(weights.argmax())
     told = lesson.predict(
         f"{SLUG}.word",
-        f"Inside sentence {1 + at} the weights of the words sum to 100 %. Which word gets most?",
+        f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets most?",
         {words[i]: float(weights[i]) for i in _offered(weights)},
         words[top],
         f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; uniform would be "

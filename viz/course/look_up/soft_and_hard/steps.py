@@ -190,7 +190,7 @@ def _soft(data: maths.Data) -> maths.Array:
 def _heaviest(params: Params, data: maths.Data) -> str:
     top, over = int(data.weights.argmax()), int((data.weights >= 0.01).sum())
     return (
-        f"Patch {thing(params.asks)} is the query. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, "
+        f"Patch {thing(params.asks)} is the query. {over} of 24 patches weigh 1% or more; {thing(top)} weighs most, "
         f"{percent(data.weights[top], 2)}. All 24 together: {percent(round(data.weights.sum(), 6), 2)}."
     )
 

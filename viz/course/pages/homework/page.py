@@ -25,7 +25,7 @@ PAGE = Page(
     cites=(Cite("beigy2024", "introduction", "the two homework questions"),),
 )
 SLUG = "homework."
-HINTS = {"number": "A number: 0.5, 1/2 or 50 %", "expression": "An expression, such as 2*n^2"}
+HINTS = {"number": "A number: 0.5, 1/2 or 50%", "expression": "An expression, such as 2*n^2"}
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def reordered(
     Errors: ValueError when these do not fit. The layers: rows before, rows after, lines, titles, keys.
 
     >>> figure = reordered(np.eye(2), np.eye(2)[::-1], ["a", "b"], (1, 0), np.zeros(2), kept=(True, True), titles=("f(X)", "f(PX)")).to_dict()
-    >>> [cell["v"] for cell in figure["layer"][1]["data"]["values"]], figure["layer"][1]["encoding"]["y"]["axis"]["labelExpr"].count("0 %")
+    >>> [cell["v"] for cell in figure["layer"][1]["data"]["values"]], figure["layer"][1]["encoding"]["y"]["axis"]["labelExpr"].count("0%")
     ([0.0, 1.0, 1.0, 0.0], 2)
     """
     if len(words) != len(before) or not len(after) == len(origin) == len(change) == len(kept):
@@ -102,12 +102,12 @@ def share(value: float) -> str:
     """A change as a percentage; what is only rounding is 0.
 
     >>> share(3e-16), share(0.0004), share(0.213), share(1.26)
-    ('0 %', '0.04 %', '21 %', '126 %')
+    ('0%', '0.04%', '21%', '126%')
     """
     if value < 1e-9:
-        return "0 %"
+        return "0%"
     percent = 100 * value
-    return f"{percent:{'.0f' if percent >= 9.5 else '.1f' if percent >= 0.095 else '.2g'}} %"
+    return f"{percent:{'.0f' if percent >= 9.5 else '.1f' if percent >= 0.095 else '.2g'}}%"
 
 
 def _middle(place: float, row: int) -> float:

@@ -139,7 +139,7 @@ def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: floa
 
     >>> rows = [Answer("both", 0.9, "F", 0.9), Answer("half", None, "", 0)]
     >>> [row["said"] for row in answers(rows, "F").to_dict()["data"]["values"]]
-    ['“F” 90 %', '?']
+    ['“F” 90%', '?']
     """
     bars = [
         {
@@ -197,7 +197,7 @@ def by_place(
             "middle": at - GROUP / 2 + wide * (turn + 0.5),
             "from": 0,
             "share": found[place],
-            "said": percent(found[place]).removesuffix(" %"),
+            "said": percent(found[place]).removesuffix("%"),
             "exact": percent(found[place], 2),
             "place": place,
             "name": name,

@@ -99,7 +99,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
         maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
-        "from 0 to 100 %.",
+        "from 0 to 100%.",
     )
     bits = data.apart()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)

@@ -26,7 +26,7 @@ from viz.widgets import controls, engine_client, lesson, page_parts
 FACTORS = (
     "It falls to less than half",
     "It falls, to no less than half",
-    "It hardly changes, by less than 10 %",
+    "It hardly changes, by less than 10%",
     "It rises",
 )
 SHORT = {

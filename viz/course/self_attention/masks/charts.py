@@ -43,7 +43,7 @@ def rightness(
             "middle": at - GROUP / 2 + wide * (turn + 0.5),
             "from": 0,
             "share": float(share),
-            "said": percent(share).removesuffix(" %"),
+            "said": percent(share).removesuffix("%"),
             "exact": percent(share, 2),
             "place": at + 1,
             "name": name,
@@ -203,7 +203,7 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
             "size": -float(fill),
             "fill": f"−{-fill:.3g}",
             "leak": float(leaked),
-            "leaks": f"{100 * leaked:.2f} %",
+            "leaks": f"{100 * leaked:.2f}%",
             "name": name,
         }
         for name, curve in zip(names, curves.values(), strict=True)

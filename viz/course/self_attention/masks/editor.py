@@ -159,7 +159,7 @@ def _share(part: float) -> str:
     """A share in percent that never rounds something to nothing."""
     if part >= 0.0005 or part == 0:
         return percent(part, 2)
-    return f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+    return f"{100 * part:.0e}%".replace("e-0", "e-").replace("-", "−")
 
 
 def _row(data: Matrices, query: int, key: int) -> None:

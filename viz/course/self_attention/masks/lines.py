@@ -135,7 +135,7 @@ def share(part: float) -> str:
     part = round(part, 12)
     if part >= 0.0005 or part == 0:
         return percent(part, 2)
-    return f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
+    return f"{number(100 * part, 4)}%" if part >= 1e-6 else "less than 0.0001%"
 
 
 def _leaks(

@@ -112,7 +112,7 @@ def by_the_same_factor(params: Params, data: Head) -> bool:
 
 
 LEAK: Promises = {
-    "who sees the next digit is right in 95 % and more, who does not by chance": looks_ahead,
+    "who sees the next digit is right in 95% and more, who does not by chance": looks_ahead,
     "where it has to write it is right by chance": writes_by_chance,
 }
 PREFIX: Promises = {"line i has i terms, and the first a weight of 1": terms}

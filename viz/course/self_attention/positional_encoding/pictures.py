@@ -92,7 +92,7 @@ def _size(room: bool) -> dict[str, Any]:
 
 
 def _limit(values: np.ndarray, data: Data) -> float:
-    """The end of the colours: the largest number; of a trained table all but its 2 % of outliers."""
+    """The end of the colours: the largest number; of a trained table all but its 2% of outliers."""
     size = np.abs(values)
     return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
 

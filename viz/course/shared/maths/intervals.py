@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 Z = 1.959964
-"""Standard deviations of a 95 % interval."""
+"""Standard deviations of a 95% interval."""
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share that was measured on n independent cases.
+    """Return the 95% interval of a share that was measured on n independent cases.
 
     >>> [round(end, 3) for end in wilson(0.5, 100)]
     [0.404, 0.596]

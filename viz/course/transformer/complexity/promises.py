@@ -40,7 +40,7 @@ TABLE: Promises = {
     ),
 }
 PATH: Promises = {
-    "after n - 1 steps that keep 90 % a hundredth arrives": lambda params, data: (
+    "after n - 1 steps that keep 90% a hundredth arrives": lambda params, data: (
         0.9**data.recurrence.path < 0.01
     ),
 }

@@ -158,7 +158,7 @@ def path(params: Params, data: Data) -> Folds:
                 250,
             )
     page_parts.numbers(
-        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90 % of a "
+        f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90% of a "
         f"signal, {0.9**r.path:.2g} of it would arrive."
         if told
         else "This is n = 4."

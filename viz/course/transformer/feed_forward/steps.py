@@ -189,8 +189,8 @@ def sentence(params: Params, data: Inner) -> Folds:
         picture = bar_lanes([lane], labels=[str(i) for i in range(n + 1)], height=tall)
         page_parts.show(picture, SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")
     page_parts.numbers(
-        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” "
-        f"{share[least]:.1f} %. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
+        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f}%, “{names[least]}” "
+        f"{share[least]:.1f}%. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
         f"sentence, {int(counts[-1])} for all {n}. A unit that is quiet here may fire in another "
         "sentence."
     )

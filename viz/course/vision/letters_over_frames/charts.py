@@ -46,7 +46,7 @@ def over_frames(
 
     >>> chart = over_frames(np.zeros((8, 3)), [("4", 0.0, 0.1)], ["f", "END"], np.eye(2), 0.08).to_dict()
     >>> [row["weight"] for row in chart["layer"][2]["data"]["values"]]
-    ['100 %', '100 %']
+    ['100%', '100%']
     """
     n, m = weights.shape
     end = until or max(m * step, mel.shape[0] * step / 4)
@@ -178,7 +178,7 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
     """A bar a row: (name, share of letters wrong or None while covered, what was written of one sound).
 
     >>> [row["said"] for row in rates([("none", 0.0, "one"), ("loud", None, "")]).to_dict()["data"]["values"]]
-    ['0 %  one', '?']
+    ['0%  one', '?']
     """
     bars = [
         {

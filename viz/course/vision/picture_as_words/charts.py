@@ -91,7 +91,7 @@ def classes(names: Sequence[str], chances: Array, *, height: float = 34) -> vega
 
     >>> chart = classes(["cat", "eye"], np.array([0.75, 0.25])).to_dict()
     >>> [row["said"] for row in chart["data"]["values"]]
-    ['75 %', '25 %']
+    ['75%', '25%']
     """
     bars = [
         {"place": i, "from": 0, "chance": float(chance), "said": percent(chance), "name": name}

@@ -159,7 +159,7 @@ def fills(params: Params, data: Seen) -> Folds:
     known = lesson.predict_share(
         f"{SLUG}.fill",
         f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. Put the mean of the visible patches at "
-        "each hidden place: that misses the drawing by a squared error, call it 100 %. How much of it is left when the decoder fills them in?",
+        "each hidden place: that misses the drawing by a squared error, call it 100%. How much of it is left when the decoder fills them in?",
         min(left, 1.0),
         f"{percent(left)}: {found.error:.4f} per pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
         near=0.05,

@@ -36,7 +36,7 @@ def _fewer_are_too_few(params: Params, data: squeezed.Word) -> bool:
 
 
 def _learned(params: Params, _: object) -> bool:
-    """Whether learning comes within a tenth of a percent of the smallest loss, at every size; p numbers lose 10 to 20 %."""
+    """Whether learning comes within a tenth of a percent of the smallest loss, at every size; p numbers lose 10 to 20%."""
     found, floor = squeezed.loss(params.p, params.draw), squeezed.letter_data().floor()
     return max(abs(found.learned[p] - floor[p]) for p in found.learned) < 1e-3
 

@@ -232,12 +232,12 @@ def share(part: float) -> str:
     """Return a share in percent, a small one with its power of ten.
 
     >>> share(0.67), share(8e-12)
-    ('67 %', '8 · 10⁻¹⁰ %')
+    ('67%', '8 · 10⁻¹⁰%')
     """
     if part >= 0.005:
         return percent(part)
     digit, _, power = f"{100 * part:.0e}".partition("e")
-    return f"{digit} · 10{str(int(power)).translate(RAISED)} %"
+    return f"{digit} · 10{str(int(power)).translate(RAISED)}%"
 
 
 def _why(copy: copies.Copy) -> str:

@@ -89,7 +89,7 @@ def skim(params: Params, data: shares.Data) -> Folds:
     _sentence(params, data, threshold=params.threshold / 100)
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
     page_parts.numbers(
-        f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold "
+        f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
         f"{percent(held)} of the attention. The {percent(skipped)} of the words that are skipped hold "
         f"{percent(1 - held)}."
     )
@@ -111,7 +111,7 @@ def look(params: Params, _: object) -> Folds:
     first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
     best = int(data.patches.argmax())
     page_parts.numbers(
-        f"80 patches share 100 %. Of the attention, {percent(data.parts[first])} is on the {first} and "
+        f"80 patches share 100%. Of the attention, {percent(data.parts[first])} is on the {first} and "
         f"{percent(data.parts[second])} on the {second}. The brightest patch, "
         f"{place_name(*divmod(best, 8))}, has "
         f"{percent(data.patches[best], 2)}; with uniform attention each would have {percent(1 / 80, 2)}."

@@ -25,7 +25,7 @@ export function ask(home, asked, send) {
   if (!send) {
     const row = asked.kind === "choice" && make("div", "options", home);
     if (row) for (const option of asked.options) make("span", "option", row, option);
-    if (asked.kind === "number") make("p", "", home, `${short(asked.low)} to ${short(asked.high)} ${asked.unit}`);
+    if (asked.kind === "number") make("p", "", home, `${short(asked.low)} to ${measured(asked, asked.high)}`);
     return void make("p", "muted", home, "Answer on your phone. The answers are shown after the vote.");
   }
   const told = make("p", "muted");
@@ -67,13 +67,15 @@ function number(home, asked, keep) {
   Object.assign(slider, { type: "range", min: asked.low, max: asked.high, step: whole ? 1 : (asked.high - asked.low) / 100 });
   slider.value = given.get(asked.id) ?? (asked.low + asked.high) / 2;
   slider.setAttribute("aria-label", asked.words);
-  const show = () => { label.textContent = `${short(Number(slider.value))} ${asked.unit}`; };
+  const show = () => { label.textContent = measured(asked, Number(slider.value)); };
   slider.addEventListener("input", show);
   button.addEventListener("click", () => keep(Number(slider.value)));
   show();
 }
 
 const short = (value) => String(Number(value.toPrecision(3)));
+/** A number with the unit of the question; percent without a space before it. */
+const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value)}${unit}` : `${short(value)} ${unit}`.trim();
 
 /** How the discussion changed the answers of those who voted twice. */
 const changes = ({ both, to_right, to_wrong }) => `Of ${both} who voted twice, ${to_right} changed from wrong to right and ${to_wrong} from right to wrong.`;
@@ -87,7 +89,7 @@ function isRight(asked, answer) {
 }
 
 /** An answer in words. */
-const worded = (asked, answer) => asked.kind === "number" ? `${short(answer)} ${asked.unit}`.trim() : [answer].flat().map((place) => `\u201c${asked.options[place]}\u201d`).join(" \u2192 ");
+const worded = (asked, answer) => asked.kind === "number" ? measured(asked, answer) : [answer].flat().map((place) => `\u201c${asked.options[place]}\u201d`).join(" \u2192 ");
 
 /** What this browser answered, and whether it was right. */
 function verdict(home, asked) {
@@ -112,7 +114,7 @@ export function spread(home, asked) {
     votes.forEach(({ answered }, vote) => {
       const share = answered ? (100 * counts[vote]) / answered : 0;
       make("i", vote < votes.length - 1 ? "first" : "", make("span", "bar", shares)).style.width = `${share}%`;
-      make("span", "count", said, `${counts[vote]}${answered ? ` (${Math.round(share)} %)` : ""}`);
+      make("span", "count", said, `${counts[vote]}${answered ? ` (${Math.round(share)}%)` : ""}`);
     });
   };
   const counted = (place) => votes.map(({ counts }) => counts[place]);
@@ -125,8 +127,8 @@ export function spread(home, asked) {
     const at = (vote, row, column) => vote.cells.find(([r, c]) => r === row && c === column)?.[2] ?? 0;
     for (const [row, column] of [...asked.cells].sort((a, b) => b[2] - a[2]).slice(0, 12)) line(`${asked.options[row]} \u2192 ${asked.options[column]}`, votes.map((vote) => at(vote, row, column)), false, same(own, [row, column]));
   } else asked.options.forEach((option, place) => { if (asked.kind === "choice" || counted(place).some(Boolean) || truth.includes(place)) line(option, counted(place), truth.includes(place), own === place); });
-  const all = asked.answered, answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${short(asked.median)} ${asked.unit}` : "";
-  const right = asked.kind === "number" && truth.length ? ` It is ${short(truth[0])} ${asked.unit}.` : "";
+  const all = asked.answered, answers = all === 1 ? "1 answer" : `${all} answers`, median = typeof asked.median === "number" ? `, median ${measured(asked, asked.median)}` : "";
+  const right = asked.kind === "number" && truth.length ? ` It is ${measured(asked, truth[0])}.` : "";
   make("p", "muted", home, `${answers}${median}.${right}`);
   if (asked.changed) make("p", "changed", home, changes(asked.changed));
   if (asked.why) make("p", "", home, asked.why);

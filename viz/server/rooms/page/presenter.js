@@ -113,7 +113,7 @@ function advise({ answered, truth, kind, counts }) {
   if (kind === "number" || !Array.isArray(truth)) return "";
   const share = truth.reduce((sum, place) => sum + counts[place], 0) / answered;
   const then = share < WEAK ? "give a hint first" : share > STRONG ? "reveal and explain" : "let them discuss, then vote again";
-  return `${Math.round(100 * share)} % right: ${then}.`;
+  return `${Math.round(100 * share)}% right: ${then}.`;
 }
 
 /** A sentence of the class, with what can be done with it. */

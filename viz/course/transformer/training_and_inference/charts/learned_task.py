@@ -125,7 +125,7 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
     """A few probabilities as bars (name, probability, whether it is the wanted one), in the order given.
 
     >>> [row["said"] for row in largest([("De", 0.94, True), ("No", 0.03, False)]).to_dict()["data"]["values"]]
-    ['94 %', '3.0 %']
+    ['94%', '3.0%']
     """
     cells = [
         {
