@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 from core.data.home import assets
 from core.errors import InputError
-from core.text.words import WORD
+from core.text.words import words_in
 
 FOLDER = assets("texts")
 Links = Sequence[tuple[int, int]]
@@ -202,7 +202,7 @@ CELLS: dict[str, Callable[[str], Any]] = {
 
 
 def _check(links: Links, seen: str, looking: str) -> None:
-    n_seen, n_looking = (len(WORD.findall(text)) for text in (seen, looking))
+    n_seen, n_looking = (len(words_in(text)) for text in (seen, looking))
     for link in links:
         if not (0 <= link[0] < n_seen and 0 <= link[1] < n_looking):
             raise ValueError(f"link {link[0]}-{link[1]} points at a word that is not there")
@@ -216,7 +216,7 @@ def _places(text: str, words: Sequence[str]) -> list[int]:
         begin = at + len(text[at:]) - len(text[at:].lstrip())
         if word.strip() and text.startswith(word, begin):
             at = begin + len(word)
-            found.extend([place] * (len(WORD.findall(text[:at])) - len(found)))
-    if len(found) != len(WORD.findall(text)):
+            found.extend([place] * (len(words_in(text[:at])) - len(found)))
+    if len(found) != len(words_in(text)):
         raise ValueError(f"these are not the words of {text!r}: {list(words)}")
     return found

@@ -15,7 +15,7 @@ from core.data.speech.clips import KEPT_OUT
 from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
 from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.sentences import sentences_of
-from core.text.words import WORD, words_of
+from core.text.words import words_in, words_of
 from core.training.recipe import recipes
 from viz.course.sources import SOURCES
 
@@ -50,7 +50,7 @@ MANY = {"children", "men", "women", "mice", "geese"}
 
 
 def group(name: str) -> list[tuple[Sentence, list[str]]]:
-    return [(row, WORD.findall(row.text)) for row in BATTERY if row.group == name]
+    return [(row, words_in(row.text)) for row in BATTERY if row.group == name]
 
 
 def test_every_file_of_the_folder_has_a_reader_and_a_line_in_the_readme():
@@ -141,11 +141,11 @@ def test_repetitions_are_linked_to_the_same_word_before():
             words[seen].lower() == words[looking].lower() and seen < looking for seen, looking in row.links
         ), row
     rows = [row for row, _ in group("repetitions") if "row of" in row.note]
-    assert len(rows) >= 6 and all(len(row.links) * 2 == len(WORD.findall(row.text)) for row in rows)
+    assert len(rows) >= 6 and all(len(row.links) * 2 == len(words_in(row.text)) for row in rows)
 
 
 def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
-    plain = {row.id: WORD.findall(row.text) for row in BATTERY if row.group == "previous-word"}
+    plain = {row.id: words_in(row.text) for row in BATTERY if row.group == "previous-word"}
     assert sorted(row.of for row, _ in group("shuffled")) == sorted(plain)
     for row, words in group("shuffled"):
         original = plain[row.of]
@@ -230,7 +230,7 @@ def _came_after(words: list[str]) -> str:
 
 def test_the_fifth_word_is_the_bank_in_both_sentences():
     row = next(row for row in texts("presets") if row.text == "Money is in the bank.")
-    assert [WORD.findall(text).index("bank") for text in (row.text, row.second)] == [4, 4]
+    assert [words_in(text).index("bank") for text in (row.text, row.second)] == [4, 4]
 
 
 def test_next_sentences_are_crossed_so_that_neither_half_tells():
@@ -249,15 +249,15 @@ def test_next_sentences_are_crossed_so_that_neither_half_tells():
 
 
 def test_maps_are_drawn_on_sentences_of_eight_to_sixteen_words():
-    lengths = [sum(word[0].isalnum() for word in WORD.findall(row.text)) for row in texts("head_maps")]
+    lengths = [sum(word[0].isalnum() for word in words_in(row.text)) for row in texts("head_maps")]
     assert len(lengths) == 32 and min(lengths) >= 8 and max(lengths) <= 16
 
 
 def test_links_find_their_places_in_the_words_of_a_run():
     row = next(row for row in BATTERY if row.id == "quote-05")
     assert row.text == 'Anna whispered, "Do not wake the baby."' and row.links == ((3, 10),)
-    assert row.links_in(WORD.findall(row.text)) == row.links
-    assert row.links_in(["[CLS]", *WORD.findall(row.text), "[SEP]"]) == ((4, 11),)
+    assert row.links_in(words_in(row.text)) == row.links
+    assert row.links_in(["[CLS]", *words_in(row.text), "[SEP]"]) == ((4, 11),)
     assert row.links_in(
         ["START", "Anna", "whispered", ",", '"', "Do", "not", "wake", "the", "baby", '."']
     ) == ((4, 10),)
@@ -271,7 +271,7 @@ def test_shipped_models_find_every_link(name):
     for row in BATTERY:
         tokens = tokenizer.encode(row.text)
         words = [word.text for word in words_of(row.text, tokens.tokens, tokens.spans)]
-        own = WORD.findall(row.text)
+        own = words_in(row.text)
         for (seen, looking), (a, b) in zip(row.links, row.links_in(words), strict=True):
             assert own[seen] in words[a] and own[looking] in words[b]
 

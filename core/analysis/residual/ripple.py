@@ -8,7 +8,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import ENTERS, LEAVES
 from core.run import Run
-from core.text.words import WORD
+from core.text.words import word_spans
 
 Array = np.ndarray
 
@@ -30,11 +30,11 @@ def neighbour(model: Model, text: str) -> str:
         len(model.reader.encode(text).ids),
         "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]"),
     )
-    words = [place for place in WORD.finditer(text) if place.group().isalnum() and place.group() != mask]
-    for place in reversed([place for place in words if len(place.group()) > 2] or words):
+    words = [span for span in word_spans(text) if text[slice(*span)].isalnum() and text[slice(*span)] != mask]
+    for begin, end in reversed([(begin, end) for begin, end in words if end - begin > 2] or words):
         for other in OTHERS:
-            changed = text[: place.start()] + other + text[place.end() :]
-            if other != place.group() and len(model.reader.encode(changed).ids) == n:
+            changed = text[:begin] + other + text[end:]
+            if other != text[begin:end] and len(model.reader.encode(changed).ids) == n:
                 return changed
     return text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from core.text.words import WORD
+from core.text.words import words_in
 from viz.course.errata._draws import gap, normal
 from viz.course.errata.entry import Evidence, Where, erratum
 
@@ -88,7 +88,7 @@ def supervised() -> Evidence:
 
 @erratum("E55")
 def lines() -> Evidence:
-    tokens = WORD.findall("The FBI is chasing a criminal on the run.")
+    tokens = words_in("The FBI is chasing a criminal on the run.")
     words = [token for token in tokens if token.isalpha()]
     numbers = {"tokens": float(len(tokens)), "words": float(len(words))}
     return Evidence(

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
-from core.text.words import WORD
+from core.text.words import word_spans
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.maths.influence import influence
 from viz.labels import distinct
@@ -61,7 +61,7 @@ class Moved:
 
 def read(text: str) -> Data:
     """The sentence through the three models. Errors: InputError for no word, or more pieces than can be drawn."""
-    places = list(WORD.finditer(text))
+    places = list(word_spans(text))
     for name in (BERT, GPT, BOTH):
         reads.limit(name, text, LONGEST)
     runs = [
@@ -76,7 +76,7 @@ def read(text: str) -> Data:
         )
     bert, gpt = (_reading(run, (run.attention(),), places) for run in runs[:2])
     both = _reading(runs[2], (runs[2].attention("cross"), runs[2].attention("causal")), places)
-    return Data(text, tuple(place.group() for place in places), bert, gpt, both)
+    return Data(text, tuple(text[begin:end] for begin, end in places), bert, gpt, both)
 
 
 def moved(data: Data, draw: int = two_chains.DRAW) -> Moved:
@@ -89,7 +89,7 @@ def moved(data: Data, draw: int = two_chains.DRAW) -> Moved:
     return Moved(bert, gpt, source, target, two_chains.influence(len(data.words), draw))
 
 
-def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> FamilyRun:
+def _reading(run: Any, kinds: tuple[Any, ...], places: list[tuple[int, int]]) -> FamilyRun:
     weights, allowed = (
         np.concatenate([each.weights.mean((0, 1)) for each in kinds], 1),
         np.concatenate([each.allowed[0, 0] for each in kinds], 1),
@@ -100,7 +100,7 @@ def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> FamilyRun:
     return FamilyRun(run, tuple(outputs), tuple(inputs), weights, allowed, pieces)
 
 
-def _pieces(spans: Any, place: Any) -> tuple[int, ...]:
+def _pieces(spans: Any, place: tuple[int, int]) -> tuple[int, ...]:
     return tuple(
-        i for i, span in enumerate(spans) if span and span[0] < place.end() and span[1] > place.start()
+        i for i, span in enumerate(spans) if span and span[0] < place[1] and span[1] > place[0]
     )

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from core.errors import InputError
 from core.layers.attention import masked_softmax
 from core.maths import apart
-from core.text.words import WORD
+from core.text.words import words_in
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -70,7 +70,7 @@ def words_of(text: str, most: int = LONGEST) -> tuple[tuple[str, ...], int]:
     Raises:
         InputError: there is no word.
     """
-    found = WORD.findall(text)
+    found = words_in(text)
     if not found:
         raise InputError(
             "There is no word in this text.",
