@@ -33,7 +33,8 @@ NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 class Model:
     """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
 
-    `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write."""
+    `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write,
+    `ends` the tokens besides its end mark that end what it writes."""
 
     name: str
     spec: Family
@@ -43,6 +44,7 @@ class Model:
     card: str = ""
     files: Any = True
     never: Words = ()
+    ends: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
@@ -270,7 +272,14 @@ class Model:
         most = [min(room, 3 * n + 10, max(WRITES, 3 * n // 2)) for n in (side.n_real for side in sources)]
         with torch.inference_mode():
             rows = greedy(
-                self.network, batch, start=start, end=end, limit=most, edits=edits, never=self.never
+                self.network,
+                batch,
+                start=start,
+                end=end,
+                limit=most,
+                edits=edits,
+                never=self.never,
+                ends=self.ends,
             )
         return [self._started(*self.tokenizer.written(row)) for row in rows]
 

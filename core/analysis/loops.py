@@ -50,7 +50,8 @@ def looping(tokens: Sequence[str], least: int = 3) -> Loop | None:
 def endless(run: Run) -> str:
     """Of what a translator wrote by itself: a sentence that says so where it did not choose its end mark; else ""."""
     side, tokenizer = run.side, run.model.tokenizer
-    if run.source is None or int(np.argmax(run.logits[side.n_real - 1])) == tokenizer.end:
+    ends = (tokenizer.end, *run.model.ends)
+    if run.source is None or int(np.argmax(run.logits[side.n_real - 1])) in ends:
         return ""
     written = [tokenizer.token(index) for index in side.ids[1 : side.n_real]]
     loop = looping(written)

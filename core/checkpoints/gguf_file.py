@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from core.checkpoints.files import inside, shown
-from core.checkpoints.foreign import plan_foreign
+from core.checkpoints.foreign import MORE_ENDS, plan_foreign
 from core.checkpoints.safety.gguf_header import AGAIN, GGUFHeader, Stored, bad, read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.safety.safetensors_header import Entry
@@ -224,6 +224,7 @@ def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
         f"{mark}_token_id": facts.get(f"tokenizer.ggml.{name}_token_id")
         for mark, name in (("bos", "bos"), ("eos", "eos"), ("pad", "padding"))
     }
+    marks[MORE_ENDS] = [facts.get(f"tokenizer.ggml.{name}_token_id") for name in ("eot", "eom")]
     scaling = facts.get(f"{kind}.rope.scaling.type")
     return {
         "model_type": kind,

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from core.checkpoints.files import MB, Unchanged, inside, json_object, shown, small_bytes
-from core.checkpoints.foreign import BAD_WORDS, plan_foreign
+from core.checkpoints.foreign import BAD_WORDS, ENDS, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.safety.load_plan import Plan, build
@@ -55,10 +55,11 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def _generation(folder: Path) -> dict[str, Any]:
-    """What stands in generation_config.json in place of config.json and is read here: what is not to be written."""
+    """What stands in generation_config.json and is read here: what is not to be written, and what ends a text."""
     if inside(folder, GENERATION) is None:
         return {}
-    return {BAD_WORDS: json_object(folder, GENERATION).get(BAD_WORDS)}
+    given = json_object(folder, GENERATION)
+    return {BAD_WORDS: given.get(BAD_WORDS), MORE_ENDS: given.get(ENDS)}
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
@@ -88,7 +89,7 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     card = _card(folder) if packed is None else gguf_card(packed)
 
     def model(network: nn.Module, tokenizer: Tokenizer) -> Model:
-        return Model(name, plan.spec, plan.config, network, tokenizer, card, files, plan.never)
+        return Model(name, plan.spec, plan.config, network, tokenizer, card, files, plan.never, plan.ends)
 
     if shipped:
         return model(build(plan, weights), shipped_tokenizer(folder, plan))

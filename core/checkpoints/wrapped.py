@@ -11,7 +11,7 @@ import tokenizers
 import torch
 from torch import Tensor
 
-from core.checkpoints.foreign import plan_foreign
+from core.checkpoints.foreign import ENDS, MORE_ENDS, plan_foreign
 from core.checkpoints.safety.load_plan import build
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import check_rows, marked
@@ -69,10 +69,11 @@ def wrap(network: Any, tokenizer: Any, name: str = "") -> Model:
     backend.no_padding()
     backend.no_truncation()
     values = network.config.to_dict()
+    writes = getattr(network, "generation_config", None)
+    values[MORE_ENDS] = getattr(writes, ENDS, None)
     plan, weights = plan_foreign(values, Held.of(network.state_dict()))
     vocabulary = backend.get_vocab(with_added_tokens=True)
     check_rows(len(vocabulary), max(vocabulary.values(), default=0), plan.config.n_vocab)
     called = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    return Model(
-        called, plan.spec, plan.config, build(plan, weights), marked(backend, plan), never=plan.never
-    )
+    network, reader = build(plan, weights), marked(backend, plan)
+    return Model(called, plan.spec, plan.config, network, reader, never=plan.never, ends=plan.ends)

@@ -91,7 +91,7 @@ class _Search:
             cells = self._extend(group, log_p, row, cost, step, last)
             first += len(group.open)
             tops.append((row + cells[0][0], cells[0][2]))
-            taken = [cell for cell in cells if cell[1] != self.prompt.end][: group.width]
+            taken = [cell for cell in cells if not self.prompt.ended(cell[1])][: group.width]
             cost = cost + diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
             group.open = [text for _, _, text in taken if not last]
             if not group.over():
@@ -102,7 +102,7 @@ class _Search:
     def _extend(
         self, group: _Group, log_p: Array, first: int, cost: Array, step: int, last: bool
     ) -> list[tuple[int, int, _Text]]:
-        """The 2 * width best continuations of a group, each (parent among the open ones, token, text), best first.
+        """The 2 * width best continuations of a group (width more for every further end of a text), each (parent among the open ones, token, text), best first.
 
         Its open texts are the rows of log p from `first` on.
         Those among the first `width` that end are finished; in the last step all of the first `width` end.
@@ -110,7 +110,7 @@ class _Search:
         log_p = log_p[first : first + len(group.open)]
         total = np.array([text.total for text in group.open])[:, None] + log_p - cost
         cells = []
-        for rank, cell in enumerate(largest(total.ravel(), 2 * group.width)):
+        for rank, cell in enumerate(largest(total.ravel(), (2 + len(self.prompt.ends)) * group.width)):
             if not np.isfinite(total.flat[cell]):
                 break
             row, token = divmod(cell, log_p.shape[1])
@@ -121,7 +121,7 @@ class _Search:
             self.nodes.append(
                 Node(parent.place, step, token, name, logprob, spent, group.number, first + row)
             )
-            if (last or token == self.prompt.end) and rank < group.width:
+            if (last or self.prompt.ended(token)) and rank < group.width:
                 group.finished.append(text)
             cells.append((row, token, text))
         group.finished = sorted(group.finished, key=group.score, reverse=True)[: group.width]
@@ -177,7 +177,7 @@ def search(
         row, node, kept = run.extend(log_p, index, full or index + 1 == limit, diversity)
         over = not run.going()
         step = _step(run, reading, row, node, index, over)
-        reason = "" if not over else "end" if step.ids[-1] == prompt.end else "context" if full else "limit"
+        reason = "" if not over else "end" if prompt.ended(step.ids[-1]) else "context" if full else "limit"
         seconds = time.perf_counter() - begun
         yield replace(
             step,

@@ -66,7 +66,7 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
 
 def _why(tree: Tree, place: int, prompt: Prompt, length: int) -> str:
     """Why nothing follows this node; "" where something does, or could."""
-    if tree.nodes[place].id == prompt.end:
+    if prompt.ended(tree.nodes[place].id):
         return "end"
     if place not in dict(tree.finished):
         return ""

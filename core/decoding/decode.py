@@ -77,7 +77,7 @@ def _one_by_one(
         labels = prompt.labels(written)
         written.append(choice.id)
         text, pending = prompt.text(written)
-        reason = "end" if choice.id == prompt.end else stopped(len(written), limit, prompt)
+        reason = "end" if prompt.ended(choice.id) else stopped(len(written), limit, prompt)
         yield Step(
             index=index,
             token=prompt.name(choice.id),

@@ -33,7 +33,7 @@ class Prompt:
 
     `source` and `source_tokens` belong to a model that reads another sequence; both are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
-    `room` is how many tokens the network reads at most; `end` ends a text; `never` is what may not be written.
+    `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `never` is what may not be written.
     """
 
     ids: tuple[int, ...]
@@ -46,6 +46,11 @@ class Prompt:
     note: str = ""
     never: Words = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    ends: tuple[int, ...] = ()
+
+    def ended(self, index: int) -> bool:
+        """Whether this token ends a text."""
+        return index == self.end or index in self.ends
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -59,11 +64,11 @@ class Prompt:
 
     def name(self, index: int) -> str:
         """The token as text; END by its name."""
-        return END if index == self.end else self.names.token(index)
+        return END if self.ended(index) else self.names.token(index)
 
     def text(self, written: Sequence[int]) -> tuple[str, bytes]:
         """All text so far, and the bytes at its end that are no whole character yet."""
-        ids = [*self.ids[self.hidden :], *(i for i in written if i != self.end)]
+        ids = [*self.ids[self.hidden :], *(i for i in written if not self.ended(i))]
         shown = self.names.decode(ids)
         if not shown.endswith("�"):
             return shown, b""
@@ -86,9 +91,11 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         read = tokenizer.placed(encoded).ids
         _check_room(len(read), room - 1, "The prompt", m.name)
         if ids:
-            return Prompt(read, tokenizer, room, len(read) - len(ids), tokenizer.end, never=m.never)
+            return Prompt(
+                read, tokenizer, room, len(read) - len(ids), tokenizer.end, never=m.never, ends=m.ends
+            )
         note = "The prompt is empty: the text begins behind the start token."
-        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note, never=m.never)
+        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note, never=m.never, ends=m.ends)
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
@@ -98,7 +105,7 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     given = (_start(m), *begun)
     source = {"source": read.ids, "source_tokens": read.tokens, "values": read.values}
-    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, **source)
+    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, ends=m.ends, **source)
 
 
 def _start(m: Model) -> int:

@@ -26,8 +26,9 @@ def greedy(
     limit: Limit,
     edits: Sequence[Edit] = (),
     never: Words = (),
+    ends: Sequence[int] = (),
 ) -> list[list[int]]:
-    """The most probable token at each step, for each row of `batch.source`, until `end` or `limit` tokens; none that completes a word in `never`.
+    """The most probable token at each step, for each row of `batch.source`, until `end`, one of `ends` or `limit` tokens; none that completes a word in `never`.
 
     `network` is an encoder-decoder; `batch.ids` is not used. Neither START nor END is in the result.
     With edits the whole prefix is read anew at each step, so that an edit of query 3 meets the same cell each time.
@@ -46,7 +47,7 @@ def greedy(
         chosen = scores.argmax(-1)
         for row, token in enumerate(chosen.tolist()):
             if going[row]:
-                if token == end:
+                if token == end or token in ends:
                     going[row] = False
                     continue
                 written[row].append(token)

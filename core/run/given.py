@@ -11,12 +11,15 @@ import numpy as np
 from core.errors import InputError
 from core.models import Kind
 from core.run import Attention, Side
+from core.text.tokenizer import in_byte_letters, of_byte_letters
 
 Array = np.ndarray
 SUMS = 1e-2
 """How far from 1 the sum of a row may be: patterns may come in bfloat16."""
 LETTERS = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t"}
 """What stands for a space and the like in the tokens of byte-level BPE and SentencePiece."""
+BYTES = ("\u0120", "\u010a", "\u0109")
+"""Those of byte-level BPE, whose other letters stand for bytes, too."""
 RULE = "It is what a Hugging Face model returns with output_attentions=True, or an array (layer, head, query, key)."
 
 
@@ -154,7 +157,8 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
             "Each row and each column has one.",
             "Give the tokens of exactly this text, special ones too.",
         )
-    return tuple(_said(token) for token in tokens)
+    bytewise = any(mark in token for token in tokens for mark in BYTES) and all(map(in_byte_letters, tokens))
+    return tuple(of_byte_letters(token) if bytewise else _said(token) for token in tokens)
 
 
 def _said(token: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,10 @@ from core.errors import InputError
 Span = tuple[int, int] | None
 LONGEST = 20_000
 """Letters of one text that are read: the places of a million letters alone would take gigabytes."""
+
+
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+"""The name of a byte in a vocabulary that falls back to bytes."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +107,17 @@ class Tokenizer:
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
         )
         tokens = tuple(self.token(index) for index in encoding.ids)
+        spans = _grown(text, tokens, spans, self._unknown)
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids that its post-processor puts before and behind one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
-        encoding = self._backend.encode("a")
-        own = [at for at, added in enumerate(encoding.special_tokens_mask) if not added]
-        if not own:
-            return (), ()
-        return tuple(encoding.ids[: own[0]]), tuple(encoding.ids[own[-1] + 1 :])
+        one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+        one.post_processor = self._backend.post_processor
+        encoding = one.encode("a")  # this vocabulary may have no letter that is known to be one token
+        own = encoding.special_tokens_mask.index(0)
+        return tuple(encoding.ids[:own]), tuple(encoding.ids[own + 1 :])
 
     def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
         """The tokens of a text with what stands before it, and of a `whole` one behind it; see `around`.
@@ -138,9 +145,19 @@ class Tokenizer:
         return [name for name in self.special_tokens if name in text]
 
     def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
-        return self._backend.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(
-            self._prefix
-        )
+        return "".join(self._parts(ids, keep_special)).removeprefix(self._prefix)
+
+    def _parts(self, ids: Sequence[int], keep_special: bool) -> Iterator[str]:
+        """The text of each run of tokens; the library takes the letters of an added one for bytes, as those of any other."""
+        for added, some in groupby(ids, self._added.__contains__):
+            if not added:
+                yield self._backend.decode(list(some), skip_special_tokens=not keep_special)
+            else:
+                yield from (
+                    name
+                    for name in map(self._added.__getitem__, some)
+                    if keep_special or name not in self.special_tokens
+                )
 
     def written(self, ids: Sequence[int]) -> tuple[str, Encoded]:
         """The text of tokens that a model wrote, and those very tokens with their places in it.
@@ -166,15 +183,13 @@ class Tokenizer:
         raw = self._backend.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
-        if self._spaced and raw not in self.special_tokens:
-            return raw.replace("▁", " ")
-        if not self._byte_level or raw in self.special_tokens or any(char not in _BYTE_OF for char in raw):
+        if raw in self.special_tokens or index in self._added:
             return raw
-        data = bytes(_BYTE_OF[char] for char in raw)
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError:
-            return "‹" + data.hex(" ").upper() + "›"
+        if self._falls_back and (byte := BYTE.fullmatch(raw)):
+            return of_bytes(bytes.fromhex(byte.group(1)))
+        if self._spaced:
+            return raw.replace("▁", " ")
+        return of_byte_letters(raw) if self._byte_level else raw
 
     @cached_property
     def _decoder(self) -> str:
@@ -191,9 +206,27 @@ class Tokenizer:
         return _kind(self._decoder) == "ByteLevel"
 
     @cached_property
+    def _falls_back(self) -> bool:
+        """Whether <0x0A> is the name of a byte."""
+        return any(part["type"] == "ByteFallback" for part in _flat(json.loads(self._decoder), "decoders"))
+
+    @cached_property
+    def _added(self) -> Mapping[int, str]:
+        """The added tokens of a byte-level vocabulary: text, where all others are written in letters for bytes."""
+        added = self._backend.get_added_tokens_decoder() if self._byte_level else {}
+        return {index: token.content for index, token in added.items()}
+
+    @cached_property
+    def _unknown(self) -> str:
+        """The token for what is in no vocabulary: it stands for other letters than its own."""
+        return getattr(self._backend.model, "unk_token", None) or ""
+
+    @cached_property
     def _prefix(self) -> str:
-        cut = _rules(self._backend.pre_tokenizer)
-        return " " if _kind(cut) == "ByteLevel" and json.loads(cut).get("add_prefix_space") else ""
+        cut = _flat(json.loads(_rules(self._backend.pre_tokenizer)), "pretokenizers")
+        return (
+            " " if any(part["type"] == "ByteLevel" and part.get("add_prefix_space") for part in cut) else ""
+        )
 
 
 def _rules(part: Any) -> str:
@@ -203,6 +236,41 @@ def _rules(part: Any) -> str:
 
 def _kind(rules: str) -> str:
     return json.loads(rules).get("type", "")
+
+
+def _flat(rules: Mapping[str, Any], within: str) -> Iterator[Mapping[str, Any]]:
+    """The parts of a row of rules, however deep they lie; none of no rules."""
+    if within in rules:
+        for part in rules[within]:
+            yield from _flat(part, within)
+    elif "type" in rules:
+        yield rules
+
+
+def of_bytes(data: bytes) -> str:
+    """Return the text of a token of these bytes, ‹C3› where they are no characters.
+
+    >>> of_bytes(b" f"), of_bytes(bytes([0xC3]))
+    (' f', '‹C3›')
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "‹" + data.hex(" ").upper() + "›"
+
+
+def of_byte_letters(name: str) -> str:
+    """Return the text of a token that is named in GPT-2's letters for bytes; any other name as it is.
+
+    >>> of_byte_letters("ĠaÃ±o"), of_byte_letters("<|año|>▁")
+    (' año', '<|año|>▁')
+    """
+    return of_bytes(bytes(map(_BYTE_OF.__getitem__, name))) if in_byte_letters(name) else name
+
+
+def in_byte_letters(name: str) -> bool:
+    """Whether each letter of a name is one of GPT-2's for bytes."""
+    return _BYTE_OF.keys() >= set(name)
 
 
 def typed(text: str) -> str:
@@ -234,6 +302,33 @@ def _untrimmed(span: tuple[int, int], raw: str, added: bool) -> Span:
     if end:
         return (max(0, end - len(raw)), end)
     return None if added else (0, len(raw))
+
+
+def _grown(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown: str) -> tuple[Span, ...]:
+    """The spans, each begun where its token does: the library loses a letter behind an added token, and all but the last that a rule replaced.
+
+    A token that stands behind a hole and is spelled otherwise than the letters it is said to stand on, stands on the hole, too.
+    """
+    begins = {end: begin for begin, end in uncovered(text, spans)}
+    return (
+        tuple(
+            (begins[span[0]], span[1])
+            if span and span[0] in begins and token != unknown and not _alike(token, text[slice(*span)])
+            else span
+            for token, span in zip(tokens, spans, strict=True)
+        )
+        if begins
+        else spans
+    )
+
+
+def _alike(token: str, letters: str) -> bool:
+    """Whether a token spells these letters, but for case, accents, spaces and the sign of a piece within a word."""
+    token, letters = (
+        "".join(char for char in unicodedata.normalize("NFKD", some.casefold()) if char.isalnum())
+        for some in (token, letters)
+    )
+    return token == letters
 
 
 def _after_space(text: str, start: int, end: int) -> int:

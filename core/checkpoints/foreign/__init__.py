@@ -28,6 +28,8 @@ REFUSED: Mapping[str, str] = {
 }
 """What must not be set in a config, unless a format says otherwise."""
 BAD_WORDS = "bad_words_ids"
+ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
+"""The ends of a text in config.json, and those in generation_config.json."""
 """Where a config lists the words, each as ids, that are never written."""
 
 
@@ -163,15 +165,22 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         tokenizer=named,
         kept=keeping(takes, weights),
         never=_never(fields, config.n_vocab, ids.get("end")) if spec.writes else (),
+        ends=_ends(fields, config.n_vocab)[1:] if spec.writes else (),
     )
     return plan, weights
 
 
 def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:
     starts = "decoder_start" if writes else "bos"
-    end, start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in ("eos", starts, "pad"))
+    start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in (starts, "pad"))
+    end = next(iter(_ends(fields, n_vocab)), None)
     ids = {"start": end if start is None else start, "end": end, "pad": pad}
     return {name: value for name, value in ids.items() if value is not None}
+
+
+def _ends(fields: Fields, n_vocab: int) -> tuple[int, ...]:
+    """Return all tokens that end a text: the library heeds those of generation_config.json, older files have them in config.json alone."""
+    return tuple(dict.fromkeys(id for name in (ENDS, MORE_ENDS) for id in fields.token_ids(name, n_vocab)))
 
 
 def _never(fields: Fields, n_vocab: int, end: int | None) -> tuple[tuple[int, ...], ...]:

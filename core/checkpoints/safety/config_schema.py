@@ -151,9 +151,13 @@ class Fields:
 
     def token_id(self, name: str, n_vocab: int) -> int | None:
         """The id of a special token, None if there is none or it lies outside the table; of a list the first."""
+        return next(iter(self.token_ids(name, n_vocab)), None)
+
+    def token_ids(self, name: str, n_vocab: int) -> tuple[int, ...]:
+        """Return the ids of the special tokens of one sort, without those that lie outside the table."""
         value = self._values.get(name)
-        value = value[0] if isinstance(value, list) and value else value
-        return value if type(value) is int and 0 <= value < n_vocab else None
+        given = value if isinstance(value, list) else [value]
+        return tuple(dict.fromkeys(id for id in given if type(id) is int and 0 <= id < n_vocab))
 
     def words(self, name: str, n_vocab: int) -> tuple[tuple[int, ...], ...]:
         """A list of words, each a list of the ids of its tokens; absent and null give none."""

@@ -87,7 +87,8 @@ class Plan:
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
-    read into memory in float32. `never` are the words, as ids, that the model is not to write.
+    read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
+    end mark that end what it writes.
     """
 
     spec: Family
@@ -99,6 +100,7 @@ class Plan:
     tokenizer: tokenizers.Tokenizer | None = None
     kept: Mapping[str, int] = field(default_factory=dict)
     never: tuple[tuple[int, ...], ...] = ()
+    ends: tuple[int, ...] = ()
 
     @property
     def n_bytes(self) -> int:

@@ -1,0 +1,186 @@
+"""Names of tokens and the text of them: added tokens, bytes, marks of templates, letters that rules replace."""
+
+import numpy as np
+import pytest
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+
+from core.run.given import Given
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe, wordpiece
+
+LINES = ["a cafe and a car, abc def", "1 2 3 <num>"] * 3
+
+
+def with_added(*names: str, special: tuple[str, ...] = ("<|endoftext|>",)) -> Tokenizer:
+    backend = byte_level_bpe(LINES, 300, special)
+    backend.add_tokens(list(names))
+    return Tokenizer(backend)
+
+
+@pytest.mark.parametrize("name", ["café", "đem", "Öl", "ÿ", "Ġx", "naïve", "日本", "plain", "▁a"])
+def test_an_added_token_is_text(name):
+    tokenizer = with_added("café", "đem", "Öl", "ÿ", "Ġx", "naïve", "日本", "plain", "▁a")
+    text = f"a {name} and é{name}"
+    encoded = tokenizer.encode(text)
+    assert encoded.tokens.count(name) == 2
+    assert tokenizer.decode(encoded.ids) == text
+    assert tokenizer.written(encoded.ids)[0] == text
+
+
+def test_a_special_token_is_no_text_but_where_it_is_asked_for():
+    tokenizer = with_added(special=("<|endoftext|>", "<fin é>"))
+    ids = tokenizer.encode("a<fin é> car", special=True).ids
+    assert tokenizer.decode(ids) == "a car"
+    assert tokenizer.decode(ids, keep_special=True) == "a<fin é> car"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "names"),
+    [
+        (["un", "ĠcafÃ©", ",", "ĠaÃ±o"], ["un", " café", ",", " año"]),
+        (["<s>", "ĠÑĤ", "ÐµÑģÑĤ", "</s>"], ["<s>", " т", "ест", "</s>"]),
+        (["a", "Ċ", "ĉ", "Ã"], ["a", "\n", "\t", "‹C3›"]),
+        (["ĠæĹ¥æľ¬", "Ġx"], [" 日本", " x"]),
+        (["año", "señor", "café"], ["año", "señor", "café"]),
+        (["▁año", "▁señor"], [" año", " señor"]),
+        (["Ġa", "日本"], [" a", "日本"]),
+    ],
+)
+def test_tokens_of_other_programs_are_read_as_letters(tokens, names):
+    n = len(tokens)
+    given = Given(np.full((1, 1, n, n), 1 / n), tokens)
+    assert list(given.attention().keys) == names
+
+
+def fallback() -> Tokenizer:
+    """A vocabulary like Llama 2's, in which each byte is a token."""
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    vocab = {name: index for index, name in enumerate(["<unk>", "<s>", "</s>", *bytes_, "▁", "a", "▁a"])}
+    backend = tokenizers.Tokenizer(
+        models.BPE(vocab, [("▁", "a")], unk_token="<unk>", byte_fallback=True, fuse_unk=True)
+    )
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    backend.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    backend.add_special_tokens(["<unk>", "<s>", "</s>"])
+    return Tokenizer(backend, start=1, end=2)
+
+
+@pytest.mark.parametrize(
+    ("byte", "name"),
+    [(0x66, "f"), (0x0A, "\n"), (0xD5, "‹D5›"), (0x20, " "), (0x3C, "<"), (0x80, "‹80›"), (0x09, "\t")],
+)
+def test_a_byte_token_is_its_letter_or_its_number(byte, name):
+    assert fallback().token(3 + byte) == name
+
+
+def test_letters_that_spell_a_byte_are_letters_where_no_byte_is_a_token():
+    backend = byte_level_bpe(LINES, 300, ["<|endoftext|>"])
+    backend.add_tokens(["<0x41>"])
+    assert Tokenizer(backend).encode("a <0x41>").tokens[-1] == "<0x41>"
+
+
+WORDS = {"<s>": 0, "</s>": 1, "<pad>": 2, "A": 3, "C": 4, "G": 5, "T": 6, "N": 7}
+
+
+def letters(processor) -> Tokenizer:
+    backend = tokenizers.Tokenizer(models.WordLevel(WORDS, unk_token="<none>"))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    backend.post_processor = processor
+    backend.add_special_tokens(["<s>", "</s>", "<pad>"])
+    return Tokenizer(backend)
+
+
+TEMPLATE = processors.TemplateProcessing
+IDS = [("<s>", 0), ("</s>", 1)]
+
+
+@pytest.mark.parametrize(
+    ("processor", "around"),
+    [
+        (TEMPLATE(single="<s> $A", special_tokens=IDS), ((0,), ())),
+        (TEMPLATE(single="$A </s>", special_tokens=IDS), ((), (1,))),
+        (TEMPLATE(single="<s> $A </s>", pair="<s> $A </s> $B </s>", special_tokens=IDS), ((0,), (1,))),
+        (TEMPLATE(single="<s> <s> $A", special_tokens=IDS), ((0, 0), ())),
+        (processors.RobertaProcessing(("</s>", 1), ("<s>", 0)), ((0,), (1,))),
+        (processors.BertProcessing(("</s>", 1), ("<s>", 0)), ((0,), (1,))),
+        (
+            processors.Sequence([processors.ByteLevel(), TEMPLATE(single="<s> $A", special_tokens=IDS)]),
+            ((0,), ()),
+        ),
+        (
+            processors.Sequence(
+                [
+                    TEMPLATE(single="<s> $A", special_tokens=IDS),
+                    TEMPLATE(single="$A </s>", special_tokens=IDS),
+                ]
+            ),
+            ((0,), ()),  # the library keeps the first of two templates
+        ),
+        (processors.ByteLevel(), ((), ())),
+    ],
+)
+def test_the_marks_of_a_template_are_those_around_a_text(processor, around):
+    tokenizer = letters(processor)
+    assert tokenizer.around == around
+    library = tokenizers.Tokenizer.from_str(tokenizer.to_json())
+    assert list(tokenizer.placed(tokenizer.encode("ACGT"), whole=True).ids) == library.encode("ACGT").ids
+
+
+def spaced(backend: tokenizers.Tokenizer) -> Tokenizer:
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(), pre_tokenizers.ByteLevel(add_prefix_space=True)]
+    )
+    return Tokenizer(backend)
+
+
+def test_the_space_before_a_text_is_nobodys_within_a_row_of_rules_too():
+    tokenizer = spaced(byte_level_bpe(LINES, 300, ["<|endoftext|>"]))
+    encoded = tokenizer.encode("car and a car")
+    assert tokenizer.decode(encoded.ids) == "car and a car"
+    assert encoded.tokens[0].startswith(" ")
+
+
+@pytest.mark.parametrize("name", ["<dev>", "<x>", "@", "é", "<a b>"])
+@pytest.mark.parametrize("special", [True, False])
+def test_a_token_behind_an_added_one_stands_where_it_begins(name, special):
+    backend = byte_level_bpe(LINES, 300, ["<|endoftext|>"], prefix_space=True)
+    (backend.add_special_tokens if special else backend.add_tokens)([name])
+    text = f"{name}car, and a{name}car"
+    encoded = Tokenizer(backend).encode(text, special=True)
+    assert not encoded.lost
+    for token, span in zip(encoded.tokens, encoded.spans, strict=True):
+        assert span is None or text[slice(*span)].strip() == token.strip()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "content", "text", "covered"),
+    [
+        (r"\d+", "N", "a 123 C", "123"),
+        (r"[a-z]+", "T", "ACG tagc A", "tagc"),
+        (r"x+", "G", "xxxx", "xxxx"),
+        (r"\.\.\.", "C", "A ... T", "..."),
+        (r"[0-9]{2}", "N", "12 A", "12"),
+    ],
+)
+def test_a_replaced_letter_is_not_lost(pattern, content, text, covered):
+    backend = tokenizers.Tokenizer(models.WordLevel(WORDS | {" ": 8, "a": 9}, unk_token="<none>"))
+    backend.normalizer = normalizers.Replace(Regex(pattern), content)
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    encoded = Tokenizer(backend).encode(text)
+    places = [text[slice(*span)] for span in encoded.spans if span]
+    assert covered in places
+    assert not encoded.lost
+
+
+@pytest.mark.parametrize("text", ["\x00car", "a \x00Café", "car\x00", "\x00\x00CAR and"])
+def test_what_no_token_stands_for_is_lost(text):
+    encoded = Tokenizer(wordpiece(LINES, 300)).encode(text)
+    assert "".join(text[slice(*span)] for span in encoded.lost) == "\x00" * text.count("\x00")

@@ -1,0 +1,106 @@
+"""Several tokens that end a text, in config.json, generation_config.json or both: each ends what a model writes, as in the library."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from parity import redraw
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import core
+from core.analysis.loops import endless
+from core.checkpoints import open_model
+from core.decoding import Beam, Greedy
+from core.text.learn import byte_level_bpe
+
+TEXT, SMALL = "She has a white car.", 16
+
+
+def backend():
+    return byte_level_bpe([TEXT] * 3, 277, ["<s>", "</s>", "<pad>"])
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    made = backend()
+    config = LlamaConfig(
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        hidden_size=SMALL,
+        intermediate_size=SMALL,
+        max_position_embeddings=64,
+        vocab_size=made.get_vocab_size(),
+        bos_token_id=0,
+        eos_token_id=7,
+        tie_word_embeddings=False,
+    )
+    model = redraw(LlamaForCausalLM(config))
+    folder = tmp_path_factory.mktemp("ends") / "model"
+    model.save_pretrained(folder)
+    made.save(str(folder / "tokenizer.json"))
+    return folder, model
+
+
+def set_ends(folder, config, generation):
+    for name, ends in (("config.json", config), ("generation_config.json", generation)):
+        path = folder / name
+        values = json.loads(path.read_text()) if path.exists() else {}
+        values.pop("eos_token_id", None)
+        path.write_text(json.dumps(values | ({} if ends is None else {"eos_token_id": ends})))
+
+
+@pytest.mark.parametrize(
+    ("config", "generation", "ends"),
+    [
+        ([7, 9], None, {7, 9}),
+        (7, [7, 9], {7, 9}),
+        (7, 9, {7, 9}),
+        (None, [9, 11, 7], {7, 9, 11}),
+        (7, None, {7}),
+        ([9, 7, 9], [7], {7, 9}),
+        ([9, 9999], [-1, "x"], {9}),
+    ],
+)
+def test_each_end_ends_a_text(llama, config, generation, ends):
+    folder, _ = llama
+    set_ends(folder, config, generation)
+    model = open_model(folder)
+    for token in (7, 9, 11, 12):
+        steps = list(core.decode(model, "She has", max_new_tokens=3, force=[(0, token)]))
+        assert (len(steps), steps[-1].reason) == ((1, "end") if token in ends else (3, "limit"))
+        assert (steps[0].token == "END") == (token in ends)
+        if token in ends:
+            assert steps[0].text == "She has"
+    forced = list(core.decode(model, "She has", Beam(width=2), max_new_tokens=3, force=[(0, min(ends))]))
+    assert forced[-1].reason == "end"
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("bonus", [7, 9])
+def test_it_writes_what_the_library_writes(llama, bonus):
+    folder, model = llama
+    set_ends(folder, 7, [7, 9])
+    with torch.no_grad():
+        before = model.lm_head.weight[bonus].clone()
+        opened = open_model(folder)
+        ids = list(opened.tokenizer.encode("She has").ids)
+        theirs = model.generate(
+            torch.tensor([ids]), eos_token_id=[7, 9], max_new_tokens=6, do_sample=False, pad_token_id=2
+        )[0].tolist()
+        model.lm_head.weight[bonus] = before
+    steps = list(core.decode(opened, "She has", Greedy(), max_new_tokens=6))
+    assert list(steps[-1].ids) == theirs[len(ids) :]
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_translation_ends_at_each_of_its_ends(place):
+    model = core.open_model("translator-en-es")
+    written = model.run(TEXT).ids[1:]
+    shorter = replace(model, ends=(written[place],))
+    assert shorter.run(TEXT).ids[1:] == written[:place]
+    *_, last = core.decode(shorter, TEXT)
+    assert (last.ids, last.reason) == (written[: place + 1], "end")
+    assert not endless(shorter.run(TEXT))
