@@ -15,6 +15,7 @@ from core.run.barred import Words
 
 if TYPE_CHECKING:
     from core.model import Model
+    from core.run import Run
 
 START, END = "START", "END"
 
@@ -72,8 +73,30 @@ class Prompt:
         shown = self.names.decode(ids)
         if not shown.endswith("�"):
             return shown, b""
-        pending = unfinished(b"".join(_bytes(self.names, i) for i in ids[-4:]))
+        last = [_bytes(self.names, i) for i in ids[-4:]]
+        pending = unfinished(b"".join(last))
+        for n in range(1, len(last) + 1):
+            if pending and b"".join(last[-n:]) == pending:
+                return self.names.decode(ids[:-n]), pending
         return (shown[:-1] if pending else shown), pending
+
+
+def continuation(run: Run, ids: Sequence[int]) -> tuple[str, bytes]:
+    """Return the text that these tokens add to the text of a run, and the bytes of a character that they leave unfinished.
+
+    The name of a token is not its text: a mark has none, and the bytes of one character may be several tokens.
+
+    >>> import core
+    >>> run = core.open_model("gpt-mini").run("Once", keep=[])
+    >>> continuation(run, run.model.tokenizer.encode(" é").ids), continuation(run, run.model.tokenizer.encode("é").ids[:1])
+    ((' é', b''), ('', b'\\xc3'))
+    """
+    model, tokenizer = run.model, run.model.tokenizer
+    read = run.ids[: run.side.n_real]
+    prompt = Prompt(read, tokenizer, model.config.n_ctx, end=tokenizer.end, ends=model.ends)
+    before, _ = prompt.text(())
+    after, pending = prompt.text(ids)
+    return after.removeprefix(before), pending
 
 
 def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:

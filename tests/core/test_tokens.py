@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import tokenizers
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+from bytewise import PIECES, byte_of, fallback, tiny_llama
+from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 
+from core.decoding.prompt import continuation
 from core.run.given import Given
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
@@ -53,32 +55,12 @@ def test_tokens_of_other_programs_are_read_as_letters(tokens, names):
     assert list(given.attention().keys) == names
 
 
-def fallback() -> Tokenizer:
-    """A vocabulary like Llama 2's, in which each byte is a token."""
-    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
-    vocab = {name: index for index, name in enumerate(["<unk>", "<s>", "</s>", *bytes_, "▁", "a", "▁a"])}
-    backend = tokenizers.Tokenizer(
-        models.BPE(vocab, [("▁", "a")], unk_token="<unk>", byte_fallback=True, fuse_unk=True)
-    )
-    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    backend.decoder = decoders.Sequence(
-        [
-            decoders.Replace("▁", " "),
-            decoders.ByteFallback(),
-            decoders.Fuse(),
-            decoders.Strip(" ", 1, 0),
-        ]
-    )
-    backend.add_special_tokens(["<unk>", "<s>", "</s>"])
-    return Tokenizer(backend, start=1, end=2)
-
-
 @pytest.mark.parametrize(
     ("byte", "name"),
     [(0x66, "f"), (0x0A, "\n"), (0xD5, "‹D5›"), (0x20, " "), (0x3C, "<"), (0x80, "‹80›"), (0x09, "\t")],
 )
 def test_a_byte_token_is_its_letter_or_its_number(byte, name):
-    assert fallback().token(3 + byte) == name
+    assert fallback().token(byte_of(byte)) == name
 
 
 def test_letters_that_spell_a_byte_are_letters_where_no_byte_is_a_token():
@@ -184,3 +166,27 @@ def test_a_replaced_letter_is_not_lost(pattern, content, text, covered):
 def test_what_no_token_stands_for_is_lost(text):
     encoded = Tokenizer(wordpiece(LINES, 300)).encode(text)
     assert "".join(text[slice(*span)] for span in encoded.lost) == "\x00" * text.count("\x00")
+
+
+A = byte_of(255) + 1 + PIECES.index("▁a")
+
+
+@pytest.mark.parametrize(
+    ("ids", "text", "pending"),
+    [
+        ((A,), " a", b""),
+        ((byte_of(0x0A),), "\n", b""),
+        ((byte_of(0xD5),), "", b"\xd5"),
+        ((byte_of(0xD5), byte_of(0x8D)), "\u054d", b""),
+        ((byte_of(0x66), A), "f a", b""),
+        ((byte_of(0xF0), byte_of(0x9F), byte_of(0x8E)), "", b"\xf0\x9f\x8e"),
+        ((A, byte_of(0xC3)), " a", b"\xc3"),
+        ((byte_of(0xD5), byte_of(0x8D), byte_of(0xD5)), "\u054d", b"\xd5"),
+        ((3,), "", b""),
+        ((2,), "", b""),
+        ((0, A), " a", b""),
+    ],
+)
+@pytest.mark.parametrize("before", ["an a", "é", "a"])
+def test_a_continuation_is_the_text_of_tokens_not_their_names(before, ids, text, pending):
+    assert continuation(tiny_llama().run(before, keep=[]), ids) == (text, pending)

@@ -6,14 +6,18 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+from bytewise import byte_of, tiny_llama
 from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
+import core.serving.engine
 from core.analysis.guesses import guesses
 from core.decoding import Greedy, Sample, decode
+from core.serving.engine import Engine, Listing
 from viz.labels import percent
 from viz.workspace.look import go_on
+from viz.workspace.shared import reads
 
 MODEL, TEXT = "gpt-mini", "Once upon a time there was a little"
 
@@ -57,7 +61,7 @@ def test_one_is_chosen_and_written_and_others_follow():
     best = guesses(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)
     assert [option.split(" ")[0] for option in offered(test).options] == [word.strip() for word, _ in best]
     before = after(test)
-    offered(test).select(best[1][0]).run()
+    offered(test).select(core.open_model(MODEL).tokenizer.encode(best[1][0]).ids[0]).run()
     assert not test.exception and test.text_input[0].value == TEXT + best[1][0]
     assert after(test) and after(test) != before
 
@@ -68,7 +72,7 @@ def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
     monkeypatch.setattr("viz.workspace.look.go_on.written", lambda key: 1)
     script = AppTest.from_string(
         "from viz.shell import subject\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
-        f"subject.shows(text={TEXT!r})\nc.write(st.session_state['steps'])",
+        f"import core\nsubject.shows(text={TEXT!r})\nc.write(core.open_model({MODEL!r}).run({TEXT!r}), st.session_state['steps'])",
         default_timeout=60,
     )
     script.session_state["steps"] = tuple(written)
@@ -119,3 +123,47 @@ def test_the_course_opens_at_the_chapter_of_what_is_on_screen_with_its_sentence(
         if "Open the course" in one.value
     ]
     assert f"Open the course: {chapter}](" in link and "text=She+has+a+car." in link
+
+
+@pytest.fixture
+def of_bytes(monkeypatch):
+    """A model whose tokens are bytes, served alone."""
+    made = tiny_llama()
+    with Engine(
+        opener={made.name: made}.__getitem__, listing=lambda: (Listing(made.name, True, "", "llama"),)
+    ) as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        yield made
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_character_is_written_with_its_last_byte(of_bytes, at):
+    run = of_bytes.run("an a", keep=[])
+    force = [(0, byte_of(0xD5)), (1, byte_of(0x8D)), (2, byte_of(0x66))]
+    steps = tuple(decode(of_bytes, "an a", force=force, max_new_tokens=3))
+    assert go_on.text_of(run, steps, at) == ("\u054d", "\u054d", "\u054df")[at]
+
+
+def test_names_of_bytes_and_marks_are_not_offered_as_text(of_bytes):
+    test = look(model=of_bytes.name, text="an a")
+    group = offered(test)
+    assert not any("<0x" in option or "<pad>" in option for option in group.options)
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "says"),
+    [
+        ("gpt-mini", "Once <|endoftext|> upon", "<|endoftext|> is read as letters"),
+        ("bert-mini", "How old are you? [SEP] I am six.", "[SEP] is read as letters"),
+        ("bert-mini", "[CLS] How old? [SEP]", "[CLS], [SEP] are read as letters"),
+        ("bert-mini", "The [UNK] cat", "[UNK] is read as letters"),
+        ("translator-en-es", "The <end> of it", "<end> is read as letters"),
+        ("bert-mini", "The [MASK] cat", ""),
+        ("gpt-mini", "This is THE END", ""),
+    ],
+)
+def test_a_typed_name_of_a_mark_is_said_to_be_read_as_letters(model, text, says):
+    names = reads.as_letters(core.open_model(model), text)
+    assert ", ".join(names) == says.partition(" is ")[0].partition(" are ")[0]
+    if model == "gpt-mini" and says:
+        assert any(says in element.value for element in look(model=model, text=text).text)

@@ -248,9 +248,6 @@ def told(data: Any) -> None:
             f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
             f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”."
         )
-    special = model.tokenizer.typed_special(window.text)
-    if special:
-        st.text(f"{', '.join(special)} is read as letters here, not as the model's own sign.")
 
 
 def head(data: Any) -> Head:

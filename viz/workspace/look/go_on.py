@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.decoding import Step
+from core.decoding import Candidate, Step
+from core.decoding.prompt import continuation
 from core.run import Run
 from viz.instruments.words.words import After, written
 from viz.labels import literal, percent, visible
@@ -26,11 +27,20 @@ def goes_on(run: Run) -> bool:
     return run.model.spec.writes and run.source is None and "logits" in run.model.outputs
 
 
-def following(run: Run) -> tuple[Step, ...]:
-    """The next tokens, as Decode writes them: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
-    params = data.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
+def following(run: Run, *force: int) -> tuple[Step, ...]:
+    """The next tokens, as Decode writes them, those of `force` first: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
+    params = data.Params(run.model.name, run.side.text, **_how(), n=AHEAD, force=tuple(enumerate(force)))
     with engine_client.many() as ask:
-        return data.compute(params, ask, run).steps
+        return data.compute(params, ask, None if force else run).steps
+
+
+def text_of(run: Run, steps: tuple[Step, ...], at: int) -> str:
+    """The text of the steps up to `at`, and of those behind it that finish a character; "" where they are no text."""
+    for step in steps[at:]:
+        text, pending = continuation(run, step.ids)
+        if not pending:
+            return text
+    return ""
 
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
@@ -40,13 +50,13 @@ def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
 
 
 def show(run: Run, steps: tuple[Step, ...]) -> None:
-    """The most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps."""
+    """The most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps.
+
+    A token that is no text, as a mark, is not offered; one that begins a character is written with what finishes it.
+    """
     first = steps[0]
-    offered = {
-        one.token: one.after if first.filters else one.before
-        for one in first.candidates[:OFFERED]
-        if one.token != "END"
-    }
+    tails = {one: _tail(run, one) for one in first.candidates[:OFFERED]}
+    offered = {one.id: one for one, tail in tails.items() if tail}
     key = f"look.next:{run.side.text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="look.next"):
         st.pills(
@@ -54,10 +64,8 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
             list(offered),
             key=key,
             on_change=_choose,
-            args=(key,),
-            format_func=lambda token: (
-                f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]"
-            ),
+            args=(key, {one.id: tail for one, tail in tails.items()}),
+            format_func=lambda id: _offer(offered[id], bool(first.filters)),
             label_visibility="collapsed",
         )
         with st.popover(
@@ -85,11 +93,11 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
         )
 
 
-def write(steps: tuple[Step, ...]) -> None:
+def write(run: Run, steps: tuple[Step, ...]) -> None:
     """A word behind the text was touched: it is written, with those before it."""
     at = written("look.words.False")
     if at is not None and at < len(steps):
-        _append("".join(step.token for step in steps[: at + 1] if step.token != "END"))
+        _append(text_of(run, steps, at))
 
 
 def just_written() -> bool:
@@ -97,10 +105,21 @@ def just_written() -> bool:
     return bool(st.session_state.pop(_WRITTEN, False))
 
 
-def _choose(key: str) -> None:
-    token = st.session_state.get(key)
-    if token is not None:
-        _append(token)
+def _tail(run: Run, one: Candidate) -> str:
+    """What is written where this token is chosen."""
+    text, pending = continuation(run, (one.id,))
+    return text_of(run, following(run, one.id), 0) if pending else text
+
+
+def _offer(one: Candidate, filtered: bool) -> str:
+    chance = percent(one.after if filtered else one.before)
+    return f"{literal(visible(one.token.strip() or one.token))} :gray[:small[{chance}]]"
+
+
+def _choose(key: str, tails: dict[int, str]) -> None:
+    chosen = st.session_state.get(key)
+    if chosen is not None:
+        _append(tails[chosen])
 
 
 def _append(tail: str) -> None:

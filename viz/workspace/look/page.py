@@ -226,7 +226,7 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
         after=go_on.ghosts(steps, run.tokens[-1]),
-        on_write=lambda: go_on.write(steps),
+        on_write=lambda: go_on.write(run, steps),
     )
 
 

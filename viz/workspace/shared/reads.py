@@ -29,8 +29,19 @@ def show(model: Model, box: str) -> None:
 
 
 def told(model: Model, text: str) -> None:
-    """The note on a text that the model cannot read, with what mends it. What was typed is kept."""
+    """The note on a text that the model cannot read, with what mends it, and on names of special tokens in it. What was typed is kept."""
     reads.told(model.name, text, _smaller, lambda: _offer(model))
+    if names := as_letters(model, text):
+        verb, one = ("are", "tokens") if len(names) > 1 else ("is", "token")
+        st.text(f"{', '.join(names)} {verb} read as letters here, not as the model's own {one}.")
+
+
+def as_letters(model: Model, text: str) -> list[str]:
+    """Return the names of special tokens that are typed in a text and read as letters; that of the mask is meant to be typed."""
+    if model.spec.reads is not None:
+        return []
+    mask = model.tokenizer.mask if model.spec.framed else None
+    return [name for name in model.reader.typed_special(text) if model.tokenizer.special_tokens[name] != mask]
 
 
 def _offer(model: Model) -> None:

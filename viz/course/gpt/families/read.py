@@ -101,6 +101,4 @@ def _reading(run: Any, kinds: tuple[Any, ...], places: list[tuple[int, int]]) ->
 
 
 def _pieces(spans: Any, place: tuple[int, int]) -> tuple[int, ...]:
-    return tuple(
-        i for i, span in enumerate(spans) if span and span[0] < place[1] and span[1] > place[0]
-    )
+    return tuple(i for i, span in enumerate(spans) if span and span[0] < place[1] and span[1] > place[0])
