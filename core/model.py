@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from core.abilities import ABILITIES, OUTPUTS
 from core.errors import InputError
 from core.layers import linear
 from core.models import Batch, Family, Output
@@ -21,7 +22,7 @@ from core.run.lazy_logits import Outputs, finite
 from core.run.side import tensors, values
 from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import numbered
-from core.trace import Edit, Recorder, Trace, matches
+from core.trace import Edit, Recorder, Trace, matches, named
 
 KEEP_LIMIT = 256 * 2**20
 WRITES = 64
@@ -65,18 +66,39 @@ class Model:
 
     @property
     def asked(self) -> str:
-        """The output that a gradient is of: the logits, and where there are none the first."""
-        return "logits" if "logits" in self.outputs else next(iter(self.outputs))
+        """The output that a question and a gradient are of: the logits, else what else it says (`OUTPUTS`), else the first.
+
+        Raises InputError for a model without any output.
+        """
+        if not self.outputs:
+            rule = "Only its layers are in its file; attention and vectors of tokens can be read."
+            raise InputError(
+                f"{self.name} has no output.", rule, "Choose a model that has one, or look at its attention."
+            )
+        return next((name for name in OUTPUTS if name in self.outputs), next(iter(self.outputs)))
+
+    def can(self, ability: str) -> bool:
+        """Return whether the model has an ability, by its name in `core.abilities`.
+
+        >>> import core
+        >>> core.open_model("bert-mini").can("fill_blanks"), core.open_model("bert-mini").can("write")
+        (True, False)
+        """
+        return ABILITIES[ability].has(self)
+
+    def lacks(self, *abilities: str) -> str:
+        """Return why the model cannot do the first of these that it cannot, as the end of a sentence about it; "" where it can do all."""
+        return next((ABILITIES[name].lacks(self) for name in abilities if not self.can(name)), "")
 
     @property
     def tells_classes(self) -> bool:
         """Whether what it says is a class of the whole input, and no words."""
-        return self.asked == "classes"
+        return self.can("score_classes") and not self.can("score_words")
 
     @property
     def speaks(self) -> bool:
         """Whether it says what one can ask about: words, or a class."""
-        return self.asked == "logits" or self.tells_classes
+        return self.can("answer")
 
     def choice(self, index: int) -> str:
         """What a column of `Run.scores` stands for: a token, or a class."""
@@ -105,6 +127,7 @@ class Model:
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
         the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value, and
         `grad="class:NAME"` that of a class's score; a function of the scores in its place, of the number that it makes of them.
+        Of several texts each has the gradient of its own goal.
         `special=True` reads names of special tokens in the text as those; `reads_on=True` keeps keys and values for a `decode` of the run.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
@@ -134,6 +157,13 @@ class Model:
         """Several texts in one padded batch; the padding stays visible in each run's tokens."""
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
+        if not all(isinstance(text, str) for text in texts):
+            wrong = f"A text is given as {next(type(text).__name__ for text in texts if not isinstance(text, str))}."
+            rule = "run reads one text, run_many a list of texts; the tokenizer makes the ids."
+            raise InputError(
+                wrong, rule, "Give run_many(texts) for several texts, model.tokenizer.decode(ids) for ids."
+            )
+        named(edits)
         targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
@@ -141,7 +171,7 @@ class Model:
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
         cache = self.network.new_cache() if goes_on else None
-        hidden, early, trace, grads = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
+        hidden, early, trace, grads = self._forward(batch, patterns, tuple(edits), grad, sides, cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
@@ -289,7 +319,7 @@ class Model:
         patterns: tuple[str, ...],
         edits: tuple[Edit, ...],
         grad: Goal | None,
-        first: Side,
+        sides: list[Side],
         cache: Any,
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
         early = self._early(edits, grad)
@@ -310,10 +340,20 @@ class Model:
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
             ) from None
         trace = tap.close()
-        goal = None if grad is None else goal_of(self, found[self.asked][0], grad, lambda: self._asked(first))
-        grads = {} if goal is None else gradients(goal, trace)
+        grads = {} if grad is None else gradients(self._goal(found[self.asked], sides, grad), trace)
         found = {name: finite(value.detach(), self.name) for name, value in found.items()}
         return found.pop("hidden"), found, trace, grads
+
+    def _goal(self, scores: Tensor, sides: list[Side], grad: Goal) -> Tensor:
+        """The goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
+        by_token = self.asked in ("logits", "tags", "answer")
+        return sum(
+            (
+                goal_of(self, own[: side.n_real] if by_token else own, grad, partial(self._asked, side))
+                for own, side in zip(scores, sides, strict=True)
+            ),
+            start=scores.new_zeros(()),
+        )
 
     def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
         """Outputs that an edit or a gradient needs during the run, with those they read, in order."""

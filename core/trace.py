@@ -66,8 +66,28 @@ def matches(path: str, pattern: str) -> bool:
     return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
 
 
+def named(edits: Sequence[object]) -> None:
+    """Raise InputError for what is no edit, such as a bare function."""
+    for edit in edits:
+        if not callable(edit) or not isinstance(getattr(edit, "where", None), str):
+            raise InputError(
+                f"An edit is given as {type(edit).__name__}.",
+                "An edit says at which path it changes a value: edits.Function(where, fn) makes one of a function.",
+                'Write core.edits.Function("layer.0.self_attn.scores", fn).',
+            )
+
+
 def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
-    """The value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there."""
+    """The value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there.
+
+    An edit with a `leaf` is made for values of that name alone, as Temperature is for scores.
+    """
+    leaf, here = getattr(edit, "leaf", ""), path.rpartition(".")[2]
+    if leaf and here != leaf:
+        wrong = f"{type(edit).__name__} changes {leaf}, and '{path}' is another value: {here}."
+        raise InputError(
+            wrong, "Each edit is made for one kind of value.", f"Name a path that ends in .{leaf}."
+        )
     try:
         new = edit(value)
     except InputError:

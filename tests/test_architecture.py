@@ -25,6 +25,7 @@ FLOORS = (
     "data",
     "layers",
     "models",
+    "abilities",
     "run",
     "model",
     "edits",

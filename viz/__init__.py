@@ -61,3 +61,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'viz' has no attribute {name!r}")
     home = import_module(f"viz.instruments.kit.{'picture' if name == 'draw' else 'notebook'}")
     return globals().setdefault(name, getattr(home, name))
+
+
+def __dir__() -> list[str]:
+    """The instruments first: what a notebook completes."""
+    return [*__all__]

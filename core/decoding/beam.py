@@ -226,5 +226,7 @@ def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, 
         pending=pending,
         done=over,
         note=run.prompt.note if index == 0 else "",
+        hidden=run.prompt.hidden,
+        ends=run.prompt.ended(node.id),
         tree=run.tree(),
     )

@@ -13,7 +13,7 @@ from core.decoding.step import Step
 from core.decoding.stepper import Reads, Stepper
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
-from core.trace import Edit
+from core.trace import Edit, named
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -40,6 +40,10 @@ def decode(
     `run`, of the same text and made with `reads_on`, saves reading it again.
     Equal arguments give equal steps. Raises InputError at once for text, strategy or force that cannot be used.
     """
+    if not isinstance(strategy, Strategy):
+        wrong = f"The strategy is given as {type(strategy).__name__}."
+        raise InputError(wrong, "A strategy is Greedy(), Sample(...) or Beam(...).", "Write core.Greedy().")
+    named(edits)
     prompt = prompt_of(m, text, prefix)
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
         wrong = f"max_new_tokens is {max_new_tokens}."
@@ -104,6 +108,8 @@ def _one_by_one(
             done=bool(reason),
             reason=reason,
             note=prompt.note if index == 0 else "",
+            hidden=prompt.hidden,
+            ends=prompt.ended(choice.id),
         )
         if reason:
             return

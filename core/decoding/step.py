@@ -27,7 +27,8 @@ class Step:
     done: nothing follows; reason: "end" (the model wrote END), "limit" (as many tokens as asked for), "context" (the
     model can read no more). tree: all branches of a beam; then token, candidates and attention are those of the best
     continuation of this step, text and ids those of the best text; rows: what every text of the beam read, so that
-    `along` gives the steps of any one of them.
+    `along` gives the steps of any one of them. hidden: how many tokens before the text are no part of it (START).
+    ends: whether this token is END, by its id, for a token of a text may be spelled so.
     """
 
     index: int
@@ -57,6 +58,8 @@ class Step:
     filters: tuple[Filter, ...] = ()
     tree: Tree | None = field(default=None, repr=False)
     rows: Rows | None = field(default=None, repr=False)
+    hidden: int = 0
+    ends: bool = False
 
     @property
     def chosen(self) -> Candidate:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from core.errors import InputError
@@ -18,6 +21,11 @@ def checked(index: int, size: int, word: str, where: str) -> int:
             f"Choose 0 to {size - 1}.",
         )
     return index % size
+
+
+def tensor(value: Tensor | NDArray[np.float32]) -> Tensor:
+    """Return the value as a tensor: a trace gives sealed arrays, which are copied."""
+    return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
 def replaced(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:

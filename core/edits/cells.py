@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ class SetAllowed:
     `rows` is the query x key matrix as a tuple of tuples of bool.
     """
 
+    leaf: ClassVar[str] = "allowed"
     where: str
     rows: tuple[tuple[bool, ...], ...]
 
@@ -45,6 +47,7 @@ class SetAllowed:
 class Forbid:
     """Forbid one cell, a row (`key=None`) or a column (`query=None`). At `*_attn.allowed`."""
 
+    leaf: ClassVar[str] = "allowed"
     where: str
     query: int | None = None
     key: int | None = None
@@ -69,6 +72,7 @@ class DropToken:
     text. In an encoder-decoder "encoder.*.allowed|*.cross_attn.allowed" drops a word of the source.
     """
 
+    leaf: ClassVar[str] = "allowed"
     where: str
     key: int
 
@@ -87,6 +91,7 @@ class ForceCell:
     [[[[1, 0], [1, 0]]]]
     """
 
+    leaf: ClassVar[str] = "allowed"
     where: str
     query: int
     key: int
@@ -115,6 +120,7 @@ class ForceCell:
 class SetPattern:
     """Put one row of weights in place. At `*_attn.pattern`; the weights are >= 0 and sum to 1."""
 
+    leaf: ClassVar[str] = "pattern"
     where: str
     query: int
     weights: tuple[float, ...]
@@ -144,6 +150,7 @@ class SetPattern:
 class Uniform:
     """One head, or all, looks evenly at everything it may look at: every score is 0. At `*_attn.scores`."""
 
+    leaf: ClassVar[str] = "scores"
     where: str
     head: int | None = None
 
@@ -162,6 +169,7 @@ class Temperature:
     2.0
     """
 
+    leaf: ClassVar[str] = "scores"
     where: str
     temperature: float
     head: int | None = None
@@ -183,6 +191,7 @@ class Temperature:
 class NoScale:
     """Scores without 1 / sqrt(d_head) (Vaswani et al. 2017, section 3.2.1): larger, so rows grow sharper. At `*_attn.scores`."""
 
+    leaf: ClassVar[str] = "scores"
     where: str
     d_head: int
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from core.edits._parts import checked, replaced
+from core.edits._parts import checked, replaced, tensor
 from core.errors import InputError
 
 
@@ -19,6 +22,7 @@ class ScaleHead:
     [1.0, 0.5]
     """
 
+    leaf: ClassVar[str] = "heads"
     where: str
     head: int
     factor: float = 1.0
@@ -33,6 +37,7 @@ class ScaleHead:
 class ZeroHead:
     """Switch one head off."""
 
+    leaf: ClassVar[str] = "heads"
     where: str
     head: int
 
@@ -55,6 +60,7 @@ class MeanHead:
     [2.0, 2.0]
     """
 
+    leaf: ClassVar[str] = "heads"
     where: str
     head: int
     vector: tuple[float, ...] | None = field(default=None, repr=False)
@@ -81,9 +87,10 @@ class PatchHead:
     Raises InputError where this run has another number of rows.
     """
 
+    leaf: ClassVar[str] = "heads"
     where: str
     head: int
-    value: Tensor = field(compare=False, repr=False)
+    value: Tensor | NDArray[np.float32] = field(compare=False, repr=False)
     recipe: tuple[object, ...] = ()
 
     def __call__(self, heads: Tensor) -> Tensor:
@@ -94,4 +101,4 @@ class PatchHead:
                 "A patch goes row by row.",
                 "Choose a text of as many tokens.",
             )
-        return replaced(heads, (slice(None), head), self.value.to(heads.dtype))
+        return replaced(heads, (slice(None), head), tensor(self.value).to(heads.dtype))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from core.edits._parts import checked, replaced
+from core.edits._parts import checked, replaced, tensor
 from core.errors import InputError
 
 
@@ -25,18 +28,18 @@ class Scale:
 
 @dataclass(frozen=True)
 class Patch:
-    """Replace a value by one of another run.
+    """Replace a value by one of another run, a tensor or the array that `other.trace[where]` gives.
 
     Equality and hash go by `where` and `recipe` (how the source was made, e.g. the other run's request),
     never by the bytes of the tensor.
     """
 
     where: str
-    value: Tensor = field(compare=False, repr=False)
+    value: Tensor | NDArray[np.float32] = field(compare=False, repr=False)
     recipe: tuple[object, ...] = ()
 
     def __call__(self, value: Tensor) -> Tensor:
-        return self.value.to(value.dtype).expand_as(value)
+        return tensor(self.value).to(value.dtype).expand_as(value)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class AddVector:
 class NoPositions:
     """Take away where each word stands: the position vectors are 0. At `*embed.position` (pos d_model)."""
 
+    leaf: ClassVar[str] = "position"
     where: str
 
     def __call__(self, positions: Tensor) -> Tensor:
@@ -82,6 +86,7 @@ class SwapPositions:
     [3.0, 2.0, 1.0]
     """
 
+    leaf: ClassVar[str] = "position"
     where: str
     first: int
     second: int
@@ -103,6 +108,7 @@ class ReplaceToken:
     text with this token in the place, but keeps its tokens by name, so that before and after stand side by side.
     """
 
+    leaf: ClassVar[str] = "token"
     where: str
     position: int
     token: str
@@ -125,4 +131,11 @@ class Function:
     fn: Callable[[Tensor], Tensor] = field(repr=False)
 
     def __call__(self, value: Tensor) -> Tensor:
-        return self.fn(value)
+        try:
+            return self.fn(value)
+        except Exception as error:
+            raise InputError(
+                f"The function of the edit at '{self.where}' raises {type(error).__name__}: {error}",
+                "It is given the value as a tensor, batch axis included, and returns one of the same shape and dtype.",
+                "Mend the function.",
+            ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +18,17 @@ from core.text.tokenizer import Span
 from core.trace import Trace, matches, unknown_path
 
 Array = np.ndarray
+Marks = tuple[tuple[int, ...], tuple[int, ...]]
+NONE = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Attention:
     """The patterns of one kind: weights (layer, head, query, key), the labels of both axes, what was allowed.
 
-    `paths[layer]` names the tensor each layer's weights come from.
+    `paths[layer]` names the tensor each layer's weights come from. `marks` are the places of the queries and of the keys that the
+    model added to the text ([CLS], START), whatever the words of the text are called. `n_rows` counts the rows of a text: END, where rows
+    are named by what they write, and padding come after them.
     """
 
     kind: str
@@ -33,21 +37,27 @@ class Attention:
     keys: tuple[str, ...]
     allowed: Array
     paths: tuple[str, ...]
+    marks: Marks = ((), ())
+    n_rows: int | None = None
+
+    @property
+    def rows(self) -> range:
+        """The rows of the text and of the marks around it, without END and padding."""
+        return range(len(self.queries) if self.n_rows is None else self.n_rows)
 
     def joined(self, query_words: list[Word], key_words: list[Word]) -> Attention:
         """By words: the sum over a word's key pieces, the mean over its query pieces; rows still sum to 1."""
-        return by_word(self.kind, self.weights, self.allowed, self.paths, query_words, key_words)
+        return by_word(self, self.weights, query_words, key_words)
 
 
 def by_word(
-    kind: str,
-    weights: Sequence[Array] | Array,
-    allowed: Array,
-    paths: tuple[str, ...],
-    query_words: list[Word],
-    key_words: list[Word],
+    tokens: Attention, weights: Sequence[Array] | Array, query_words: list[Word], key_words: list[Word]
 ) -> Attention:
-    """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory."""
+    """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory.
+
+    `tokens` says the rest of them, by token; its weights are not read.
+    """
+    allowed = tokens.allowed
     queries, keys = _picked(query_words), _picked(key_words)
     several = [place for place, word in enumerate(query_words) if len(word.pieces) > 1]
     sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
@@ -63,8 +73,22 @@ def by_word(
     alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])
     may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
     query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
-    weights = found.astype(np.float32, copy=False)
-    return Attention(kind, weights, query_names, key_names, np.broadcast_to(may, found.shape), paths)
+    n_rows = tokens.n_rows
+    return replace(
+        tokens,
+        weights=found.astype(np.float32, copy=False),
+        queries=query_names,
+        keys=key_names,
+        allowed=np.broadcast_to(may, found.shape),
+        marks=(_marks(query_words, tokens.marks[0]), _marks(key_words, tokens.marks[1])),
+        n_rows=n_rows and sum(word.pieces[0] < n_rows for word in query_words),
+    )
+
+
+def _marks(words: list[Word], marks: Sequence[int]) -> tuple[int, ...]:
+    """The words that are marks and nothing else."""
+    known = set(marks)
+    return tuple(place for place, word in enumerate(words) if known.issuperset(word.pieces))
 
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
@@ -238,6 +262,9 @@ class Run:
 
         The logits; of a model that tells classes of a whole text or picture their scores, in one row. `Model.choice` names the columns.
         """
+        if not self.model.speaks:
+            rule = f"Scores are of words or of classes; {self.model.lacks('answer')}"
+            raise InputError(f"{self.model.name} has no scores.", rule, "Read one of its outputs by name.")
         found = self._output(self.model.asked)
         return found if found.ndim > 1 else found[None]
 
@@ -253,8 +280,9 @@ class Run:
 
     def _output(self, name: str) -> Array:
         if not hasattr(self.model.network, name):
-            has = f"The family {self.model.family} has {', '.join(self.model.outputs)}."
-            raise InputError(f"{self.model.name} has no output '{name}'.", has, "Use one of them.")
+            has = f"It has {', '.join(self.model.outputs) or 'none'}."
+            use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
+            raise InputError(f"{self.model.name} has no output '{name}'.", has, use)
         return _sealed(self.outputs.value(name).float().numpy())
 
     def hidden(self, side: str | None = None) -> Array:
@@ -307,10 +335,13 @@ class Run:
         layers = [self.trace[path][own] for path in paths]
         allowed = _one_or_all([self.trace[found.path(layer, "allowed")][own] for layer in range(len(layers))])
         writes = writing and queries is self.side and not self.model.spec.framed
+        n_rows = queries.n_real - writes
         queries = queries.written() if writes else queries
+        marks = queries.marks, keys.marks
+        named = Attention(kind, NONE, queries.tokens, keys.tokens, allowed, paths, marks, n_rows)
         if by == "word":
-            return by_word(kind, layers, allowed, paths, queries.words, keys.words)
-        return Attention(kind, np.stack(layers), queries.tokens, keys.tokens, allowed, paths)
+            return by_word(named, layers, queries.words, keys.words)
+        return replace(named, weights=np.stack(layers))
 
     def axis(self, name: str) -> Side:
         """What stands along an axis of a kind of attention: see `core.models.Kind`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from core.text.tokenizer import in_byte_letters, of_byte_letters
 Array = np.ndarray
 SUMS = 1e-2
 """How far from 1 the sum of a row may be: patterns may come in bfloat16."""
+BRACKETED = re.compile(r"\[[A-Z]+\]|<[^<>\s]+>")
 LETTERS = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t"}
 """What stands for a space and the like in the tokens of byte-level BPE and SentencePiece."""
 BYTES = ("\u0120", "\u010a", "\u0109")
@@ -49,7 +51,8 @@ class Given:
         name: str = "attention",
         row: int = 0,
     ) -> None:
-        weights = _weights(attentions, row)
+        weights, texts = _weights(attentions, row)
+        name = name if texts == 1 else f"{name}, row {row} of {texts}"
         queries = _labels(tokens, weights.shape[2], "queries")
         read = queries if keys is None else _labels(keys, weights.shape[3], "keys")
         if keys is None and weights.shape[2] != weights.shape[3]:
@@ -70,6 +73,7 @@ class Given:
             read,
             np.broadcast_to(allowed, weights.shape),
             tuple(f"attentions[{layer}]" for layer in range(len(weights))),
+            (_marks(queries), _marks(read)),
         )
         sides = Kind(name=kind, stack="layer", keys="target" if keys is None else "source")
         self.model = SimpleNamespace(name=name, spec=SimpleNamespace(kind=lambda _: sides, framed=False))
@@ -93,8 +97,9 @@ class Given:
         return self._attention
 
 
-def _weights(attentions: Any, row: int) -> Array:
-    """(layer, head, query, key) in float32."""
+def _weights(attentions: Any, row: int) -> tuple[Array, int]:
+    """(layer, head, query, key) in float32, and how many texts the batch has."""
+    texts = 1
     if _of_layers(attentions) and attentions and _of_layers(attentions[0]):
         wrong = "These attentions are a tuple for each token that was generated."
         raise InputError(
@@ -113,7 +118,7 @@ def _weights(attentions: Any, row: int) -> Array:
             raise InputError(
                 f"There is no row {row}.", f"The batch has {len(layers[0])}.", "Choose another row."
             )
-        weights = np.stack([layer[row] for layer in layers])
+        weights, texts = np.stack([layer[row] for layer in layers]), len(layers[0])
     else:
         weights = _array(attentions)
     if weights.ndim != 4 or not weights.size:
@@ -127,7 +132,7 @@ def _weights(attentions: Any, row: int) -> Array:
         wrong = "These numbers are no attention weights."
         rule = "Each is finite and not negative, and each row sums to 1, or to 0 where nothing may be seen."
         raise InputError(wrong, rule, "Give the patterns behind the softmax.")
-    return weights
+    return weights, texts
 
 
 def _of_layers(value: Any) -> bool:
@@ -159,6 +164,11 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
         )
     bytewise = any(mark in token for token in tokens for mark in BYTES) and all(map(in_byte_letters, tokens))
     return tuple(of_byte_letters(token) if bytewise else _said(token) for token in tokens)
+
+
+def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
+    """The places of special tokens. Of foreign tokens nothing but the names is known: brackets around a name, as in [CLS], <s>, <|endoftext|>."""
+    return tuple(place for place, token in enumerate(tokens) if BRACKETED.fullmatch(token))
 
 
 def _said(token: str) -> str:

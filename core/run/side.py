@@ -47,6 +47,14 @@ class Side:
             *(Word(word.text, tuple(cut + piece for piece in word.pieces)) for word in second),
         ]
 
+    @cached_property
+    def marks(self) -> tuple[int, ...]:
+        """The places of tokens that are no part of the text: what the model added to it, and padding. A token of spaces alone belongs to a word; patches and frames are no text."""
+        if self.values is not None:
+            return ()
+        named = enumerate(zip(self.tokens, self.spans, strict=True))
+        return tuple(place for place, (token, span) in named if span is None and not token.isspace())
+
     def sentences(self) -> Side:
         """One token a sentence of a text that is read sentence by sentence; one for all of any other."""
         segments = np.array(self.segments or (0,) * len(self.ids))[: self.n_real]

@@ -30,7 +30,7 @@ from core.scoring import Metrics
 from core.trace import Edit, Recorder
 
 EACH, ROWS, LONGEST = 1000, 125, 20
-PATTERN = "decoder.attn.pattern"
+PATTERN, SCORES = "decoder.attn.pattern", "decoder.attn.scores"
 
 
 def drawn(each: int, seed: int = 0, *, unseen: bool = False) -> list[Scene]:
@@ -66,7 +66,7 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
         },
         "beside": {
             f"{model.name}, every weight equal": {
-                "exact_match": _exact(told(model, plain, edits=[Uniform(PATTERN)])[0], plain)
+                "exact_match": _exact(told(model, plain, edits=[Uniform(SCORES)])[0], plain)
             },
             "a cell by chance": {"noun_on_object": float(np.mean(chance)) if on else 0.0},
         },

@@ -71,6 +71,16 @@ class Tokenizer:
         """One that reads the names of special tokens as these: few texts are read so, and a vocabulary takes its time and room."""
         return tokenizers.Tokenizer.from_str(self._backend.to_str())
 
+    @cached_property
+    def _blank(self) -> tokenizers.Tokenizer:
+        """One that reads the mask and no other special token: there the mask is an added token like any word."""
+        rules = json.loads(self._backend.to_str())
+        for token in rules["added_tokens"]:
+            token["special"] = token["special"] and token["id"] != self.mask
+        backend = tokenizers.Tokenizer.from_str(json.dumps(rules))
+        backend.encode_special_tokens = True
+        return backend
+
     @classmethod
     def from_file(cls, path: Path | str, **ids: int | None) -> Tokenizer:
         return cls(tokenizers.Tokenizer.from_file(str(path)), **ids)  # pyright: ignore[reportArgumentType]
@@ -99,9 +109,9 @@ class Tokenizer:
         """
         check_text(text)
         typed = None if self.mask is None else self._backend.id_to_token(self.mask)
-        if not special and typed and typed in text:
-            special = not any(name in text for name in self.special_tokens if name != typed)
-        encoding = (self._special if special else self._backend).encode(text, add_special_tokens=False)
+        blank = typed is not None and typed in text
+        backend = self._special if special else self._blank if blank else self._backend
+        encoding = backend.encode(text, add_special_tokens=False)
         added = bool(self._prefix) and not text.startswith(self._prefix)
         spans = tuple(
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)

@@ -43,10 +43,10 @@ if show == "lines":
 if show == "known":
     w = np.array([[[.7, .1, .1, .1], [.5, .3, .15, .05], [.02, .18, .5, .3], [.25, .25, .25, .25]],
                   [[.1, .1, .1, .7], [.1, .6, .2, .1], [.0, .9, .05, .05], [.97, .01, .01, .01]]])
-    head_view(w, ["[CLS]", "cats", "dogs", "sleep"], ["[CLS]", "cats", "dogs", "sleep"], key="v", heads=[2, 7], special=["[CLS]"])
+    head_view(w, ["[CLS]", "cats", "dogs", "sleep"], ["[CLS]", "cats", "dogs", "sleep"], key="v", heads=[2, 7], special=[0])
 if show == "pair":
     text, marks = "[CLS] do cats sleep [SEP] yes they do [SEP]".split(), [0, 0, 0, 0, 0, 1, 1, 1, 1]
-    head_view(made(2, 9), text, text, key="v", segments=marks, special=["[CLS]", "[SEP]"])
+    head_view(made(2, 9), text, text, key="v", segments=marks, special=[0, 4, 8])
 if show == "arabic":
     text = "\\u062c\\u0644\\u0633 \\u0627\\u0644\\u0648\\u0644\\u062f \\u0641\\u064a \\u0627\\u0644\\u062d\\u062f\\u064a\\u0642\\u0629 \\u0648\\u0642\\u0631\\u0623 \\u0643\\u062a\\u0627\\u0628\\u0627 (1984) .".split()
     head_view(made(h, len(text)), text, text, key="v", layout=ask.get("layout", "auto"))

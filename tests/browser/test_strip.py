@@ -56,7 +56,7 @@ if show == "chinese":
 if show == "none":
     strip(np.zeros((0, 0)), [], key="s")
 if show == "single":
-    strip(np.ones((1, 1)), ["START"], special=["START"], key="s")
+    strip(np.ones((1, 1)), ["START"], special=[0], key="s")
 if show == "long":
     toks = [(" " if i else "") + ["word", "a", "the", "sentence", "on", "attention"][i * 7% 6] for i in range(512)]
     strip(random(512, causal=True), toks, key="s", allowed=np.tri(512, dtype=bool), height=420, selected=300)

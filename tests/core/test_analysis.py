@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,9 +99,19 @@ def test_an_induction_head_gets_its_name():
 
 
 def test_a_head_on_the_separator_gets_its_name():
-    words = ("[CLS]", "a", "dog", ".", "[SEP]")
-    found = surveyed([(attention("self", np.outer(np.ones(5), np.eye(5)[4]), words, words), ())])
-    assert found.kind(0, 0) == "separator" and found.scores["punctuation"][0, 0] == 0
+    """By its place, whatever it is called: a word that is spelled like a mark is none."""
+    on_last = np.outer(np.ones(5), np.eye(5)[4])
+    for words in (
+        ("[CLS]", "a", "dog", ".", "[SEP]"),
+        ("<s>", "a", "dog", ".", "</s>"),
+        ("?", "a", "dog", ".", "?"),
+    ):
+        made = replace(attention("self", on_last, words, words), marks=((0, 4), (0, 4)))
+        found = surveyed([(made, ())])
+        assert found.kind(0, 0) == "separator" and found.scores["punctuation"][0, 0] == 0
+        assert not found.scores["duplicate"].any()
+        bare = surveyed([(attention("self", on_last, words, words), ())])
+        assert "separator" not in bare.scores
 
 
 def test_contributions_by_hand_and_as_the_sum_of_the_layer():

@@ -8,15 +8,14 @@ import pytest
 import core
 from core.analysis.attention.cautions import cautions
 
-KEYS = ("a", "b", "[SEP]", "d")
 FULL = np.ones((4, 4), dtype=bool)
 SHARP = np.array([[0.1, 0.8, 0.05, 0.05], [0.2, 0.05, 0.05, 0.7], [0.1, 0.1, 0.1, 0.7], [0.1, 0.7, 0.1, 0.1]])
 
 
-def kinds(weights, allowed=FULL, row=0, special=("[SEP]",), within=True):
+def kinds(weights, allowed=FULL, row=0, marks=(2,), within=True):
     return {
         caution.kind: caution.share
-        for caution in cautions(np.asarray(weights), allowed, KEYS, row, special, within=within)
+        for caution in cautions(np.asarray(weights), allowed, row, marks, within=within)
     }
 
 
@@ -35,7 +34,7 @@ def test_a_sink_is_the_mean_over_rows_that_have_a_choice():
 def test_weight_on_marks_is_named_apart_from_the_first_place():
     weights = np.tile([0.05, 0.05, 0.8, 0.1], (4, 1))
     assert kinds(weights) == {"separator": pytest.approx(0.8)}
-    assert kinds(weights, special=()) == {}
+    assert kinds(weights, marks=()) == {}
 
 
 def test_an_even_row_says_how_even():
@@ -83,7 +82,6 @@ def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(mo
             for caution in cautions(
                 attention.weights[layer, head, :n, :n],
                 attention.allowed[layer, head, :n, :n],
-                attention.keys[:n],
                 row,
                 within=kind.within,
             )
@@ -106,5 +104,5 @@ def test_within_is_a_matter_of_the_kind():
 
 
 def test_no_words_and_rows_that_may_look_at_nothing():
-    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), (), 0, within=True) == ()
-    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), ("a", "b"), 1, within=False) == ()
+    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), 0, within=True) == ()
+    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), 1, within=False) == ()

@@ -235,6 +235,46 @@ def test_edits_that_do_not_fit_a_run_are_told_apart(gpt):
     gpt.run(TEXT, edits=kept)
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        edits.Temperature(PATTERN, 2.0),
+        edits.NoScale(PATTERN, 4),
+        edits.Uniform("layer.*", 0),
+        edits.ZeroHead(PATTERN, 0),
+        edits.ScaleHead(SCORES, 0, 2.0),
+        edits.Forbid(SCORES, query=1),
+        edits.SetPattern(SCORES, 0, (1.0, 0, 0, 0, 0, 0, 0)),
+        edits.SwapPositions("*embed.token", 0, 1),
+        edits.NoPositions("*resid_in"),
+    ],
+)
+def test_an_edit_of_another_kind_of_value_is_refused(gpt, edit):
+    with pytest.raises(InputError, match="Each edit is made for one kind of value"):
+        gpt.run(TEXT, edits=[edit])
+
+
+def test_a_patch_takes_what_a_trace_gives(gpt):
+    other = gpt.run("The animal did cross.", keep=("*",))
+    run = gpt.run("The animal was cross.", keep=("*",))
+    n = len(run.ids)
+    other = gpt.run("The animal was a box.") if len(other.ids) != n else other
+    if len(other.ids) == n:
+        whole = gpt.run(
+            "The animal was cross.", edits=[edits.Patch("layer.0.resid_in", other.trace["layer.0.resid_in"])]
+        )
+        np.testing.assert_allclose(whole.logits, other.logits, atol=1e-5)
+        head = gpt.run("The animal was cross.", edits=[edits.PatchHead(HEADS, 1, other.trace[HEADS][1])])
+        np.testing.assert_array_equal(head.trace[HEADS][1], other.trace[HEADS][1])
+
+
+def test_what_is_no_edit_and_a_function_that_raises_are_said(gpt):
+    with pytest.raises(InputError, match=r"edits\.Function"):
+        gpt.run(TEXT, edits=[lambda value: value])
+    with pytest.raises(InputError, match="ZeroDivisionError: division by zero"):
+        gpt.run(TEXT, edits=[edits.Function(SCORES, lambda value: value * (1 / 0))])
+
+
 def test_what_can_not_be_said_is_refused():
     for wrong in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(InputError, match="above 0"):

@@ -185,6 +185,25 @@ def test_gradients_agree_with_finite_differences(writer):
         writer.run("The animal").trace.grad(path)
 
 
+@pytest.mark.parametrize("goal", ["logit: car", lambda logits: logits[-1].max()])
+def test_each_text_of_a_batch_has_the_gradient_of_its_own_goal(writer, goal):
+    texts, path = ("The animal didn't cross", "A white", "The street"), "layer.0.resid_mid"
+    for text, run in zip(texts, writer.run_many(texts, grad=goal), strict=True):
+        alone, n = writer.run(text, grad=goal).trace.grad(path), run.side.n_real
+        np.testing.assert_allclose(run.trace.grad(path)[:n], alone, atol=1e-5 * np.abs(alone).max())
+        assert np.abs(alone).max() > 0 and not run.trace.grad(path)[n:].any()
+
+
+def test_what_is_no_text_is_refused_in_words(writer):
+    for call in (
+        lambda: writer.run(["a", "b"]),
+        lambda: writer.run([1, 2]),
+        lambda: writer.run_many([["a"]]),
+    ):
+        with pytest.raises(core.InputError, match="run_many"):
+            call()
+
+
 def test_a_run_can_be_shared_because_it_cannot_be_written_to(writer):
     run = writer.run("The animal")
     for array in (run.logits, run.trace["layer.0.self_attn.pattern"]):

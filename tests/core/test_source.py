@@ -93,6 +93,17 @@ def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: d
             )
 
 
+@pytest.mark.parametrize("name", ["bigbird-mini", "captioner"])
+def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name: str) -> None:
+    model = core.open_model(name)
+    run = model.run(model.reader.example)
+    for kind in run.kinds:
+        paths = taps(source_of(run, kind, 0))
+        assert paths
+        for path, line in paths.items():
+            assert path not in run.trace or line.shape == run.trace[path].shape, path
+
+
 def test_the_two_branches_of_local_attention_make_one_whole() -> None:
     """What did not run in one model ran in the other: all taps of the class are met."""
     ran = [

@@ -246,7 +246,10 @@ def test_a_name_that_is_meant_to_be_typed_is_read_as_the_token():
     tok = tokenizer(False, mask=0)
     assert 0 in tok.encode("the <pad> cat").ids
     assert 2 not in tok.encode("the <end> cat").ids
-    assert 0 not in tok.encode("the <pad> cat <end>").ids  # both: reading <pad> would read <end> as well
+    both = tok.encode("the <pad> cat <end><pad>")
+    assert both.ids.count(0) == 2 and 2 not in both.ids  # a name beside it is letters all the same
+    assert "".join(both.tokens) == "the <pad> cat <end><pad>"
+    assert 0 not in tokenizer(False).encode("the <pad> cat").ids
 
 
 @pytest.mark.parametrize(("text", "place"), [("\ud83d", 1), ("ab\udc00c", 3), ("🎉\ud83c\udf89", 2)])

@@ -217,6 +217,10 @@ def test_the_lines_of_python_compute_the_numbers_of_the_page():
         np.testing.assert_allclose(held["first"], found.weights[0], atol=1e-9)
         np.testing.assert_allclose(held["second"], found.weights[1], atol=1e-9)
         assert how in lines
+        measured = likeness(held["first"], held["second"], held["cells"])
+        assert (measured.correlation, measured.bits) == pytest.approx(
+            (pair.likeness.correlation, pair.likeness.bits), abs=1e-9, nan_ok=True
+        ), "the lines print what the page shows"
 
 
 def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():

@@ -68,6 +68,24 @@ def test_a_picture_shows_them_and_says_whose_they_are(draw, bert):
         assert numbers(wanted) in picture.packet.exactly(10**6).to_bytes(), "to the last digit"
 
 
+def test_a_layer_and_a_head_by_position_are_those_of_a_run(bert):
+    """After the tokens, with or without `keys`, arguments are what they are for a run."""
+    wanted = numbers(bert[2][0, 3].numpy())
+    for arguments in ((2, 3), (None, 2, 3), (TOKENS, 2, 3)):
+        assert wanted in viz.heatmap(bert, TOKENS, *arguments).packet.parts.values()
+    assert "row 1 of 2" in viz.heatmap(bert, TOKENS, row=1).name
+
+
+@pytest.mark.parametrize("draw", [viz.arithmetic, viz.qkv, viz.source, viz.whole_model])
+def test_what_needs_a_run_says_so(draw, bert):
+    with pytest.raises(InputError, match="not a run"):
+        draw(bert, TOKENS)
+
+
+def test_a_notebook_completes_the_instruments():
+    assert dir(viz) == sorted(viz.__all__) and "tokens" in (viz.heatmap.__doc__ or "")
+
+
 def test_heads_are_joined_as_those_of_a_run(bert):
     weights = np.stack([layer[0].numpy() for layer in bert])
     for how, wanted in (

@@ -69,7 +69,7 @@ def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
     test = look(text=TEXT)
     head = words(test)
     assert head["words"] is None and head["keys"][head["start"][1]] == "[MASK]"
-    assert {"[CLS]", "[SEP]"} <= set(head["special"])
+    assert head["special"] == [[0, len(head["keys"]) - 1]] * 2
     run = model.run(TEXT)
     best = guesses(run, run.tokens.index("[MASK]"))
     assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [

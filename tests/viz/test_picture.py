@@ -181,6 +181,10 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
     picture = viz.grid(run)
     path = picture.save(tmp_path / "heads.html")
     assert path == tmp_path / "heads.html" and path.read_text("utf-8") == picture.html()
+    for name in ("heads.png", "heads.svg", "heads"):
+        with pytest.raises(core.InputError, match=r"heads\.html"):
+            picture.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

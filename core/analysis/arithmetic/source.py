@@ -154,6 +154,7 @@ def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
         "sentence": len(run.axis("sentence").ids),
         "d_head": config.d_head,
         "d_model": config.d_model,
+        "one": 1,
     }
 
 
@@ -209,15 +210,19 @@ def _lines(file: str, line: int) -> tuple[int, ...]:
     left_out = range(told.lineno, (told.end_lineno or told.lineno) + 1) if told else ()
     return (
         *owner,
-        *(number for number in range(line, (function.end_lineno or line) + 1) if number not in left_out),
+        *(n for n in range(_begins(function), (function.end_lineno or line) + 1) if n not in left_out),
     )
 
 
 @cache
 def _function(file: str, line: int) -> ast.FunctionDef:
-    return next(
-        node for node in ast.walk(_tree(file)) if isinstance(node, ast.FunctionDef) and _begins(node) == line
+    """The innermost function that a line is in: of a comprehension, which Python runs as a function of its own, the one around it."""
+    around = (
+        node
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.FunctionDef) and _begins(node) <= line <= (node.end_lineno or line)
     )
+    return max(around, key=_begins)
 
 
 def _begins(node: ast.FunctionDef) -> int:

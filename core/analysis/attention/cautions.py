@@ -29,9 +29,8 @@ class Caution:
 def cautions(
     weights: Array,
     allowed: Array,
-    keys: Sequence[str],
     row: int,
-    special: Sequence[str] = (),
+    marks: Sequence[int] = (),
     *,
     within: bool,
 ) -> tuple[Caution, ...]:
@@ -40,20 +39,20 @@ def cautions(
     within: queries and keys are positions of one text (`core.models.Kind.within`); a square map of two texts is not that.
 
     - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.
-    - "separator": they rest on marks named in `special` ([SEP] and the like), the first place apart.
+    - "separator": they rest on the keys at `marks` (added to the text, as [SEP] is), the first place apart.
     - "even": the row attends near-uniformly to all it may attend to: it distinguishes nothing.
     - "itself": the row attends mostly to its own position, which only attention within one text has.
     - "few": the row may look at one place only, so its 100% says nothing.
 
-    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), ["a", "b"], 0, within=True)
+    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), 0, within=True)
     (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))
     """
     free = allowed.sum(1) >= CHOICE
     found: list[Caution] = []
-    if free.any() and len(keys):
+    if free.any() and weights.shape[1]:
         mean = weights[free].mean(0)
-        marks = np.array([place > 0 and key in special for place, key in enumerate(keys)])
-        rests = Caution("sink", float(mean[0])), Caution("separator", float(mean[marks].sum()))
+        later = [place for place in marks if place > 0]
+        rests = Caution("sink", float(mean[0])), Caution("separator", float(mean[later].sum()))
         found += [caution for caution in rests if caution.share >= RESTS]
     if not 0 <= row < len(weights):
         return tuple(found)

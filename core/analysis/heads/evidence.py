@@ -12,7 +12,7 @@ import numpy as np
 
 from core.analysis.attention.measures import earlier, entropy
 from core.analysis.heads import patch_habits
-from core.analysis.heads.habits import LINKED, SEPARATOR, Heads
+from core.analysis.heads.habits import LINKED, Heads, recurring, separators, signs
 from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
 from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
@@ -36,7 +36,7 @@ TESTS = {
     "questions": "Mean weight of a question mark on the word that asks.",
     "lists": "Mean weight of the last item of a list on the earlier ones.",
     "punctuation": "Mean weight on signs without a letter or digit, whichever word looks.",
-    "separator": "Mean weight on the mark between texts, whichever word looks.",
+    "separator": "Mean weight on the marks that the model adds after a text, as [SEP] or </s>, whichever word looks.",
     "aligner": "Mean weight of a written word on the source words it translates; the pairs are set by hand.",
     "class": "Mean weight of a patch on the class token.",
     "own_patch": "Mean weight of a patch on itself.",
@@ -153,16 +153,10 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
     elif name == "first":
         cells[2:, 0] = True
     elif name in ("punctuation", "separator"):
-        cells[:] = [
-            key == SEPARATOR if name == "separator" else not any(c.isalnum() for c in key)
-            for key in attention.keys
-        ]
+        cells[:] = separators(attention) if name == "separator" else signs(attention)
         return cells, np.ones(n_queries, dtype=bool)
     elif name in ("induction", "duplicate") and not isinstance(text, Sentence):
-        words = [
-            word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)
-        ]
-        again = earlier(words)
+        again = earlier(recurring(attention))
         cells = np.tril(np.roll(again, 1, axis=1) if name == "induction" else again, k=-1)
     else:
         for seen, looking in _links(attention, name, text):

@@ -23,7 +23,6 @@ from core.run import Attention
 
 Array = np.ndarray
 
-SEPARATOR = "[SEP]"
 HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
 ALIGNS = 0.6  # and to the words it translates: an aligner
 REASON = 2.0  # a habit of linked words gets this many times what other words give to the same words
@@ -43,7 +42,7 @@ WORDS = {
     "questions": "the question word",
     "lists": "earlier items of a list",
     "punctuation": "punctuation",
-    "separator": "separator [SEP]",
+    "separator": "separator",
     "class": "class token",
     "own_patch": "its own patch",
     "neighbours": "around itself",
@@ -64,9 +63,31 @@ NAMELESS = ("spread", "far")
 """Measures that name no head by themselves."""
 
 
-def _signs(words: tuple[str, ...]) -> Array:
-    """Words without a letter or digit; START and [SEP] are none of them."""
-    return np.array([not any(c.isalnum() for c in word) for word in words])
+def signs(attention: Attention) -> Array:
+    """Return which keys are words without a letter or digit; what a model added to the text is none of them."""
+    marks = attention.marks[1]
+    return np.array(
+        [
+            not any(c.isalnum() for c in word) and place not in marks
+            for place, word in enumerate(attention.keys)
+        ]
+    )
+
+
+def separators(attention: Attention) -> Array:
+    """Return which keys are marks that close a text: those that a model added after its first word, as [SEP] and </s>."""
+    marks, places = attention.marks[1], np.arange(len(attention.keys))
+    added = np.isin(places, marks)
+    return added & (places > np.argmin(added))
+
+
+def recurring(attention: Attention) -> list[str | int]:
+    """Return the keys as what may come again: words by their letters, signs and marks (which come again anyway) by their places."""
+    marks = attention.marks[1]
+    return [
+        word if any(c.isalnum() for c in word) and place not in marks else place
+        for place, word in enumerate(attention.keys)
+    ]
 
 
 def measures(attention: Attention, links: Links = (), *, learned: bool = False) -> Mapping[str, Array]:
@@ -75,17 +96,15 @@ def measures(attention: Attention, links: Links = (), *, learned: bool = False) 
     Where the query is `learned`, no row is a word's: nothing is next to it, and nothing said before.
     """
     w = attention.weights
-    common = {"punctuation": on_keys(w, _signs(attention.keys)), "spread": spread(w, attention.allowed)}
-    if SEPARATOR in attention.keys:
-        common["separator"] = on_keys(w, np.array([key == SEPARATOR for key in attention.keys]))
+    common = {"punctuation": on_keys(w, signs(attention)), "spread": spread(w, attention.allowed)}
+    if (closing := separators(attention)).any():
+        common["separator"] = on_keys(w, closing)
     if links:
         return {"aligner": alignment(w, links), **common}
     if learned:
         return common
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
-    words = [
-        word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)
-    ]  # signs repeat anyway
+    words = recurring(attention)
     near |= {"induction": induction(w, words), "duplicate": duplicate(w, words)}
     return {**near, **({"next": at_offset(w, 1)} if attention.kind == "self" else {}), **common}
 

@@ -42,8 +42,8 @@ export function accept(view, packet) {
   view.theme.paper = rgb(view.theme.background);
   view.single = head.heads.length === 1;
   view.inks = head.inks.map((number) => headInk(view.theme, view.single ? -1 : number));
-  const special = new Set(head.special);
-  view.special = { query: head.queries.map((w) => Number(special.has(w))), key: keys.map((w) => Number(special.has(w))) };
+  const [queries, looked] = head.special;
+  view.special = { query: head.queries.map((_, i) => Number(queries.includes(i))), key: keys.map((_, i) => Number(looked.includes(i))) };
   choose(view, head, keys);
   view.heading.textContent = head.title;
   view.root.dataset.at = (head.at ?? []).join(" ");

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, latest, stored
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
-from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, face
 
 HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
@@ -48,7 +48,7 @@ class HeadView(Spec):
     layout: "columns" (queries beside keys), "rows" (keys above queries) or "auto": rows where they fit one line in
         comfortable type, else columns. The visitor can switch.
     segments: 0, 1 or None (neither) for each token, or a pair of such lists (queries, keys): filters A->A to B->B.
-    special: words that the visitor can hide. The first key (the sink of many heads) can be hidden always.
+    special: places of tokens that the visitor can hide, one list for both sides or a pair (queries, keys). The first key (the sink of many heads) can be hidden always.
     selected: the token pinned first: 3 or "3" a query, "s2" a key. None or nonsense: none, all lines are shown.
     reading: the sentence says "Reading x" (the word's own row), or else "Writing x" (labels are words written).
     group: views of one group hear each other's pointer. url: a query parameter that follows the pinned token.
@@ -76,7 +76,7 @@ class HeadView(Spec):
     allowed: ArrayLike | None = None
     layout: str = "auto"
     segments: Segments | tuple[Segments, Segments] | None = None
-    special: Sequence[str] = ()
+    special: Places = ()
     selected: int | str | None = None
     reading: bool = True
     axis: tuple[str, str] = ("query", "key")
@@ -122,7 +122,7 @@ class HeadView(Spec):
                 "heads": names,
                 "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
                 "segments": _segments(self.segments, rows, columns),
-                "special": sorted(set(self.special)),
+                "special": as_places(self.special),
                 "selected": _start(self.selected, rows, columns),
                 "reading": bool(self.reading),
                 "axis": list(self.axis),

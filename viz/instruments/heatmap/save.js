@@ -59,29 +59,34 @@ function paintScale(pen, view) {
 
 const PLURAL = { weight: "weights", score: "scores", difference: "differences", contribution: "contributions" };
 
+/** What rows and columns are called in a file: query and key in a pattern, layer and head where they are these. */
+const axesOf = (view) => (view.axis[0].includes("query") ? ["query", "key"] : view.axis);
+const LABELS = { query: "queries", key: "keys" };
+
 function savedArrays(view) {
-  const { r, c, h, w } = view.window, shape = [h, w], axes = ["query", "key"], out = {};
+  const { r, c, h, w } = view.window, shape = [h, w], axes = axesOf(view), [row, column] = axes, out = {};
   for (const lens of view.lenses) {
     out[PLURAL[lens.id]] = { shape, values: windowOf(view, lens.values), axes };
     if (lens.kind === "steps") out[`${PLURAL[lens.id]}_step`] = { shape: [1], values: Float32Array.of(lens.step), axes: ["one"] };
   }
   out.allowed = { shape, values: windowOf(view, view.data.allowed), axes, bool: true };
-  out.queries = { shape: [h], values: view.words.queries.slice(r, r + h), axes: ["query"] };
-  out.keys = { shape: [w], values: view.words.keys.slice(c, c + w), axes: ["key"] };
+  out[LABELS[row] ?? row] = { shape: [h], values: view.words.queries.slice(r, r + h), axes: [row] };
+  out[LABELS[column] ?? column] = { shape: [w], values: view.words.keys.slice(c, c + w), axes: [column] };
   if (h < view.data.rows || w < view.data.cols) {
-    out.query_positions = { shape: [h], values: Float32Array.from({ length: h }, (_, i) => r + i), axes: ["query"] };
-    out.key_positions = { shape: [w], values: Float32Array.from({ length: w }, (_, i) => c + i), axes: ["key"] };
+    out[`${row}_positions`] = { shape: [h], values: Float32Array.from({ length: h }, (_, i) => r + i), axes: [row] };
+    out[`${column}_positions`] = { shape: [w], values: Float32Array.from({ length: w }, (_, i) => c + i), axes: [column] };
   }
   if (view.margins) {
-    out.received = { shape: [w], values: Float32Array.from(view.margins.received.subarray(c, c + w)), axes: ["key"] };
-    out.entropy_bits = { shape: [h], values: Float32Array.from(view.margins.entropy.subarray(r, r + h)), axes: ["query"] };
+    out.received = { shape: [w], values: Float32Array.from(view.margins.received.subarray(c, c + w)), axes: [column] };
+    out.entropy_bits = { shape: [h], values: Float32Array.from(view.margins.entropy.subarray(r, r + h)), axes: [row] };
   }
   return out;
 }
 
 function savedRows(view) {
   const { r, c, h, w } = view.window, names = view.lenses.map((lens) => (known(lens) ? `${lens.id} (${known(lens)})` : lens.id));
-  const rows = [["query position", "key position", "query", "key", ...names, ...(view.shut.length ? ["allowed"] : [])]];
+  const [row, column] = axesOf(view);
+  const rows = [[`${row} position`, `${column} position`, row, column, ...names, ...(view.shut.length ? ["allowed"] : [])]];
   for (let q = r; q < r + h; q++) for (let k = c; k < c + w; k++) {
     const i = q * view.data.cols + k, open = view.data.allowed[i];
     rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : "")), ...(view.shut.length ? [open] : [])]);

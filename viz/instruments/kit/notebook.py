@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from core.run import Attention, Run
 
-SPECIAL = ("START", "END", "PAD", "[CLS]", "[SEP]")
+
+OF_OTHERS = "Patterns of another program: viz.{0}(attentions, tokens, keys=None, ..., name=, row=); row is the text of a batch, 0 unless given."
 
 
 def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) -> tuple[Attention, int, str]:
@@ -93,10 +94,12 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
         if not arguments and "tokens" not in options:
             wrong, rule = "There are no tokens.", "Patterns alone do not say what their rows and columns are."
             raise InputError(wrong, rule, f"Call viz.{draw.__name__}(attentions, tokens).")
-        tokens = options.pop("tokens", None) or arguments[0]
-        keys = arguments[1] if len(arguments) > 1 else keys
-        return draw(Given(run, tokens, keys, name=name, row=row), **options)
+        tokens, *arguments = [options.pop("tokens"), *arguments] if "tokens" in options else arguments
+        if arguments and not isinstance(arguments[0], int | str):
+            keys, *arguments = arguments
+        return draw(Given(run, tokens, keys, name=name, row=row), *arguments, **options)
 
+    drawn.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
     return drawn
 
 
@@ -115,8 +118,8 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
         say=SUMMING if attention.kind in SUMMED else None,
         reading=not crossing,
         names=("reads", "writes") if crossing else ("", ""),
-        targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
-        special=("START", "[CLS]", "[SEP]"),
+        targets=[(attention.queries[row], row) for row in attention.rows],
+        special=attention.marks,
         caption=what,
         python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
     )
@@ -149,7 +152,7 @@ def head_view(
         reading=attention.kind not in CROSSING,
         axis=axis(attention),
         title=what,
-        special=SPECIAL,
+        special=attention.marks,
         python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
     )
     return _drawn(
@@ -214,7 +217,7 @@ def strip(
         [*map(visible, attention.queries)],
         keys=[*map(visible, attention.keys)] if crossing or summed else None,
         allowed=attention.allowed[layer, index],
-        special=SPECIAL,
+        special=attention.marks,
         say=SUMMING if summed else WRITING if crossing else READING,
         names=("reads", "writes") if crossing else ("", ""),
         title=what,
@@ -223,6 +226,23 @@ def strip(
     return _drawn(STRIP, spec, run, attention, what, 320, layer, head)
 
 
+def _run(draw: Callable[..., Picture]) -> Callable[..., Picture]:
+    """The same picture, refused in words for what is no run."""
+
+    @wraps(draw)
+    def drawn(run: Any, *arguments: Any, **options: Any) -> Picture:
+        if not hasattr(run, "trace") or isinstance(run, Given):
+            wrong = f"viz.{draw.__name__} is given {type(run).__name__}, not a run."
+            rule = "It shows the tensors behind a pattern, which only a run of a model has."
+            raise InputError(
+                wrong, rule, "Give core.open_model(name).run(text), or core.wrap(model, tokenizer).run(text)."
+            )
+        return draw(run, *arguments, **options)
+
+    return drawn
+
+
+@_run
 def arithmetic(
     run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None
 ) -> Picture:
@@ -243,6 +263,7 @@ def arithmetic(
     return _drawn(ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head)
 
 
+@_run
 def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | None = None) -> Picture:
     """Draw one row of attention in five scenes: word; query, key and value; score; softmax; mixture. `query` is a token's index."""
     attention = seen(run, kind, "token")
@@ -252,6 +273,7 @@ def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | No
     return _drawn(QKV, spec, run, attention, f"{head_name(layer, head)}, one row", 560, layer, head)
 
 
+@_run
 def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:
     """The lines of code that made the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
     attention = seen(run, kind, "token")
@@ -263,6 +285,7 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     return _drawn(SOURCE, spec, run, attention, "its code", 560, layer)
 
 
+@_run
 def whole_model(run: Run, position: int = -1) -> Picture:
     """Draw all blocks of a Transformer, from its tokens to the probabilities of what follows the token at `position`."""
     screen = screen_of(run)

@@ -33,6 +33,7 @@ OVERHEAD = 2000
 """Bytes that each message costs besides labels and numbers: the loader, names of parts, Streamlit's own."""
 _FIELDS = 420
 """Bytes of the header that each further matrix takes."""
+Places = Sequence[int] | Sequence[Sequence[int]]
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -203,6 +204,18 @@ class Exact:
 
     cells: int
     put: Callable[[Packet], None]
+
+
+def as_places(special: Places) -> list[list[int]]:
+    """The places of special tokens among the queries and among the keys; one list holds for both.
+
+    Example:
+        >>> as_places([0, 5]), as_places(((0,), ()))
+        ([[0, 5], [0, 5]], [[0], []])
+    """
+    if any(isinstance(side, Sequence) for side in special):
+        return [sorted(set(side)) for side in special]  # pyright: ignore[reportArgumentType]
+    return [sorted(set(special))] * 2  # pyright: ignore[reportArgumentType]
 
 
 def as_matrix(values: ArrayLike) -> NDArray[np.float64]:

@@ -69,8 +69,14 @@ class Picture:
         return "".join([before, data, between, kit.decode(), code.decode(), after])
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to `path` and return it."""
+        """Write the page to `path`, a name that ends in .html, and return it."""
         out = Path(path)
+        if out.suffix.lower() not in (".html", ".htm"):
+            raise InputError(
+                f"'{out.name}' does not end in .html.",
+                "A picture is saved as a page that works offline; its button Save makes PNG, SVG and CSV in the browser.",
+                f"Save it as '{out.with_suffix('.html').name}'.",
+            )
         out.write_text(self.html(), "utf-8")
         return out
 

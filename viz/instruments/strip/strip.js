@@ -39,7 +39,7 @@ export function build(root) {
 }
 
 export function accept(view, packet) {
-  const head = packet.header, special = new Set(head.special);
+  const head = packet.header;
   view.head = head;
   view.packet = packet;
   view.group = head.group;
@@ -47,8 +47,8 @@ export function accept(view, packet) {
   view.theme = readTheme(view.root);
   view.root.style.setProperty("--line", view.theme.line);
   view.two = Boolean(head.keys);
-  view.sides = { query: readSide(head.queries, special) };
-  view.sides.key = head.keys ? readSide(head.keys, special) : view.sides.query;
+  view.sides = { query: readSide(head.queries) };
+  view.sides.key = head.keys ? readSide(head.keys) : view.sides.query;
   const identity = JSON.stringify([head.queries, head.keys, head.start, head.mode]), first = !view.identity;
   if (identity !== view.identity) {
     const [side, index] = head.start, turned = view.turned && !view.two;

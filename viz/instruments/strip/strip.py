@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument
-from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, face
 from viz.instruments.words.words import READING, Sentences, start
 
@@ -51,7 +51,7 @@ class Strip(Spec):
         one character and which touch; without them, leading spaces do.
     direction: "from" shades what the selected token looks at, "to" what looks at it. mode: "text" or "lines".
     selected: a position, 3 or "3"; of two texts "s2" is a key. None: the token with the clearest look at another place.
-    special: tokens drawn small and quiet. who: the subject of the sentence below ("the average of all heads").
+    special: places of tokens drawn small and quiet, one list or a pair (queries, keys). who: the subject of the sentence below ("the average of all heads").
     names: what the key text and the query text are called, where there are two. url: a query parameter that follows the choices.
 
     Raises ValueError naming both numbers when tokens, spans and weights do not fit.
@@ -59,7 +59,7 @@ class Strip(Spec):
     Example:
         >>> packet = Strip([[1, 0], [0.5, 0.5]], ["The", " cat"], selected=1).packet()
         >>> packet.header["queries"], packet.header["start"]
-        ({'words': ['The', ' cat'], 'glued': '00', 'first': None, 'pieces': None}, ['query', 1])
+        ({'words': ['The', ' cat'], 'glued': '00', 'first': None, 'pieces': None, 'special': []}, ['query', 1])
         >>> strip(attention.weights[2, 5], run.tokens, spans=run.spans, key="strip")    # doctest: +SKIP
     """
 
@@ -73,7 +73,7 @@ class Strip(Spec):
     direction: str = "from"
     mode: str = "text"
     selected: int | str | None = None
-    special: Sequence[str] = ()
+    special: Places = ()
     say: Sentences | None = None
     who: str = "this head"
     names: tuple[str, str] = ("", "")
@@ -87,17 +87,17 @@ class Strip(Spec):
         STRIP.show(self.packet(), key=self.key)
 
     def packet(self) -> Packet:
-        direction, mode, special = self.direction, self.mode, self.special
+        direction, mode, (asking, read) = self.direction, self.mode, as_places(self.special)
         if direction not in ("from", "to"):
             raise ValueError(f'direction={direction!r}; there are "from" and "to"')
         if mode not in ("text", "lines"):
             raise ValueError(f'mode={mode!r}; there are "text" and "lines"')
         matrix = as_matrix(self.weights)
         may = as_allowed(self.allowed, matrix.shape)
-        queries = units(labels(self.tokens, matrix.shape[0], "query"), self.spans, special)
+        queries = units(labels(self.tokens, matrix.shape[0], "query"), self.spans, asking)
         two = self.keys is not None
         looked_at = (
-            units(labels(self.keys, matrix.shape[1], "key"), self.key_spans, special)
+            units(labels(self.keys, matrix.shape[1], "key"), self.key_spans, read)
             if self.keys is not None
             else queries
         )
@@ -108,14 +108,13 @@ class Strip(Spec):
         matrix, may = joined(matrix, may, queries, looked_at)
         packet = Packet(
             {
-                "queries": _side(queries),
-                "keys": _side(looked_at) if two else None,
+                "queries": _side(queries, asking),
+                "keys": _side(looked_at, read) if two else None,
                 "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
                 "say": {
                     name: text.replace("this head", self.who)
                     for name, text in asdict(self.say or READING).items()
                 },
-                "special": sorted(set(special)),
                 "names": list(self.names),
                 "lines": LINES,
                 "place": self.key,
@@ -134,7 +133,7 @@ strip = face(Strip, Strip.show)
 
 
 def units(
-    tokens: Sequence[str], spans: Sequence[Span] | None = None, special: Sequence[str] = ()
+    tokens: Sequence[str], spans: Sequence[Span] | None = None, special: Sequence[int] = ()
 ) -> list[Unit]:
     """Tokens joined to what people see as one character; which of them touch the one before.
 
@@ -156,14 +155,14 @@ def units(
     return [Unit(_spelled([tokens[i] for i in pieces]), tuple(pieces), glued[pieces[0]]) for pieces in found]
 
 
-def _touching(tokens: Sequence[str], spans: Sequence[Span] | None, special: Sequence[str]) -> list[bool]:
+def _touching(tokens: Sequence[str], spans: Sequence[Span] | None, special: Sequence[int]) -> list[bool]:
     """Which tokens stand close to the one before, without white space between."""
     spaced = any(token[:1] == " " and token.strip() for token in tokens)
     pieces = any(token.startswith("##") for token in tokens)
     out = [False] * len(tokens)
     for i in range(1, len(tokens)):
-        before, token = tokens[i - 1], tokens[i]
-        if token[:1].isspace() or token in special or before in special:
+        token = tokens[i]
+        if token[:1].isspace() or i in special or i - 1 in special:
             continue
         if spans is not None:
             here, there = spans[i], spans[i - 1]
@@ -242,13 +241,14 @@ def joined(
     return weights, allowed
 
 
-def _side(side: Sequence[Unit]) -> dict[str, Any]:
+def _side(side: Sequence[Unit], special: Sequence[int]) -> dict[str, Any]:
     several = any(len(unit.pieces) > 1 for unit in side)
     return {
         "words": [unit.text for unit in side],
         "glued": "".join(str(int(unit.glued)) for unit in side),
         "first": [unit.pieces[0] for unit in side] if several else None,
         "pieces": [len(unit.pieces) for unit in side] if several else None,
+        "special": [place for place, unit in enumerate(side) if set(special).issuperset(unit.pieces)],
     }
 
 

@@ -7,10 +7,10 @@ import { CLEAR } from "../kit/tell.js";
 const LONGEST = 24, SHARES = 8;
 
 /** One side of the head: {words, glued, first, pieces, rtl, special}. */
-export function readSide(side, special) {
+export function readSide(side) {
   const count = side.words.length;
   return {
-    words: side.words, special: side.words.map((word) => special.has(word)), rtl: backwards(side.words),
+    words: side.words, special: side.words.map((_, i) => side.special.includes(i)), rtl: backwards(side.words),
     glued: [...side.glued].map(Number), first: side.first ?? Array.from({ length: count }, (_, i) => i), pieces: side.pieces ?? Array(count).fill(1),
   };
 }

@@ -59,14 +59,14 @@ export const turned = (_, head, { at }) => ({ ...emptied(head), at });
 // ---------------------------------------------------------------- words
 
 function fill(view, sources, targets) {
-  const special = new Set(view.head.special), total = sources.length + targets.length;
+  const [below, above] = view.head.special, total = sources.length + targets.length;
   const row = (element, words, side, name) => {
     element.dir = backwards(words) ? "rtl" : "ltr";
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", name || (side === "source" ? "Words looked at" : "Words"));
     const label = name ? [make("span", "quiet name")] : [];
     if (name) label[0].textContent = name;
-    const list = words.map((word, index) => wordButton(view, word, side, index, special.has(word), total));
+    const list = words.map((word, index) => wordButton(view, word, side, index, (side === "source" ? above : below).includes(index), total));
     element.replaceChildren(...label, ...list.map((w) => w.button));
     element.hidden = !words.length;
     return list;

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
-from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, face
 
 WORDS = Instrument("attention_atlas_words", "words/words")
@@ -118,7 +118,7 @@ class Words(Spec):
         START), and layout "one" takes keys, each written by the row before it.
     selected: the word touched first: 3 or "3" in the lower row, "s2" in the upper. None or nonsense: the
         word with the clearest look at another place.
-    special: words drawn small and quiet (START, END). names: small labels of the two rows.
+    special: places of words drawn small and quiet (START, END), in the lower row and among the keys, or one list for both. names: small labels of the two rows.
     url: a query parameter that follows the touched word, so that a link restores it.
     group, among: another head of the same kind that is chosen in the grid of the group is drawn without asking Python.
     after: what could follow, drawn fainter behind the last word; `on_write` is called before the run that answers a touch of one (`written`).
@@ -142,7 +142,7 @@ class Words(Spec):
     reading: bool = False
     say: Sentences | None = None
     names: tuple[str, str] = ("", "")
-    special: Sequence[str] = ()
+    special: Places = ()
     caption: str = ""
     url: str | None = None
     height: int | None = None
@@ -180,7 +180,7 @@ class Words(Spec):
                 "start": start(matrix, may, drawn, len(key_words), self.selected, layout),
                 "say": asdict(self.say or (READING if self.reading else WRITING)),
                 "names": list(self.names),
-                "special": sorted(set(self.special)),
+                "special": as_places(self.special),
                 "after": [[one.word, one.chance] for one in self.after],
                 **self.plain("layout", "caption", "url", "height", "group", "python"),
             },

@@ -128,6 +128,9 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     keep = ("*.pattern", "logits")
     own = engine_client.run(model, text, keep=()).target_text
     run = engine_client.run(model, text, target=own, keep=keep)
+    if run.side.n_real < 2:
+        wrong = f"{model} writes nothing to this sentence: its first token is the end of the text."
+        raise InputError(wrong, "The word to be guessed is one that it writes.", "Type another sentence.")
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.model import Model
-from core.models import Family
 from viz.charts.label_reveal import revealed
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
@@ -20,7 +18,7 @@ from viz.widgets import controls, page_parts
 from viz.workspace.be_the_head import data, row, whole_class
 from viz.workspace.be_the_head.data import WHOLE, Game
 from viz.workspace.be_the_head.whole_class import Class
-from viz.workspace.shared import head_picker, tasks, toolbar
+from viz.workspace.shared import head_picker, toolbar
 
 PAGE = Page(
     title="Be the head",
@@ -69,20 +67,9 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose(
-        "be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=toolbar.heads
-    )
+    asked = toolbar.choose("be_the_head", model=Params.model, text=Params.text, runs=toolbar.heads)
     if asked is not None:
         _played(asked)
-
-
-def _plays(family: Family) -> bool:
-    """Models that write: the right word is known."""
-    return toolbar.layered(family) and family.writes
-
-
-def _lacks(model: Model) -> str:
-    return tasks.cannot_write(model) if toolbar.layered(model.spec) else tasks.no_heads(model)
 
 
 @st.fragment

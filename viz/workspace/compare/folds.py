@@ -27,7 +27,9 @@ LOOKING = (
     "(Needleman and Wunsch 1970).\n\n"
     "Heads of a layer work at the same time and are equal in rank: none comes second, and none looks at pairs of words (the survey of 2020 suggests that)."
 )
-CODE = """import core
+CODE = """import numpy as np
+
+import core
 from core.analysis.attention.align import aligned, {how}
 {joins}from core.analysis.heads.likeness import likeness
 {changes}
@@ -35,7 +37,10 @@ from core.analysis.attention.align import aligned, {how}
 rows = {rows}
 columns = {columns}
 first, second = aligned([{one}, {two}], rows, columns)
-print(likeness(first, second))   # bits a row and over all, correlation, cosine"""
+may, also = aligned([{one_may}, {two_may}], rows, columns)
+both = np.array([all(slot) for slot in rows])   # rows whose word both have; cells that either may look at
+cells = ((may > 0) | (also > 0)) & both[:, None]
+print(likeness(first, second, cells))   # bits a row and over all, correlation, cosine"""
 
 
 def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
@@ -150,7 +155,17 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
             key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]"
             for key, pane, name in zip(("one", "two"), panes, names, strict=True)
         },
+        **{
+            f"{key}_may": f"{name}.allowed[{pane.view.layer}, {_mask_head(pane)}]"
+            for key, pane, name in zip(("one", "two"), panes, names, strict=True)
+        },
     )
+
+
+def _mask_head(pane: Pane) -> int:
+    """The head of a pane in the masks of its run, of which all heads may share one."""
+    path = pane.run.model.spec.kind(pane.view.kind).path(pane.view.layer, "allowed")
+    return min(pane.view.head, len(pane.run.trace[path]) - 1) if isinstance(pane.view.head, int) else 0
 
 
 def _lines(pane: Pane, name: str, by: str) -> list[str]:

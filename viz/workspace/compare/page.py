@@ -74,7 +74,6 @@ def page() -> None:
     page_parts.title(PAGE)
     asked = toolbar.choose(
         "compare",
-        lambda family: bool(family.kinds),
         model=Params.model,
         text=Params.text,
         given=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,7 @@ from viz.labels import head_name, shorten, visible
 from viz.shell import state, subject
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
-from viz.workspace.shared import head_picker, presets, tasks
+from viz.workspace.shared import head_picker, needs, presets, tasks
 from viz.workspace.shared import reads as _reads
 
 Head = tuple[int, int]
@@ -44,12 +45,12 @@ class Request:
 
 def request(start: Any) -> Request | None:
     """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
-    writers = {name: family for name, family in tasks.usable().items() if family.writes}
+    writers = {name: family for name, family in tasks.usable().items() if needs.may("decode", family)}
     if not writers:
         raise InputError(
             "No model that writes can be opened.", "The models lie in assets/models.", "See More, Models."
         )
-    chosen = tasks.in_view(writers, start.model, tasks.cannot_write)
+    chosen = tasks.in_view(writers, start.model, partial(needs.lacks, "decode"))
     if chosen is None:
         return None
     _begin_anew(chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,8 +80,8 @@ def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.nd
     return weights, allowed
 
 
-def pieces(tokens: Sequence[str]) -> list[str]:
-    """Tokens as they stand in running text: the space before a word is left out, a piece that continues one is tied.
+def pieces(tokens: Sequence[str], marks: Collection[int] = ()) -> list[str]:
+    """Tokens as they stand in running text: the space before a word is left out, a piece that continues one is tied; nothing is tied to the `marks`, START and END, which are places.
 
     >>> pieces(["Once", " upon", " el", "ástico", ",", " ", "\\n"])
     ['Once', 'upon', 'el', '‿ástico', ',', ' ', '\\n']
@@ -92,10 +92,10 @@ def pieces(tokens: Sequence[str]) -> list[str]:
             place > 0
             and token[:1].isalnum()
             and tokens[place - 1][-1:].isalnum()
-            and tokens[place - 1] != "START"
+            and not {place - 1, place} & {*marks}
         )
         bare = token[1:] if token[:1] == " " and token.strip() else token
-        shown.append(f"‿{bare}" if joins and token != "END" else bare)
+        shown.append(f"‿{bare}" if joins else bare)
     return shown
 
 
@@ -103,7 +103,9 @@ def _flowing(data: Any, head: tuple[int, int]) -> None:
     steps, last = data.steps, data.last
     kind = data.kind
     given = len(last.keys[kind]) - len(steps) + 1
-    drawn = pieces([*last.keys[kind], last.token])
+    end = len(last.keys[kind])
+    marks = (*range(last.hidden), *([end] if last.ends else []))
+    drawn = pieces([*last.keys[kind], last.token], marks)
     weights, allowed = rows(steps, kind, head)
     words_view(
         weights,
@@ -115,7 +117,7 @@ def _flowing(data: Any, head: tuple[int, int]) -> None:
         targets=[(word, max(-1, place - given)) for place, word in enumerate(drawn)],
         selected=len(drawn) - 1,
         say=MANY if head[0] < 0 else ONE,
-        special=("START", "END"),
+        special=(marks, ()),
         height=430 if len(drawn) > 70 else None,
     )
 
@@ -196,7 +198,7 @@ def sentence(data: Any) -> str:
         data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
     )
     where = f"After “{tail(before)}”" if before else "At the start"
-    token = "the end of the text" if step.token == "END" else f"“{bare(step.token)}”"
+    token = "the end of the text" if step.ends else f"“{bare(step.token)}”"
     effective = float(np.exp(step.entropy))
     about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
     hesitates = f"the perplexity of this step is about {about} (entropy {step.entropy / np.log(2):.2f} bits)"

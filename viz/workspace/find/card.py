@@ -139,7 +139,7 @@ def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
             key=f"find.text.{words}",
             allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)],
             selected=int(rows[which, layer, number]),
-            special=head_picker.MARKS,
+            special=found.marks,
             say=WRITING if crosses else READING,
             names=("reads", "writes") if crosses else ("", ""),
             height=120,

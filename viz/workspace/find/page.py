@@ -82,7 +82,7 @@ def compute(p: Params = Params()) -> Found:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose("find", toolbar.layered, model=Params.model, text=Params.text, runs=toolbar.heads)
+    asked = toolbar.choose("find", model=Params.model, text=Params.text, runs=toolbar.heads)
     if asked is None:
         return
     measured = head_picker.survey(asked.model)

@@ -81,7 +81,7 @@ def plain(p: Params) -> Run:
     if not model.speaks:
         raise InputError(
             f"{p.model} cannot be asked what matters.",
-            f"A part matters for what a model says; {toolbar.says_nothing(model)}",
+            f"A part matters for what a model says; {model.lacks('answer')}",
             "Choose another model.",
         )
     return target_picker.fixed(p.model, p.text, p.target, (model.asked,))
@@ -124,11 +124,8 @@ def page() -> None:
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
     asked = toolbar.choose(
         "importance",
-        toolbar.layered,
         text=patch.OPENING if by == "patch" else toolbar.TEXT,
         given=True,
-        can=lambda model: model.speaks,
-        lacks=toolbar.says_nothing,
         runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
     )

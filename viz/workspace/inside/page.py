@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from core.analysis.attribution import logit_attribution
 from core.errors import InputError
-from core.model import Model
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.shell.pages import Cite, Page
@@ -44,7 +43,7 @@ def compute(p: Params) -> Run:
 
     Raises InputError for a model that says no words.
     """
-    if "logits" not in head_picker.opened(p.model).outputs:
+    if not head_picker.opened(p.model).can("score_words"):
         raise InputError(
             f"{p.model} has no output that says words.",
             "What is inside is read through the output layer.",
@@ -53,21 +52,11 @@ def compute(p: Params) -> Run:
     return target_picker.fixed(p.model, p.text, p.target, logit_attribution.KEEP)
 
 
-def _lacks(model: Model) -> str:
-    layered = any(kind.layered for kind in model.spec.kinds_of(model.config))
-    if not (model.tells_classes and layered):
-        return toolbar.says_nothing(model)
-    return "it tells one class of the whole input: this page reads, layer by layer, the word that each position would say."
-
-
 def page() -> None:
     page_parts.title(PAGE)
     asked = toolbar.choose(
         "inside",
-        toolbar.layered,
         given=True,
-        can=lambda model: "logits" in model.outputs,
-        lacks=_lacks,
         runs=toolbar.layers,
     )
     if asked is None:

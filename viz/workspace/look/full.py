@@ -27,7 +27,6 @@ from viz.workspace.look.onward import onward
 from viz.workspace.shared.head_picker import (
     GROUP,
     KINDS,
-    MARKS,
     HeadRef,
     HeadView,
     among,
@@ -212,7 +211,7 @@ def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
         heads=heads if how == ONE else [JOINED[how]],
         allowed=np.stack([seen.allowed] * len(heads)),
         segments=_segments(run, place, by),
-        special=MARKS,
+        special=seen.attention.marks,
         group=GROUP,
         height=560,
         among=one,
@@ -232,7 +231,7 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
         keys=keys if layout(place.kind) == "two" else None,
         key=f"look.strip.{place.kind}.{by}",
         allowed=seen.allowed,
-        special=MARKS,
+        special=seen.attention.marks,
         group=GROUP,
         say=says(run, place.kind) or (WRITING if crossing else READING),
         who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
@@ -283,7 +282,7 @@ def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
 
 def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
     """What keeps from reading too much into this picture, as far as its numbers call for it."""
-    found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:], within=within)
+    found = cautions(seen.weights, seen.allowed, query, seen.attention.marks[1], within=within)
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(seen.attention.queries[query]))}”"
     return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]

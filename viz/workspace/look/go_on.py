@@ -45,7 +45,8 @@ def text_of(run: Run, steps: tuple[Step, ...], at: int) -> str:
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
     """The same as the picture draws them."""
-    words = pieces([last, *(step.token for step in steps)])[1:]
+    ends = [place for place, step in enumerate(steps, 1) if step.ends]
+    words = pieces([last, *(step.token for step in steps)], ends)[1:]
     return [After(visible(word), _chance(step)) for word, step in zip(words, steps, strict=True)]
 
 

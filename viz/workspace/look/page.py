@@ -25,7 +25,7 @@ from viz.shell.pages import Cite, Page
 from viz.workspace.look import first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
-from viz.workspace.shared import blank, head_picker, input_box, one_vector, reads, tasks
+from viz.workspace.shared import blank, head_picker, input_box, needs, one_vector, reads, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
 
@@ -88,7 +88,7 @@ def _controls() -> Params | None:
             "The models lie in assets/models.",
             "See More, Models for what is missing.",
         )
-    model = tasks.in_view(models, TRANSLATE.model, tasks.no_heads)
+    model = tasks.in_view(models, TRANSLATE.model, partial(needs.lacks, "look"))
     if model is None:
         return None
     task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
@@ -218,7 +218,7 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
         selected=head_picker.touched(run, place.kind),
         reading=not crossing,
         say=head_picker.says(run, place.kind),
-        special=head_picker.MARKS,
+        special=attention.marks,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
         height=320 if view == "full" else None,

@@ -50,11 +50,12 @@ class Blanks:
         mask = run.model.tokenizer.mask
         sign = "" if mask is None else run.model.tokenizer.token(mask)
         text = BETWEEN.join(filter(None, (run.side.text, run.side.pair)))
+        count = text.count(sign) if sign else 0
         held = st.session_state.get(_BLANKS)
         return (
             held
             if held and held.mask == sign and held.written() == text
-            else cls(text, sign, (None,) * (text.count(sign) if sign else 0))
+            else cls(text, sign, (None,) * (count if count == len(blanks(run)) else 0))
         )
 
     def with_(self, number: int, word: str | None) -> Blanks:

@@ -57,7 +57,6 @@ SHORT = {
 }
 """Before the name of a head, in a model that has several kinds of attention."""
 VAGUE = "mixed"
-MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"
 """The instruments that hear of each other's pointer, and of the head that is opened in the grid."""
 PILLS = 4
@@ -215,7 +214,7 @@ def crosses(kind: str) -> bool:
 
 def drawn_words(attention: Attention) -> list[tuple[str, int]]:
     """The words of the picture's lower (or only) row, each with the row of weights that belongs to it."""
-    return [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
+    return [(attention.queries[row], row) for row in attention.rows]
 
 
 def sums(kind: str) -> bool:

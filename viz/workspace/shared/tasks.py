@@ -139,22 +139,15 @@ def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]
         model = core.serving.engine.default().open(name)
     except InputError as error:
         return error
-    if name in models:
+    lack = lacks(model)
+    if name in models and not lack:
         return None
+    lack = lack or model.lacks("attend")
     return InputError(
         f"This page cannot show {name}.",
-        f"{lacks(model)[:1].upper()}{lacks(model)[1:]}",
+        f"{lack[:1].upper()}{lack[1:]}",
         "Your text is kept: choose another model here, or go back.",
     )
-
-
-def no_heads(model: Model) -> str:
-    """What pages about heads say of a model that has none."""
-    if not model.spec.kinds_of(model.config):
-        return "it has no attention that could be looked at."
-    if model.spec.sentences:
-        return "it has one weighting of words and one of sentences, and no heads in layers."
-    return "it has one alignment, from each word that it writes to the source, and no heads in layers."
 
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
@@ -217,10 +210,3 @@ def take(model: str) -> None:
     """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
     presets.leave(model, usable()[model])
     state.write(model=model)
-
-
-def cannot_write(model: Model) -> str:
-    """Why a model does not write."""
-    if model.spec.sentences:
-        return "it reads a whole text and outputs its class; it cannot continue it word by word."
-    return "it reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -14,7 +14,7 @@ from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
 from viz.shell import links, pages, state, subject
-from viz.workspace.shared import blank, head_picker, input_box, tasks
+from viz.workspace.shared import blank, head_picker, input_box, needs, tasks
 from viz.workspace.shared import reads as _reads
 
 TOOLS = {
@@ -78,29 +78,31 @@ def once(_: Model) -> float:
 
 def choose(
     slug: str,
-    fits: Callable[[Family], bool],
     *,
     model: str = MODEL,
     text: str = TEXT,
     given: bool = False,
-    lacks: Callable[[Model], str] | None = None,
-    can: Callable[[Model], bool] = lambda _: True,
+    lacks: Callable[[Model], str] = lambda _: "",
     runs: Callable[[Model], float] = once,
     each: Callable[[Model], float] = lambda _: 0.0,
 ) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
-    `fits(family)` and, of the one that is asked for, `can(model)` say which models the page can use, `lacks(model)` what the others have not: then, too, there is nothing to show.
+    `needs` says which models the page can use, `lacks(model)` what else the one that is asked for has not: then, too, there is nothing to show.
     `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
     makes: so much of a text is taken as is answered in a moment. The page calls `shows` on what comes back as soon as it knows the rest.
 
     Raises InputError where no such model can be opened.
     """
     asked = state.peek("model")
+
+    def missing(one: Model) -> str:
+        return needs.lacks(slug, one) or lacks(one)
+
     models = {
         name: family
         for name, family in tasks.usable().items()
-        if fits(family) and (name != asked or _has(name, family, fits, can))
+        if needs.may(slug, family) and (name != asked or _fits(name, missing))
     }
     if not models:
         raise InputError(
@@ -109,7 +111,7 @@ def choose(
             "See More, Models for what is missing.",
         )
     spot = st.container()
-    now = tasks.in_view(models, model, lacks or tasks.no_heads)
+    now = tasks.in_view(models, model, missing)
     if now is None:
         row(slug, spot)
         return None
@@ -152,26 +154,9 @@ def _left_out(family: Family, given: bool) -> None:
             )
 
 
-def _has(name: str, family: Family, fits: Callable[[Family], bool], can: Callable[[Model], bool]) -> bool:
-    """Whether the network itself has the layers of heads that its family may have, one without attention is no use here, and what else the page asks of it."""
+def _fits(name: str, missing: Callable[[Model], str]) -> bool:
+    """Whether the network itself has what the page needs."""
     try:
-        model = head_picker.opened(name)
+        return not missing(head_picker.opened(name))
     except InputError:
         return True  # why it does not open is said where it is opened
-    return can(model) and (not layered(family) or fits(replace(family, kinds=family.kinds_of(model.config))))
-
-
-def says_nothing(model: Model) -> str:
-    """What pages about what a model says tell of one without heads in layers, or that says neither words nor a class."""
-    if not any(kind.layered for kind in model.spec.kinds_of(model.config)) or model.speaks:
-        return tasks.no_heads(model)
-    if "patches" in model.outputs:
-        return (
-            "it fills in hidden patches: it outputs no word and no class for which a part of it could matter."
-        )
-    return "it outputs neither words nor a class."
-
-
-def layered(family: Family) -> bool:
-    """Whether a family has heads in layers; a recurrent translator has one alignment."""
-    return any(kind.layered for kind in family.kinds)

@@ -66,12 +66,9 @@ def page() -> None:
     page_parts.title(PAGE)
     asked = toolbar.choose(
         "what_if",
-        toolbar.layered,
         model=Params.model,
         text=Params.text,
         given=True,
-        can=lambda model: model.asked != "patches",
-        lacks=toolbar.says_nothing,
         runs=toolbar.heads,
     )
     if asked is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core.analysis.heads.habits import Heads
 from core.model import Model
-from viz.workspace.shared import tasks
 
 MOST_LAYERS = 8
 """More blocks would be too narrow to read beside each other."""
@@ -25,10 +24,12 @@ def fits(model: Model) -> bool:
 
 
 def lacks(model: Model) -> str:
-    """Return why `fits` is false, as the end of a sentence about the model."""
-    if not any(kind.layered for kind in model.spec.kinds_of(model.config)):
-        return tasks.no_heads(model)
-    return f"this page draws Transformers that predict a next token and have at most {MOST_LAYERS} layers."
+    """Return why the page cannot draw this model, as the end of a sentence about it; "" where it can."""
+    return (
+        ""
+        if fits(model)
+        else f"this page draws Transformers that predict a next token and have at most {MOST_LAYERS} layers."
+    )
 
 
 def telling_heads(measured: Heads) -> list[int]:

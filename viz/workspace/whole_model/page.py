@@ -53,9 +53,7 @@ def compute(p: Params) -> Run:
 def page() -> None:
     """Draw the model, the picture and what a touched part opens."""
     page_parts.title(PAGE)
-    asked = toolbar.choose(
-        "whole_model", toolbar.layered, text=TEXT, given=True, can=drawn.fits, lacks=drawn.lacks
-    )
+    asked = toolbar.choose("whole_model", text=TEXT, given=True, lacks=drawn.lacks)
     if asked is None:
         return
     asked.shows()

@@ -11,7 +11,7 @@ from viz.instruments.kit import origin
 from viz.labels import head_name, literal
 from viz.shell import errors, links, state
 from viz.widgets import page_parts
-from viz.workspace.shared import tasks
+from viz.workspace.shared import needs, tasks
 from viz.workspace.shared.head_picker import KINDS
 from viz.workspace.your_model import charts, data
 
@@ -20,6 +20,15 @@ BEAT = 1.0
 TOLD = 6
 """Heads that are named, the clearest of each habit."""
 CLEAR = ("mixed", "spread")
+ONWARD = {
+    "look": ("Look", "visibility"),
+    "what_if": ("What if", "tune"),
+    "inside": ("Inside", "layers"),
+    "decode": ("Decode", "edit"),
+    "importance": ("What matters", "leaderboard"),
+    "find": ("Find heads", "search"),
+}
+"""Pages that can show a model of one's own, with their names and icons."""
 
 
 def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
@@ -35,18 +44,12 @@ def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
 
 def _onward(model: Model, text: str) -> None:
     """The pages that can show this model, with it and the sentence in view."""
-    layered = any(kind.layered for kind in model.spec.kinds_of(model.config))
-    shown = {"model": model.name, "text": text}
     with st.container(horizontal=True, gap="medium", key="your_model.onward"):
-        links.to("look", "Look", icon=":material/visibility:", **shown)
-        if layered:
-            links.to("what_if", "What if", icon=":material/tune:", **shown)
-            links.to("inside", "Inside", icon=":material/layers:", **shown)
-        if model.spec.writes:
-            links.to("decode", "Decode", icon=":material/edit:", **shown)
-        if layered:
-            links.to("importance", "What matters", icon=":material/leaderboard:", **shown)
-            links.to("find", "Find heads", icon=":material/search:", **shown)
+        for slug, (label, icon) in ONWARD.items():
+            if not needs.lacks(slug, model):
+                links.to(slug, label, icon=f":material/{icon}:", model=model.name, text=text)
+    if lack := model.lacks("answer"):
+        st.caption(literal(f"{lack[:1].upper()}{lack[1:]}"))
 
 
 def survey(name: str, model: Model, text: str) -> None:

@@ -48,7 +48,7 @@ def two_axes(params: Params, data: Data) -> Folds:
             key=f"{SLUG}words.{told}",
             targets=[(word, i if told else -1) for i, word in enumerate(data.written)],
             allowed=None if told else np.zeros_like(pattern, dtype=bool),
-            special=("START", "END"),
+            special=((m - 1,), ()),
             names=("read", "written"),
             say=None if told else SILENT,
         )

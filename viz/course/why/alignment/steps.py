@@ -50,7 +50,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
         targets=[(written, i) for i, written in enumerate(data.written[:upto])],
         allowed=None if upto else np.zeros((1, n), bool),
         selected=row if told else None,
-        special=("START", "END"),
+        special=((m - 1,), ()),
         names=("read", "written"),
         say=ALIGNING,
     )

@@ -1,0 +1,103 @@
+"""What a model can be asked to do: one table, which pages consult before they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.models import Family
+
+Model = Any  # core.model asks this table, so it stands above it
+HEADLESS = (
+    "it has no output layer: only the layers below it, which make the vector of each token, are in its file."
+)
+
+
+@dataclass(frozen=True)
+class Ability:
+    """One thing that a page may need: whether a network has it, and of one that has not, why, as the end of a sentence about the model.
+
+    `family` says of a model that is not open whether one of its family may have it.
+    """
+
+    has: Callable[[Model], bool]
+    lacks: Callable[[Model], str]
+    family: Callable[[Family], bool] = lambda _: True
+
+
+def _outputs(name: str) -> Callable[[Model], bool]:
+    return lambda model: name in model.outputs
+
+
+def _layered(family: Family) -> bool:
+    return any(kind.layered for kind in family.kinds)
+
+
+def _no_layers(model: Model) -> str:
+    if not model.spec.kinds_of(model.config):
+        return "it has no attention that could be looked at."
+    if model.spec.sentences:
+        return "it has one weighting of words and one of sentences, and no heads in layers."
+    return "it has one alignment, from each word that it writes to the source, and no heads in layers."
+
+
+def _no_words(model: Model) -> str:
+    if "patches" in model.outputs:
+        return (
+            "it fills in hidden patches: it outputs no word and no class for which a part of it could matter."
+        )
+    if "classes" in model.outputs:
+        return "it outputs one class of the whole input, and no word at any position."
+    for name, what in (
+        ("tags", "a tag for each word"),
+        ("answer", "where an answer begins and ends"),
+        ("score", "one score of its text"),
+    ):
+        if name in model.outputs:
+            return f"it outputs {what}, and no word at any position."
+    return HEADLESS
+
+
+def _no_answer(model: Model) -> str:
+    return _no_words(model).replace("no word at any position", "neither words nor a class")
+
+
+def _no_writing(model: Model) -> str:
+    if model.spec.reads and not model.spec.has_source:
+        return "it reads a picture; there is no text that it could continue."
+    if model.spec.sentences:
+        return "it reads a whole text and outputs its class; it cannot go on word by word."
+    if model.spec.writes:
+        return _no_words(model)
+    fills = " and fills blanks" if model.can("fill_blanks") else ""
+    return f"it reads a whole text at once, forwards and backwards{fills}; it cannot go on word by word."
+
+
+ABILITIES: Mapping[str, Ability] = {
+    "attend": Ability(
+        lambda model: bool(model.spec.kinds_of(model.config)), _no_layers, lambda family: bool(family.kinds)
+    ),
+    "attend_in_layers": Ability(
+        lambda model: any(kind.layered for kind in model.spec.kinds_of(model.config)), _no_layers, _layered
+    ),
+    "score_words": Ability(_outputs("logits"), _no_words),
+    "score_classes": Ability(_outputs("classes"), lambda _: "it outputs no class."),
+    "tag_words": Ability(_outputs("tags"), lambda _: "it outputs no tags."),
+    "find_answers": Ability(_outputs("answer"), lambda _: "it does not mark an answer in its text."),
+    "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
+    "answer": Ability(lambda model: model.can("score_words") or model.can("score_classes"), _no_answer),
+    "fill_blanks": Ability(
+        lambda model: model.spec.framed and model.can("score_words") and model.tokenizer.mask is not None,
+        lambda _: "it has no token for a blank, or no output for the word in it.",
+        lambda family: family.framed,
+    ),
+    "write": Ability(
+        lambda model: model.spec.writes and model.can("score_words"),
+        _no_writing,
+        lambda family: family.writes,
+    ),
+}
+"""By name. "answer": it says something that one can ask about, words or a class."""
+OUTPUTS = ("logits", "classes", "tags", "answer", "score")
+"""What a model may say, the first of them that it has is what a question about it is about."""
