@@ -45,7 +45,7 @@ def test_a_lesson_is_written_and_read_again() -> None:
                 Choice("Which?", ("*a", "b", "\\*c"), ("*a", "b"), "So."),
             ),
             Stop("scaling", "M", "", 3, Number("How many?", -1, 10, 3.5, "bits")),
-            Stop("look?text=a+%26+b", "L", "\nbegins with an empty line", 1, "page"),
+            Stop("look?text=a+%26+b", "L", "\nbegins with an empty line", 1, "page", asks='*What* _is_ "a"?'),
         ),
         "Two\nlines.",
     )
@@ -82,6 +82,11 @@ BROKEN = {
         LESSON.replace('"page"', '"mine"'),
         16,
         "the word “page”",
+    ),
+    "words of no question": (
+        LESSON.replace('question = "page"', 'asks = "Why?"'),
+        16,
+        "belong to no question",
     ),
     "a question without words": (OWN + "low = 0\n", 16, "“words” is missing"),
     "one option": (OWN + 'words = "?"\noptions = ["a"]\nanswer = "a"\n', 18, "has 1 option"),

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from core.errors import InputError
-from viz.labels import literal
+from viz.labels import formulas, literal
 from viz.shell import notices, state
 from viz.shell.lessons import held, plan, views
 from viz.shell.lessons.plan import Ask, Plan, Stop
@@ -24,6 +24,7 @@ KINDS = {
     "choice": "My own: a choice",
     "number": "My own: a number",
 }
+OF_PAGE = "The page asks its own question, if it has one; in a lecture room the class answers it."
 _OPENED = "atlas.lesson.form"
 _SHOWN = "atlas.lesson.form.shown"
 
@@ -41,7 +42,8 @@ def add(entry: Entry) -> None:
     """Add the view on screen to the collected lesson at once, and offer to change the stop."""
     stop = of_this_view(entry)
     try:
-        held.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE) if quiz.asked() else stop)
+        asks = quiz.asked()[: plan.LONGEST_ASKS]
+        held.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
     except InputError as error:
         with notices.place():
             notices.box(error.wrong, error.rule, error.remedy)
@@ -91,16 +93,18 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
             placeholder="What you say and point at. The class does not see it.",
             key=f"{key}.note",
         )
-        question = _question(key, stop.question)
+        question = _question(key, stop)
         if st.button("Keep", type="primary", key=f"{key}.done"):
             try:
+                asked = question()
                 made = dataclasses.replace(
                     stop,
                     name=name.strip(),
                     minutes=float(minutes),
                     note=note.strip(),
-                    question=question(),
+                    question=asked,
                     optional=optional,
+                    asks=stop.asks if asked == plan.OF_THE_PAGE else "",
                 )
             except InputError as error:
                 notices.box(error.wrong, error.rule, error.remedy)
@@ -125,8 +129,9 @@ def tell() -> None:
         st.toast(literal(told), icon=":material/playlist_add_check:")
 
 
-def _question(key: str, now: Ask) -> Callable[[], Ask]:
+def _question(key: str, stop: Stop) -> Callable[[], Ask]:
     """Draw the controls of a question; return what makes it of them."""
+    now = stop.question
     kinds: dict[type, str] = {Choice: "choice", Number: "number", str: "page"}
     kind = st.segmented_control(
         "Question",
@@ -141,7 +146,5 @@ def _question(key: str, now: Ask) -> Callable[[], Ask]:
     if kind == "number":
         return own.number(key, now if isinstance(now, Number) else None, poll=False)
     if kind == "page":
-        st.caption(
-            "The page asks it where it has one (“Predict, then look”); in a lecture room it is the room's."
-        )
+        st.caption(formulas(stop.asks) if stop.asks else OF_PAGE)
     return lambda: plan.OF_THE_PAGE if kind == "page" else None

@@ -10,7 +10,7 @@ from typing import Literal
 from core.errors import InputError
 from viz.shell.questions.question import Own, require_answer
 
-MOST_STOPS, LONGEST_NAME, LONGEST_NOTE = 60, 120, 4_000
+MOST_STOPS, LONGEST_NAME, LONGEST_NOTE, LONGEST_ASKS = 60, 120, 4_000, 1_000
 LEAST_MINUTES, MOST_MINUTES = 0.5, 120.0
 NEAR = 0.05
 """A guessed number is right within this share of what can be guessed."""
@@ -27,6 +27,7 @@ class Stop:
     """One view of a lesson.
 
     view: its link, relative to the atlas, such as "masks?masks.step=2". note: what the lecturer says, shown to the lecturer alone. optional: it may be skipped.
+    asks: the words of the question that the view asks itself, where `question` is "page".
 
     >>> Stop("masks", "The mask", "Say why.", 3).name
     'The mask'
@@ -38,6 +39,7 @@ class Stop:
     minutes: float = 3.0
     question: Ask = None
     optional: bool = False
+    asks: str = ""
 
     def __post_init__(self) -> None:
         short(self.name, "The name of a stop", LONGEST_NAME)
@@ -55,6 +57,23 @@ class Stop:
             )
         if isinstance(self.question, Own):
             require_answer(self.question)
+        if self.asks and self.question != OF_THE_PAGE:
+            raise InputError(
+                "The words in “asks” belong to no question.",
+                "“asks” quotes the question of a page, so “question” is the word “page” beside it.",
+                'Write question = "page", or delete “asks”.',
+            )
+        if len(self.asks) > LONGEST_ASKS:
+            raise InputError(
+                f"The quoted question has {len(self.asks):,} letters.",
+                f"It has {LONGEST_ASKS:,} at most.",
+                "Shorten “asks”, or delete it.",
+            )
+
+    @property
+    def words(self) -> str:
+        """The words of its question; "" where it has none, or where a page's own is not quoted."""
+        return self.question.words if isinstance(self.question, Own) else self.asks
 
 
 @dataclass(frozen=True)

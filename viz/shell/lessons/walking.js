@@ -69,7 +69,7 @@ function draw(part, { data, life }) {
   const tick = () => {
     const said = clock(walk, Math.max(0, Date.now() / 1000 - walk.began - life.ahead));
     part("clock").textContent = said.run;
-    const asks = walk.of_page ? onPage() : walk.asks;
+    const asks = (walk.of_page && !data.away && onPage()) || walk.asks;
     part("asks").textContent = asks ? `Question: ${asks}` : "";
     part("asks").hidden = !asks;
     part("plan").textContent = `${said.run}. ${said.plan}.`;

@@ -18,7 +18,7 @@ from viz.labels import literal
 from viz.shell import links, notices, state
 from viz.shell.lessons import form, held, views, written
 from viz.shell.lessons.held import Walk
-from viz.shell.lessons.plan import NEAR, OF_THE_PAGE, Ask
+from viz.shell.lessons.plan import NEAR, OF_THE_PAGE
 from viz.shell.pages import Entry, Exhibit
 from viz.shell.questions.question import Choice, Own
 from viz.shell.room_bar import bar, lecture
@@ -50,10 +50,12 @@ def around(entry: Entry) -> Iterator[None]:
     quiz.forget_asked()
     yield
     walk = held.walk()
-    if walk and views.view(walk.stop.view).entry.slug == entry.slug:
+    here = walk is not None and views.view(walk.stop.view).entry.slug == entry.slug
+    if walk and here:
         _ask(walk)
     if leads := lecture.led():
-        leads[0].plans(_told(walk) | {"picture": _picture(walk)} if walk else {})
+        asked = quiz.asked() if here else ""
+        leads[0].plans(_told(walk, asked) | {"picture": _picture(walk)} if walk else {})
     form.tell()
     if held.asked_for_this_view():
         form.add(entry)
@@ -71,8 +73,11 @@ def _open() -> None:
         links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
 
 
-def _told(walk: Walk) -> dict[str, Any]:
-    """What the lecturer reads of the stop: its note, what is asked, where he should be by the clock, what comes next."""
+def _told(walk: Walk, asked: str = "") -> dict[str, Any]:
+    """Return what the lecturer reads of the stop: its note, its question, the time by the plan, what comes next.
+
+    asked: what the page has asked; until it is drawn walking.js reads it there.
+    """
     plan, stop = walk.plan, walk.stop
     after = plan.stops[walk.at + 1] if walk.at + 1 < len(plan.stops) else None
     return {
@@ -80,7 +85,7 @@ def _told(walk: Walk) -> dict[str, Any]:
         "at": walk.at,
         "stops": [one.name for one in plan.stops],
         "note": stop.note,
-        "asks": _asks(stop.question),
+        "asks": (stop.question == OF_THE_PAGE and asked) or stop.words,
         "of_page": stop.question == OF_THE_PAGE,
         "optional": stop.optional,
         "from": plan.begins(walk.at),
@@ -106,11 +111,6 @@ def _picture(walk: Walk) -> str:
         return ""
     drawn = engine_client.submit(*course.drawn(entry))
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
-
-
-def _asks(question: Ask) -> str:
-    """Return the question of a stop in words; the page's own known once the page is drawn (walking.js reads it there)."""
-    return question.words if isinstance(question, Own) else quiz.asked() if question else ""
 
 
 def _bar(entry: Entry) -> None:

@@ -10,8 +10,9 @@
     Point at the last row.
     \"\"\"
     question = "page"
+    asks = "How much weight does the first word get?"
 
-A question is "page", the one that the view asks itself, or a table with `words`, and either `options`, the right one with a * before it,
+A question is "page", the one that the view asks itself and that `asks` quotes for the list of stops, or a table with `words`, and either `options`, the right one with a * before it,
 or the ends `low` and `high` of what can be guessed and a number as `answer`; `unit` and `why` where they help.
 
     question = { words = "Which rows add up to 1?", options = ["* every row", "only the first"] }
@@ -21,6 +22,7 @@ Files from before the mark name the right option a second time, as `answer`; the
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +39,7 @@ from viz.shell.questions.question import Choice, Number, read_options, require_a
 MOST_BYTES, DEEPEST = 200_000, 8
 """Bytes of a file; points in one name of it."""
 _QUESTION = ("words", "options", "answer", "low", "high", "unit", "why")
-_STOP = ("view", "name", "minutes", "optional", "note", "question")
+_STOP = ("view", "name", "minutes", "optional", "note", "question", "asks")
 _LESSON = ("title", "about", "stop")
 _KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list", bool: "true or false"}
 
@@ -106,7 +108,8 @@ def _told(stop: Stop) -> dict[str, Any]:
         question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
     told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
     told |= {"optional": True} if stop.optional else {}
-    return told | ({"note": stop.note} if stop.note else {}) | ({"question": question} if question else {})
+    more = {"note": stop.note, "question": question, "asks": stop.asks}
+    return told | {name: value for name, value in more.items() if value}
 
 
 def _plain(value: float) -> float:
@@ -172,7 +175,9 @@ class _Reader:
         self.made((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))
         question = self.question(told.get("question"), (*where, "question"))
         optional = self.of(told, "optional", bool, where, False)
-        return self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question, optional))
+        asks = self.of(told, "asks", str, where, "")
+        stop = self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question, optional))
+        return self.made((*where, "asks"), lambda: dataclasses.replace(stop, asks=asks))
 
     def question(self, told: Any, where: tuple) -> Ask:
         if told is None or told == plan.OF_THE_PAGE:

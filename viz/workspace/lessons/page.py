@@ -11,12 +11,11 @@ import streamlit as st
 
 from core.errors import InputError
 from viz.course.sheets.kinds import NAME, of
-from viz.labels import literal
+from viz.labels import formulas, literal
 from viz.shell import errors, links, notices, state
 from viz.shell.lessons import form, held, plan, views, written
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
-from viz.shell.questions.question import Own
 from viz.widgets import answers, page_parts
 
 PAGE = Page(
@@ -25,7 +24,13 @@ PAGE = Page(
     menu="more",
     claim="Views of the atlas in an order, each with a note for the lecturer: present them to a class, or make your own.",
 )
-READY = ("attention_in_15_minutes", "bottleneck_to_transformer", "bert_and_gpt")
+READY = (
+    "attention_in_15_minutes",
+    "bottleneck_to_transformer",
+    "bert_and_gpt",
+    "school_class",
+    "attention_in_90_minutes",
+)
 HOW = (
     "Walking through a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present; "
     "*Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
@@ -147,10 +152,8 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
             )
         if stop.note:
             st.text(stop.note)
-        if isinstance(stop.question, Own):
-            st.caption(f"Question: {literal(stop.question.words)}")
-        elif stop.question:
-            st.caption("Question: the one that the page asks")
+        if stop.question:
+            st.caption(f"Question: {formulas(stop.words) if stop.words else 'the one on the page'}")
 
 
 def _sheet(lesson: Plan) -> None:
