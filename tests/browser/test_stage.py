@@ -132,6 +132,28 @@ def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, "answered"
 
 
+SAME_SIZE = """(frames) => {
+  const main = document.querySelector('[data-testid="stMain"]'), now = document.documentElement.style.getPropertyValue("--atlas-room") + main.scrollHeight;
+  if (main.scrollHeight > main.clientHeight + 1 || now !== globalThis.sizeSeen) globalThis.sameSize = 0;
+  globalThis.sizeSeen = now;
+  return ++globalThis.sameSize > frames;
+}"""
+"""Whether the page is on the screen as a whole and has had one size for so many frames."""
+
+
+def test_a_page_whose_picture_changes_with_each_size_comes_to_rest(page: Any, app_url: str) -> None:
+    """Answered, this step is too high at one scale and has room left at the next smaller one; a growth that proves too large is undone."""
+    visit(page, f"{app_url}/retrieval?present=1&retrieval.step=3")
+    page.locator('[class*="st-key-asked-"] button').last.click()
+    page.locator('[class*="st-key-verdict-"]').wait_for()
+    page.wait_for_function(SAME_SIZE, arg=20)
+    times = page.evaluate(TIMES)
+    assert times > 0.74, "as large as it was before it was too large"
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_function(SAME_SIZE, arg=20)
+    assert page.evaluate(TIMES) > 1.4 * times
+
+
 def test_the_cells_of_a_matrix_are_wider_than_high_on_a_wall(page: Any, app_url: str) -> None:
     visit(page, f"{app_url}/alignment?present=1&alignment.step=4")
     matrix = page.locator(".atlas.matrix")
