@@ -69,7 +69,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
         "beside": {
             "mean of the visible patches": {"squared_error": mean_patch},
             "mean drawing": {"squared_error": mean_drawing},
-            "the same without what it learnt": {"accuracy_from_few": knows_not},
+            "the same without what it learned": {"accuracy_from_few": knows_not},
         },
     }
 

@@ -1,4 +1,4 @@
-"""Measure a recipe on books that its training left out: `python -m core.tools.folds [NAME] --data DIR [--folds 5] [--beside] [--record]`.
+"""Measure a recipe on books that its training left out: `python -m core.tools.folds [NAME] --data DIR [--folds 5] [--beside] [--resume] [--record]`.
 
 All books of train, valid and test are dealt into folds, those of each label evenly. Each fold in turn is left out of a
 training of its own and measured by it. Prints one JSON object: the accuracy of each fold, their mean and standard
@@ -70,12 +70,25 @@ def split_by_book(data: Path, work: Path, n: int, seed: int) -> list[Path]:
 
 
 def measure_fold(
-    recipe: Recipe, folder: Path, seed: int, steps: int | None = None, *, baselines: bool = False
+    recipe: Recipe,
+    folder: Path,
+    seed: int,
+    steps: int | None = None,
+    *,
+    baselines: bool = False,
+    resume: bool = False,
 ) -> Metrics:
-    """Train the recipe on a fold's other books and measure it on the fold; with `baselines` those of its kind `beside`."""
-    (folder / "tokenizer.json").unlink(missing_ok=True)
+    """Train the recipe on a fold's other books and measure it on the fold; with `baselines` those of its kind `beside`.
+
+    With `resume` a training goes on from its last checkpoint in the folder. Raises KeyboardInterrupt for one that was stopped.
+    """
+    if not resume:
+        (folder / "tokenizer.json").unlink(missing_ok=True)
     task = recipe.prepare(folder, folder, seed, CPU)
-    network = train(recipe, task, Plan(work=folder, seed=seed, steps=steps), CPU).network
+    outcome = train(recipe, task, Plan(work=folder, seed=seed, steps=steps, resume=resume), CPU)
+    if outcome.stopped:
+        raise KeyboardInterrupt
+    network = outcome.network
     model = Model(recipe.name, families()[recipe.family], recipe.config, network, task.tokenizer)
     scoring, held_out = scoring_of(recipe.family), folder / FOLDER / "valid.jsonl"
     beside = (
@@ -115,6 +128,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument(
         "--beside", action="store_true", help="also the baselines of its kind, on the same folds"
     )
+    ask.add_argument("--resume", action="store_true", help="go on from the last checkpoints in --work")
     ask.add_argument("--record", action="store_true", help="write the summary into scores.json")
     opts = ask.parse_args(argv)
     if opts.threads:
@@ -122,7 +136,10 @@ def main(argv: list[str] | None = None) -> int:
     recipe, measured = recipes()[opts.name], list[Any]()
     try:
         for folder in split_by_book(opts.data, opts.work / f"{opts.name}-folds", opts.folds, opts.seed):
-            measured.append(measure_fold(recipe, folder, opts.seed, opts.steps, baselines=opts.beside))
+            fold = measure_fold(
+                recipe, folder, opts.seed, opts.steps, baselines=opts.beside, resume=opts.resume
+            )
+            measured.append(fold)
             print(folder.name, json.dumps(measured[-1]), file=sys.stderr, flush=True)
     except InputError as error:
         print(error, file=sys.stderr)

@@ -8,6 +8,7 @@ import torch
 
 from core.data.scenes import drawn, pixels
 from core.data.scenes.language import COUNTS, caption, read, written
+from core.model import Model
 from core.models import families
 from core.scoring import captions
 from core.trace import record
@@ -91,8 +92,6 @@ def test_its_vocabulary_has_every_word_of_the_grammar(task):
 
 def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, monkeypatch):
     """With what is said and looked at put in its place, all shares are known."""
-    from core.model import Model
-
     recipe = recipes()["captioner"]
     model = Model("captioner", families()["captioner"], recipe.config, network, task.tokenizer)
     honest = captions.measure(model, 4)
@@ -114,3 +113,18 @@ def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, 
     even, chance = found["beside"].values()
     assert even["exact_match"] == 0 and 0.03 < chance["noun_on_object"] < 0.13
     assert set(found["exact_match_by_relation"].values()) == {1.0}
+
+
+def test_the_baseline_of_equal_weights_reads_every_cell_alike(task, network, monkeypatch):
+    """Each word's weights are one over the number of cells, not all 0."""
+    model = Model("captioner", families()["captioner"], network.cfg, network, task.tokenizer)
+    even, told = [], captions.told
+
+    def noted(model, scenes, *, edits=()):
+        found = told(model, scenes, edits=edits)
+        even.extend(found[1] if edits else ())
+        return found
+
+    monkeypatch.setattr(captions, "told", noted)
+    captions.measure(model, 2)
+    assert len(even) == 2 and all(np.allclose(weights, 1 / 25) for weights in even)

@@ -96,7 +96,7 @@ def test_what_is_said_of_berts_blanks_and_pairs_is_so() -> None:
     assert [round(100 * bert_mini.mix(step).share) for step in (0, trained.steps)] == [first, last]
     assert bert_mini.mix(0).long == 16 and bert_mini.mix(799).long < 256 == bert_mini.mix(800).long
     assert (
-        "rightly in three of four cases" in told
+        "correctly in three of four cases" in told
         and round(4 * _scores("bert-mini")["next_sentence_accuracy"]) == 3
     )
 

@@ -66,6 +66,8 @@ def test_a_fold_is_trained_on_the_other_books_and_measured_on_its_own(data, tmp_
     recipe = replace(recipe, steps=60, warm_up=5, lr=0.03)
     found = folds.measure_fold(recipe, folder, seed=0, baselines=True)
     assert found["items"] == 72 and set(found["accuracy_by_class"]) == set(han_genres.LABELS)
+    again = folds.measure_fold(recipe, folder, seed=0, resume=True)
+    assert {**again, "beside": found["beside"]} == found, "nothing is left to train"
     assert found["accuracy"] > 0.9 and found["beside"]["naive Bayes over words"]["accuracy"] == 1.0
 
 
