@@ -16,7 +16,7 @@ from scipy.stats import entropy as scipy_entropy
 from core.analysis.attention import measures
 from core.analysis.heads import compare, habits
 from core.run import Attention
-from core.text.words import WORD
+from core.text.words import words_in
 
 WORDS = ("The", "cat", "sat", "down", ".")
 ROWS = hnp.arrays(np.float64, (3, 7), elements=st.floats(0.01, 1)).map(lambda a: a / a.sum(-1, keepdims=True))
@@ -162,7 +162,7 @@ def test_the_links_of_our_sentences_name_words_that_are_there():
     file = Path(__file__).parents[2] / "assets" / "texts" / "heads_en-es.tsv"
     for line in file.read_text(encoding="utf-8").splitlines():
         source, target, links = line.split("\t")
-        counts = [len(WORD.findall(text)) for text in (source, target)]
+        counts = [len(words_in(text)) for text in (source, target)]
         for link in links.split():
             assert all(int(i) < n for i, n in zip(link.split("-"), counts, strict=True)), line
         assert len({link.split("-")[1] for link in links.split()}) >= counts[1] - 3, line

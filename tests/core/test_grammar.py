@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import core
 from core.data import grammar, lexicon
 from core.data.grammar import pairs, questions, sentences, tagged
-from core.text.words import WORD
+from core.text.words import words_in
 
 DRAWS = (sentences, pairs, questions, tagged)
 SEEDS = st.integers(0, 2**32)
@@ -76,7 +76,7 @@ TURNS = re.compile(r"\b(not (?!change|last)|did not last|far from|Nobody)")
 
 def opinion(text: str) -> str:
     """The last word of praise or blame, turned round where something turns it."""
-    said = [word for word in WORD.findall(text) if word in GOOD | BAD]
+    said = [word for word in words_in(text) if word in GOOD | BAD]
     turned = bool(TURNS.search(text))
     assert len(said) in (1, 2) and not (turned and len(said) == 2), text
     return "good" if (said[-1] in GOOD) != turned else "bad"
@@ -95,7 +95,7 @@ def test_no_single_word_gives_an_opinion_away():
             word
             for item in sentences(6_000, 3)
             if item.label == label
-            for word in set(WORD.findall(item.text.lower()))
+            for word in set(words_in(item.text.lower()))
         )
         for label in grammar.OPINIONS
     }
@@ -237,7 +237,7 @@ def test_the_span_is_the_answer_and_the_only_one(seed):
         else:
             assert re.fullmatch(r"an? (\w+) (\w+)", answer)
         facts = re.findall(r"[^.]+\.", item.passage)
-        told = {base.get(word, word) for word in WORD.findall(item.question[0].lower() + item.question[1:])}
+        told = {base.get(word, word) for word in words_in(item.question[0].lower() + item.question[1:])}
         told = {word for word in told if word.isalpha() and re.search(rf"\b{word}\b", item.passage, re.I)} - {
             "the",
             "a",
@@ -257,7 +257,7 @@ def test_every_word_has_a_tag_and_numbers_agree(seed):
         f"{lexicon.WORDS['NOUN.sg']} {lexicon.WORDS['NOUN.thing']} {lexicon.WORDS['NOUN.place']}".split()
     ) - {"fish"}
     for item in tagged(20, seed):
-        assert WORD.findall(item.text) == list(item.words) and len(item.words) == len(item.tags)
+        assert words_in(item.text) == list(item.words) and len(item.words) == len(item.tags)
         assert set(item.tags) <= set(grammar.TAGS) and item.tags[-1] == "PUNCT"
         wanted = None
         for word, tag in zip(item.words, item.tags, strict=True):

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.text.words import WORD
+from core.text.words import words_in
 from viz.course.bert.maths.stories import GAP, stories
 
 Array = NDArray[np.float64]
@@ -46,12 +46,12 @@ class Pair:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, signs left out.
+    """Return the words of a text in lower case, without punctuation marks.
 
     >>> words("He said: no!")
     ['he', 'said', 'no']
     """
-    return [word.lower() for word in WORD.findall(text) if word[0].isalnum()]
+    return [word.lower() for word in words_in(text) if word[0].isalnum()]
 
 
 @cache
