@@ -161,7 +161,7 @@ def last(slug: str) -> int:
 
 def walk(slug: str, steps: int) -> Visit:
     """Through all steps; at each, all controls that were not met before get another value, and the link says so."""
-    visit, most = Visit(test := drawn(slug, {}, {}, guarded=True)), 0
+    visit, most = Visit(test := drawn(slug, {}, {f"more:{slug}.equation": True}, guarded=True)), 0
     for step in range(1, steps + 1):
         well(test, f"step {step}")
         found = [

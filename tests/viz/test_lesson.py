@@ -10,7 +10,7 @@ import pytest
 from exhibit_pages import folds, said
 from streamlit.testing.v1 import AppTest
 
-from viz.widgets import quiz
+from viz.widgets import page_parts, quiz
 
 PAGE = """
 import streamlit as st
@@ -245,6 +245,34 @@ def test_of_the_folds_of_one_place_one_is_open_at_a_time() -> None:
         ["the Table", "the other place"],
         ["the other place"],
     ]
+
+
+def _usual_folds() -> None:
+    import streamlit as st
+
+    from viz.widgets import page_parts
+
+    for name in ("Own", page_parts.EQUATION, page_parts.TABLE):
+        with page_parts.fold(name, name) as opened:
+            if opened.open:
+                st.text(f"the {name}")
+
+
+def test_the_usual_folds_stand_behind_one_word() -> None:
+    test = AppTest.from_function(_usual_folds).run()
+    more = f"word:more:{page_parts.EQUATION}"
+
+    def words_after(key: str) -> tuple[list[str], list[str]]:
+        test.button(key=key).click().run()
+        return [button.label for button in test.button], [text.value for text in test.text]
+
+    assert [button.label for button in test.button] == ["Own", page_parts.MORE] and not test.text
+    every = ["Own", page_parts.MORE, page_parts.EQUATION, page_parts.TABLE]
+    assert words_after("word:fold:Own") == (["Own", page_parts.MORE], ["the Own"])
+    assert words_after(more) == (every, [])
+    assert words_after(f"word:fold:{page_parts.TABLE}") == (every, [f"the {page_parts.TABLE}"])
+    assert words_after("word:fold:Own") == (every, ["the Own"])
+    assert words_after(more) == (["Own", page_parts.MORE], [])
 
 
 def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:

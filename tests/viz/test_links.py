@@ -164,6 +164,16 @@ def test_the_menu_leads_to_what_is_on_screen(target: str) -> None:
     assert now.items() <= linked(test).items(), "and it is in the link"
 
 
+def test_the_view_of_look_stays_with_look() -> None:
+    start = visited("look", {"view": "heads"})
+    assert "view" not in arrived("course", start)
+    assert linked(visited("look", {}, start))["view"] == "heads", "it is there again on the way back"
+    old = AppTest.from_string("from viz.shell import state\nwith state.visit('course'):\n    pass")
+    old.query_params["view"] = "heads"
+    assert "view" not in linked(old.run())
+    assert linked(visited("look", {}, old))["view"] == "heads"
+
+
 def test_an_exhibit_takes_the_visitors_sentence_and_no_head_of_another_model() -> None:
     assert arrived("masks", visited("look", {"view": "full"})) == {}, "nobody chose the opening sentence"
     assert arrived(

@@ -82,6 +82,21 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
 
 
+def test_models_stand_in_groups_by_family() -> None:
+    shown = {model.name: model.group for model in page.compute()}
+    assert set(page.GROUPS) == set(shown.values())
+    assert {name for name, group in shown.items() if group == page.ENCODERS} == {
+        "albert-mini",
+        "bert-mini",
+        "bigbird-mini",
+    }
+    test = drawn("models", **{page.WHICH: "copy-gru"})
+    (group,) = [pills for pills in test.button_group if pills.key == "models.group"]
+    assert group.value == page.TOYS and len(group.options) == 6
+    group.set_value(page.DECODERS).run()
+    assert [element.value.replace("\\", "") for element in test.header] == ["gpt-mini"]
+
+
 def test_two_models_are_compared_side_by_side() -> None:
     test = drawn("models", **{"models.first": "gpt-mini", "models.second": "translator-en-es"})
     test.session_state["fold:models.compare"] = True

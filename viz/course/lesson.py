@@ -200,7 +200,7 @@ class Lesson(Generic[P, D]):
             key=slug,
         )
         if kinds := of(slug):
-            with page_parts.fold(NAME, f"{slug}.sheet") as opened:
+            with page_parts.fold(page_parts.SHEET, f"{slug}.sheet") as opened:
                 if opened.open:
                     st.text(
                         ". ".join(KINDS[kind].title for kind in kinds)

@@ -3,7 +3,7 @@
 A chosen value is kept twice, as text: in `st.query_params`, so that the address bar is the link to this view and the
 browser's back button works; and under a session key of our own, because Streamlit empties the query on a page change
 and a widget that is not drawn forgets its value. The names in `TRAVEL` go with the visitor from page to page; any
-other name belongs to one page and starts with its slug, `masks.window`.
+other name belongs to one page and starts with its slug, `masks.window` (but OF_ONE_PAGE).
 
     layer = state.read("layer", 0, state.whole(0, 5))
     state.write(layer=3)
@@ -29,7 +29,9 @@ from viz.shell import notices, subject
 
 T = TypeVar("T")
 
-TRAVEL = (*subject.NAMES, "view", "present", "convention")
+TRAVEL = (*subject.NAMES, "present", "convention")
+OF_ONE_PAGE = {"view": "look"}
+"""Names without a prefix that belong to one page all the same."""
 LONGEST = 2_000  # letters of one value that are still put in the link
 
 _HOME = "atlas.chosen"  # name -> text, what this session has chosen
@@ -148,6 +150,10 @@ def begin(slug: str, whole: bool = True) -> None:
                 if _belongs(name, slug) and name not in st.query_params
             }
         )
+    for name, owner in OF_ONE_PAGE.items():
+        if owner != slug and name in st.query_params:  # an old link brought it along
+            chosen.setdefault(name, st.query_params[name])
+            _link({name: None})
     st.session_state[_PAGE] = slug
 
 
@@ -338,7 +344,9 @@ def _link(values: dict[str, str | None]) -> None:
 
 
 def _belongs(name: str, slug: str) -> bool:
-    """Whether a page reads this name: what travels, its own dotted names, and what its pictures put in the link."""
+    """Whether a page reads this name: what travels, its own names, and what its pictures put in the link."""
+    if name in OF_ONE_PAGE:
+        return OF_ONE_PAGE[name] == slug
     return "." not in name or name.startswith(f"{slug}.")
 
 

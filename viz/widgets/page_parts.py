@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -32,7 +32,8 @@ from viz.shell.pages import Entry, Exhibit, Page
 from viz.widgets import export, told
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
-DOCUMENTS, TABLE, TAKE = "Sources", "As a table", "Export"
+DOCUMENTS, TABLE, TAKE, SHEET = "Sources", "As a table", "Export", "Exercises to print"
+MORE, BEHIND_MORE = "More", (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
@@ -166,19 +167,23 @@ class Fold:
     """Whether the visitor has it open, so whether to compute its content."""
 
 
-class _Line(NamedTuple):
-    """The folds of one container: a line of words, and below it the one that is open."""
+@dataclass
+class _Line:
+    """The folds of one container: a line of words, the entries of "More" where that is open, and the open fold."""
 
     words: DeltaGenerator
+    entries: DeltaGenerator
     below: DeltaGenerator
-    names: list[str]
+    names: list[str] = field(default_factory=list)
+    behind: bool | None = None
+    """Whether the entries of "More" are in sight; None where the line has no "More" yet."""
 
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
     """A fold below the picture: a word in the line of its container's folds, of which one opens at a time. None in Present.
 
-    The names of the five usual ones are constants of this module.
+    The usual ones (BEHIND_MORE) are entries of one word, "More".
     """
     if state.presenting():
         yield Fold(False)
@@ -186,15 +191,10 @@ def fold(name: str, key: str) -> Iterator[Fold]:
     line, named = _line(key), f"fold:{key}"
     line.names.append(named)
     opened = bool(st.session_state.get(named))
-    line.words.button(
-        name,
-        key=f"word:{named}",
-        type="tertiary",
-        icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:",
-        icon_position="right",
-        on_click=_turn,
-        args=(named, line.names),
-    )
+    if name not in BEHIND_MORE:
+        _word(line.words, name, f"word:{named}", opened, _turn, named, line.names)
+    elif _more(line, key):
+        _word(line.entries, name, f"word:{named}", opened, _turn, named, line.names)
     with line.below.container(border=True) if opened else line.below:
         yield Fold(opened)
 
@@ -204,13 +204,39 @@ def _line(key: str) -> _Line:
     at, run = context_dg_stack.get()[-1], getattr(get_script_run_ctx(suppress_warning=True), "cursors", None)
     known, line = vars(at).get("_folds", (None, None))
     if line is None or known is not run:
-        line = _Line(st.container(horizontal=True, gap="medium", key=f"folds-{key}"), st.container(), [])
+        rows = (
+            st.container(horizontal=True, gap="medium", key=f"{name}-{key}") for name in ("folds", "entries")
+        )
+        line = _Line(*rows, st.container())
         vars(at)["_folds"] = run, line
     return line
 
 
+def _more(line: _Line, first: str) -> bool:
+    """Whether the entries of "More" are in sight; the word itself stands once in a line, called by the key of its first entry."""
+    if line.behind is None:
+        named = f"more:{first}"
+        line.behind = bool(st.session_state.get(named))
+        _word(line.words, MORE, f"word:{named}", line.behind, _turn, named, line.names)
+    return line.behind
+
+
+def _word(
+    row: DeltaGenerator, name: str, key: str, opened: bool, turn: Callable[..., None], *args: Any
+) -> None:
+    row.button(
+        name,
+        key=key,
+        type="tertiary",
+        icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:",
+        icon_position="right",
+        on_click=turn,
+        args=args,
+    )
+
+
 def _turn(named: str, line: list[str]) -> None:
-    """Open or close a fold, and close the others of its line."""
+    """Open or close a fold or "More", and close the folds of its line."""
     opened = not st.session_state.get(named)
     st.session_state.update(dict.fromkeys(line, False) | {named: opened})
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from core.errors import InputError
 from viz.course.sheets import attention, blocks, language
 from viz.course.sheets.form import MOST_SEED, Exercise, Kind
+from viz.widgets import page_parts
 
-NAME = "Exercises to print"
+NAME = page_parts.SHEET
 KINDS = {
     kind.key: kind
     for kind in (

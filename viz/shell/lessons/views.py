@@ -77,7 +77,9 @@ def here(entry: Entry, query: Mapping[str, str]) -> View:
 
 def _judge(entry: Entry, name: str, raw: str) -> None:
     own = name.removeprefix(f"{entry.slug}.") if name.startswith(f"{entry.slug}.") else ""
-    if name not in state.TRAVEL and (not own or own.partition(".")[0] not in _names(entry)):
+    if name not in (*state.TRAVEL, *state.OF_ONE_PAGE) and (
+        not own or own.partition(".")[0] not in _names(entry)
+    ):
         raise InputError(
             f"The page {entry.slug} has no parameter “{_seen(name)}”.",
             f"The names of a page begin with its own, {entry.slug}., or travel from page to page: "

@@ -9,7 +9,7 @@ function nameAll() {
     const name = fold.querySelector(`summary ${NAMED}`)?.textContent.trim() ?? "";
     if (fold.getAttribute("aria-label") !== name) fold.setAttribute("aria-label", name);
   }
-  for (const word of document.querySelectorAll('[class*="st-key-word-fold"] button')) {
+  for (const word of document.querySelectorAll('[class*="st-key-word-"] button')) {
     const open = String(word.querySelector("[data-testid=stIconMaterial]")?.textContent.includes("_up"));
     if (word.getAttribute("aria-expanded") !== open) word.setAttribute("aria-expanded", open);
   }

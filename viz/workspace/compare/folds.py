@@ -44,14 +44,6 @@ print(likeness(first, second, cells))   # bits a row and over all, correlation, 
 
 
 def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
-    with page_parts.fold(page_parts.EQUATION, "compare.equation") as fold:
-        if fold.open:
-            _equation(found, pair)
-    with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
-        if fold.open:
-            st.markdown(LOOKING)
-    page_parts.documents(page)
-    page_parts.as_table(lambda: table(found, pair), "compare")
     with page_parts.fold("Every head of A in numbers", "compare.figures") as fold:
         if fold.open:
             pane = found.panes[0]
@@ -61,6 +53,14 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
                 hide_index=True,
                 key="compare.heads",
             )
+    with page_parts.fold(page_parts.EQUATION, "compare.equation") as fold:
+        if fold.open:
+            _equation(found, pair)
+    with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    page_parts.documents(page)
+    page_parts.as_table(lambda: table(found, pair), "compare")
     page_parts.take_away(
         lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
     )

@@ -167,13 +167,13 @@ def _folds(
     drops: np.ndarray,
     words: list[str],
 ) -> None:
+    with page_parts.fold("Erased in this order", "importance.words.erasing") as fold:
+        if fold.open:
+            _erasing(params, run, asked, kind, found)
     with page_parts.fold(page_parts.EQUATION, "importance.words.equation") as fold:
         if fold.open:
             page_parts.equation(SHARES)
             page_parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
-    with page_parts.fold("Erased in this order", "importance.words.erasing") as fold:
-        if fold.open:
-            _erasing(params, run, asked, kind, found)
     with page_parts.fold(page_parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(

@@ -99,13 +99,13 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
 def _folds(
     page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]
 ) -> None:
+    with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
+        if fold.open:
+            _reach(params, run, side)
     with page_parts.fold(page_parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
             page_parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
-    with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
-        if fold.open:
-            _reach(params, run, side)
     with page_parts.fold(page_parts.LOOKING, "inside.ripple.looking") as fold:
         if fold.open:
             st.markdown(

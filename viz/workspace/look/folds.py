@@ -33,10 +33,10 @@ print(attention.weights[{layer}, {head}])"""
 
 
 def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, piece: int) -> None:
+    relative_bias.show(run, place)
     with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
             _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece))
-    relative_bias.show(run, place)
     with page_parts.fold(page_parts.LOOKING, "look.looking") as fold:
         if fold.open:
             word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)

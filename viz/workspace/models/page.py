@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
 from core.checkpoints.scores import Score, read_scores
+from core.models import families
 from core.serving.engine import Listing
 from core.tools.card_sections import told
 from viz.charts.scores import bars
@@ -25,6 +26,7 @@ from viz.shell import links, notices, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.models import card as models_card
+from viz.workspace.shared import toy_models
 
 PAGE = Page(
     title="Models",
@@ -55,8 +57,12 @@ class ModelCard:
     training: Training | None = None
     heads: Surveyed | None = None
     looks: bool = True
+    group: str = ""
 
 
+DECODERS, ENCODERS, BOTH = "Decoder (GPT)", "Encoder (BERT)", "Encoder and decoder"
+READERS, SENSES, TOYS = "Words and documents", "Pictures and sound", "Toys of one exhibit"
+GROUPS = (DECODERS, ENCODERS, BOTH, READERS, SENSES, TOYS)
 MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
 """The measures that are drawn; all stand in the card."""
 _read = Memory()
@@ -89,11 +95,7 @@ def page() -> None:
     fine = {model.name: model for model in found if not model.problem}
     if not fine:
         return
-    looked_at = state.peek("model")
-    which = controls.pills(
-        "Model", fine, WHICH, looked_at if looked_at in fine else next(iter(fine)), quiet=True
-    )
-    _card(fine[which])
+    _card(fine[_chosen(fine)])
     _compared([*fine.values()])
     page_parts.as_table(
         lambda: (
@@ -103,6 +105,32 @@ def page() -> None:
         ),
         "models",
     )
+
+
+def _chosen(fine: Mapping[str, ModelCard]) -> str:
+    """Draw the groups and the models of the chosen one's group; return the chosen one."""
+    groups = {group: [name for name in fine if fine[name].group == group] for group in GROUPS}
+    groups = {group: names for group, names in groups.items() if names}
+    looked_at = state.peek("model")
+    default = looked_at if looked_at in fine else next(iter(groups.values()))[0]
+    group = groups[fine[state.read(WHICH, default, state.one_of([*fine], default))].group]
+    first = {name: {WHICH: names[0]} for name, names in groups.items()}
+    controls.ready(first, "models.group", {WHICH: group[0]}, "Family of models")
+    if len(group) == 1:
+        return group[0]
+    return controls.segmented("Model", group, WHICH, default if default in group else group[0], quiet=True)
+
+
+def _group(name: str, family: str) -> str:
+    """The group of a model: by what its family reads and writes, the models of toy tasks for themselves."""
+    spec = families()[family]
+    if spec.reads:
+        return SENSES
+    if toy_models.kind_of(name):
+        return TOYS
+    if spec.has_source:
+        return BOTH
+    return ENCODERS if spec.framed else DECODERS if spec.writes else READERS
 
 
 def _card(model: ModelCard) -> None:
@@ -190,7 +218,14 @@ def _shown(listing: Listing, terms: Shipped | None) -> ModelCard:
 
 
 def _opened(name: str, model: Any, terms: Shipped | None) -> ModelCard:
-    shown = ModelCard(name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
+    shown = ModelCard(
+        name,
+        facts=_facts(model, terms),
+        card=model.card,
+        terms=terms,
+        looks=model.config.n_layers > 0,
+        group=_group(name, str(model.family)),
+    )
     if terms is None:
         return shown
     folder = shipped_folder() / name
