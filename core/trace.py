@@ -94,11 +94,11 @@ def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
         raise
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
-            f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it anew here."
+            f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it again here."
         ) from error
     if new.shape != value.shape or new.dtype != value.dtype:
         wrong = f"The change at '{edit.where}' makes {tuple(new.shape)} {new.dtype} of {tuple(value.shape)} {value.dtype} at '{path}'."
-        raise InputError(wrong, MISFIT, "Make it anew here.")
+        raise InputError(wrong, MISFIT, "Make it again here.")
     return new
 
 

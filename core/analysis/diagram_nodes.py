@@ -46,7 +46,7 @@ def boxes(model: Model) -> tuple[Box, ...]:
     """
     if model.family != "transformer" or model.config.order != "pre":
         raise InputError(
-            f"{model.name} has another plan.",
+            f"{model.name} has another architecture.",
             "The map draws a Transformer with the norm before each sub-layer.",
             "Open the translator.",
         )

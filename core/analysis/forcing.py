@@ -118,8 +118,8 @@ def start_of(model: Model, text: str) -> Prompt:
     """What a decoding of this text starts from. Raises InputError for a model that writes nothing."""
     if not model.spec.writes:
         raise InputError(
-            f"{model.name} does not write.",
-            "Only a model with a causal stack goes on with a text.",
+            f"{model.name} does not generate text.",
+            "Only a model with a causal decoder continues a text.",
             "Choose another model.",
         )
     return prompt_of(model, text)
@@ -130,8 +130,8 @@ def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
         raise InputError(
-            "There is nothing to follow.",
-            "The text that is to be written needs at least one token.",
+            "The text to be written is empty.",
+            "It needs at least one token.",
             "Type a word.",
         )
     if len(prompt.ids) + len(ids) > model.config.n_ctx:

@@ -254,7 +254,9 @@ def _numbers(file: Path, name: str, stored: Stored) -> Any:
     kinds = _library().GGMLQuantizationType
     if stored.kind not in [kind.value for kind in kinds]:
         wrong = f"'{shown(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
-        raise InputError(wrong, "The gguf library knows none of that number.", "Use a file in Q4, Q8 or F16.")
+        raise InputError(
+            wrong, "The gguf library has no type of that number.", "Use a file in Q4, Q8 or F16."
+        )
     return kinds(stored.kind)
 
 
@@ -265,6 +267,6 @@ def _library() -> Any:
     except ImportError:
         wrong = "The gguf library is not installed."
         raise InputError(
-            wrong, "It knows how the numbers of such a file are packed.", "pip install gguf"
+            wrong, "That library decodes the numbers of such a file.", "pip install gguf"
         ) from None
     return gguf

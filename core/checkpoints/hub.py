@@ -145,7 +145,7 @@ def _one(
             part.unlink()
             raise InputError(
                 f"{file} of {offer.name} is not what the Hub says it is.",
-                "Its sum must be the one that stands there.",
+                "Its checksum must be the one on the Hub.",
                 "Fetch it again.",
             )
     part.replace(path)

@@ -75,7 +75,7 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
         file = shown(Path(str(error.filename)).name) if error.filename else shown(name)
         raise InputError(
             f"{file} cannot be read: {error.strerror or type(error).__name__}.",
-            "Whoever runs the atlas must be allowed to read every file of a model, and none may go while it is opened.",
+            "Whoever runs the atlas must be allowed to read every file of a model, and none may disappear while it is being opened.",
             "Check its permissions, then open it again.",
         ) from None
 
@@ -126,8 +126,8 @@ def _try(plan: Plan, network: Any) -> None:
                     finite(getattr(network, name)(hidden), "")
     except InputError:
         raise InputError(
-            "Its weights are numbers, but what they make of the first few tokens is NaN or infinite.",
-            "A picture of such a model would show nothing true.",
+            "Its weights are numbers, but its values for the first few tokens are NaN or infinite.",
+            "A picture of such a model would be false.",
             "Use a checkpoint from before the training broke, or export it in float32.",
         ) from None
     finally:

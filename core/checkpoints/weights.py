@@ -138,7 +138,7 @@ def _judged(name: str, value: Tensor) -> Tensor:
         return value
     raise InputError(
         f"'{shown(name)}' is NaN or infinite at {n_broken:,} of its {value.numel():,} places.",
-        "A picture of such a model would show nothing true.",
+        "A picture of such a model would be false.",
         "Use a checkpoint from before the training broke, or export it in float32.",
     )
 

@@ -43,7 +43,7 @@ def _document(line: str, number: int, name: str) -> Document:
     whole = isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)
     if not isinstance(label, str) or not whole:
         raise InputError(
-            f"Line {number} of {name} is no document: {line[:60]!r}.",
+            f"Line {number} of {name} is not a document: {line[:60]!r}.",
             'A line is {"label": "..", "sentences": ["..", ..]}.',
             "Mend or delete that line.",
         )

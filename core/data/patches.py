@@ -145,7 +145,7 @@ def hidden_in(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
     bits = int(found[1], 16)
     if bits & ((1 << first) - 1) or bits >> (n + first):
         raise InputError(
-            "The mark of hidden patches names a place that is none.",
+            "The mark of hidden patches names a patch that does not exist.",
             f"The places are those of {n:,} patches, from {first} on.",
             "Hide patches of this picture, or take the mark away.",
         )

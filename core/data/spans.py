@@ -50,7 +50,7 @@ def spans(starts: Array, ends: Array, allowed: Array | None = None) -> Spans:
     if not allowed.any():
         raise InputError(
             "No position is allowed.",
-            "An answer stands somewhere in the text.",
+            "An answer is a part of the text.",
             "Allow the positions of the text.",
         )
     held = [np.where(allowed, scores, -np.inf) for scores in (starts, ends)]

@@ -134,7 +134,7 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
 def _start(m: Model) -> int:
     if m.tokenizer.start is None:
         raise InputError(
-            "The prompt is empty.", f"{m.name} has no start token to begin behind.", "Type a word."
+            "The prompt is empty.", f"{m.name} has no start token from which to begin.", "Type a word."
         )
     return m.tokenizer.start
 

@@ -28,7 +28,7 @@ class SetAllowed:
         if len(set(map(len, self.rows))) != 1:
             raise InputError(
                 "The rows of the mask are of unlike length.",
-                "A mask has one row a query and one column a key.",
+                "A mask has one row per query and one column per key.",
                 "Give rows of one length.",
             )
 
@@ -37,8 +37,8 @@ class SetAllowed:
         if mask.shape != allowed.shape[-2:]:
             raise InputError(
                 f"The mask is {tuple(mask.shape)} but '{self.where}' is {tuple(allowed.shape[-2:])}.",
-                "A mask has one row a query and one column a key.",
-                "Make it anew for this text.",
+                "A mask has one row per query and one column per key.",
+                "Make it again for this text.",
             )
         return mask.expand_as(allowed).clone()
 
@@ -109,7 +109,7 @@ class ForceCell:
         only[..., key] = True
         if not bool(row[..., key].all()):
             raise InputError(
-                f"At '{self.where}' query {query} may not look at key {key}.",
+                f"At '{self.where}' query {query} may not attend to key {key}.",
                 "A row can be forced only onto a key that its mask allows.",
                 "Choose an allowed key.",
             )
@@ -138,7 +138,7 @@ class SetPattern:
         if len(self.weights) != pattern.shape[-1]:
             raise InputError(
                 f"{len(self.weights)} weights were given for {pattern.shape[-1]} keys at '{self.where}'.",
-                "A row has one weight a key.",
+                "A row has one weight per key.",
                 "Give as many weights as there are tokens.",
             )
         query = checked(self.query, pattern.shape[2], "query", self.where)

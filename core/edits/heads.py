@@ -74,7 +74,7 @@ class MeanHead:
             raise InputError(
                 f"The mean has {len(self.vector)} numbers, a head at '{self.where}' has {heads.shape[-1]}.",
                 "A mean belongs to one head of one model.",
-                "Take it anew for this model.",
+                "Compute it again for this model.",
             )
         return replaced(heads, (slice(None), head), torch.tensor(self.vector, dtype=heads.dtype))
 

@@ -38,7 +38,9 @@ def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, 
     if not met:
         wrong = f"{run.model.name} has no value at '{edit.where}'."
         raise InputError(
-            wrong, "A change names a value of the model it was made for.", "Choose the change on the page."
+            wrong,
+            "A change names a value of the model that it was made for.",
+            "Choose the change on the page.",
         )
     found = {}
     for path in met:

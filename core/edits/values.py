@@ -58,7 +58,7 @@ class AddVector:
         if len(vector) != resid.shape[-1]:
             raise InputError(
                 f"The vector has {len(vector)} numbers, what stands at '{self.where}' has {resid.shape[-1]}.",
-                "A vector is added to one of the same width.",
+                "A vector is added to another of the same width.",
                 "Give one of this model.",
             )
         if self.position is None:

@@ -196,7 +196,7 @@ class GPT(nn.Module):
             raise InputError(
                 "This checkpoint has no head for classes.",
                 "It was saved without it, and none is invented.",
-                "Use a model that was tuned to tell classes.",
+                "Use a model that was tuned for classification.",
             )
         return tap("classes", self.to_classes(hidden), "batch pos class")
 

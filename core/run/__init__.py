@@ -318,7 +318,7 @@ class Run:
         """
         if not self.kinds:
             wrong = f"{self.model.name} has no attention."
-            raise InputError(wrong, "No word of it looks at another.", "Choose another model.")
+            raise InputError(wrong, "In it no word attends to another.", "Choose another model.")
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
             wrong = f"There is no attention '{kind}' in {self.model.name}."

@@ -131,7 +131,7 @@ def _weights(attentions: Any, row: int) -> tuple[Array, int]:
     ):
         wrong = "These numbers are no attention weights."
         rule = "Each is finite and not negative, and each row sums to 1, or to 0 where nothing may be seen."
-        raise InputError(wrong, rule, "Give the patterns behind the softmax.")
+        raise InputError(wrong, rule, "Give the patterns after the softmax.")
     return weights, texts
 
 
@@ -147,7 +147,7 @@ def _array(value: Any) -> Array:
     try:
         return np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError):
-        raise InputError("These attentions are no array of numbers.", RULE, "Give one of them.") from None
+        raise InputError("These attentions are not an array of numbers.", RULE, "Give one of them.") from None
 
 
 def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:

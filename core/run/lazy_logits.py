@@ -22,7 +22,7 @@ def finite(value: Tensor, model: str) -> Tensor:
         return value
     raise InputError(
         f"{model} computes numbers here that are NaN or infinite.",
-        "They say nothing: a sentence or a picture made of them would not be true.",
+        "They mean nothing: a sentence or a picture made of them would be false.",
         "Take back the last change of the model, or choose another model.",
     )
 

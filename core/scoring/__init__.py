@@ -55,7 +55,7 @@ def scoring_of(family: str) -> Scoring:
     except KeyError:
         known = ", ".join(sorted(scorings()))
         raise InputError(
-            f"Models of the family {family} have no measure.",
+            f"No measure is defined for models of the family {family}.",
             f"evaluate knows the families {known}.",
             "Choose such a model.",
         ) from None

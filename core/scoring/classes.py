@@ -75,7 +75,9 @@ def check(documents: list[Document], classes: tuple[str, ...], name: str) -> Non
     unknown = sorted({each.label for each in documents} - {*classes})
     if not documents or unknown:
         wrong = f"{name} has the classes {', '.join(unknown)}." if unknown else f"{name} has no document."
-        raise InputError(wrong, f"The model tells apart {', '.join(classes)}.", "Give documents of these.")
+        raise InputError(
+            wrong, f"The classes of the model are {', '.join(classes)}.", "Give documents of these."
+        )
 
 
 def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:

@@ -134,7 +134,7 @@ def _check_marks(model: Any) -> None:
         lacks = f"the tokens {', '.join(missing)}" if missing else "a head for hidden words"
         raise InputError(
             f"{model.name} lacks {lacks}.",
-            "Hidden words are guessed by it.",
+            "Hidden words are predicted by it.",
             "Give a model that was saved with it.",
         )
 

@@ -179,7 +179,7 @@ def _check(model: Any, drawings: Drawings, name: str) -> None:
     if tuple(known) != drawings.classes:
         raise InputError(
             f"{name} has the classes {', '.join(drawings.classes)}.",
-            f"The model tells apart {', '.join(known)}.",
+            f"The classes of the model are {', '.join(known)}.",
             "Give drawings of these, in this order.",
         )
 

@@ -41,8 +41,8 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     every = [place for some in places.values() for place in some]
     if not every:
         raise InputError(
-            f"{path.name} asks nothing of {model.name}.",
-            "Two pairs of a group whose words it knows are a question.",
+            f"{path.name} has no question for {model.name}.",
+            "A question is made of two pairs of one group, with all four words in the model's vocabulary.",
             "Give other pairs.",
         )
     return {

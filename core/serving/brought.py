@@ -23,7 +23,7 @@ UPLOADED = "upload: "
 def gone() -> InputError:
     """What is said of a name that opens nothing. Made anew each time: an error that is raised keeps the frames that it passed, and a model in them."""
     return InputError(
-        "This model is not here any more.",
+        "This model is no longer here.",
         "An uploaded model lives as long as the visit, and for its visitor only; one of the Hub is fetched by name first.",
         "Open it again on the page Your model.",
     )

@@ -86,7 +86,7 @@ class Fetcher:
     def _heard(self, offer: Offer, there: int) -> None:
         if self._stop.is_set():
             raise InputError(
-                "The fetching was ended.", "What is there already stays.", "Fetch it again to go on."
+                "The download was stopped.", "What was downloaded is kept.", "Fetch it again to continue."
             )
         self._now = Fetching(offer, there)
 

@@ -95,7 +95,7 @@ class Surveys:
         while len(told) < len(steps):
             if not engine.holds(model):
                 raise InputError(
-                    f"{model.name} was let go.", "A survey ends with its model.", "Open it again."
+                    f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
                 )
             self._held[model] = Standing(len(told), len(steps))
             try:

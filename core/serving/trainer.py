@@ -73,9 +73,9 @@ class Training:
         """The model as it was last reported, or at this step. Raises InputError before the first report."""
         if not self.reports:
             raise InputError(
-                f"{self.name} has learnt nothing yet.",
+                f"{self.name} has learned nothing yet.",
                 "A training reports after its first second or so.",
-                "Wait for its first moment.",
+                "Wait for its first report.",
             )
         last = self.reports[-1].step
         return jobs.model(
@@ -194,7 +194,7 @@ class Trainer:
             job = self._jobs.get(name)
             if job is None or session not in ("", job.session):
                 raise InputError(
-                    "This model is not here any more.",
+                    "This model is no longer here.",
                     "A model that you train lives as long as your visit, and for you only.",
                     "Train it again.",
                 )

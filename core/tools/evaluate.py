@@ -91,7 +91,7 @@ def beside(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
     scoring = scoring_of(model.family)
     if scoring.beside is None or data is None:
         raise InputError(
-            f"There is nothing to set beside {model.name}.",
+            f"There is no baseline for {model.name}.",
             "Only classifiers of documents and drawings have baselines that learn from a file, and are measured on --data.",
             "Leave --beside out.",
         )

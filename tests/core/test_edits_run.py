@@ -106,7 +106,7 @@ def test_a_forced_row_gives_everything_to_one_key_and_obeys_the_mask(gpt):
     np.testing.assert_allclose(
         run.logits, plain(gpt, run.ids, pattern=put((0, 3), only)).detach(), atol=2e-4, rtol=1e-4
     )
-    with pytest.raises(InputError, match="may not look at key 4"):
+    with pytest.raises(InputError, match="may not attend to key 4"):
         gpt.run(TEXT, edits=[edits.ForceCell(ALLOWED, 3, 4, head=0)])
 
 

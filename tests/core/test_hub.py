@@ -142,7 +142,7 @@ def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(
         fetcher.begin(offer)
     fetcher.stop()
     going.set()
-    assert _end(fetcher).problem.wrong == "The fetching was ended."
+    assert _end(fetcher).problem.wrong == "The download was stopped."
     fetcher.begin(offer)
     assert (came := _end(fetcher).brought) and came.name == "hf:own/tiny" and came.listing.family == "llama"
     assert brought.SHELF.find("hf:own/tiny", "anybody") is came

@@ -71,7 +71,7 @@ def test_one_layer_in_numbers_for_one_word(data):
     stages = maths.stages(data.run, 1, word)
     by = {stage.name: stage.vector for stage in stages}
     assert (
-        f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the network one of {np.linalg.norm(by['feed-forward']):.2f}"
+        f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the feed-forward network one of {np.linalg.norm(by['feed-forward']):.2f}"
         in said(test)
     )
     assert figure(test)["data"][0]["z"]["shape"].replace(" ", "") == f"7,{data.states.shape[2]}"

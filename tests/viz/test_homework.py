@@ -126,7 +126,7 @@ def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
         and "Right. Computed: the same outputs" in said(after)
         and "Not yet" in said(after)
     )
-    assert DOCUMENTS == "The documents' own"
+    assert DOCUMENTS == "From the sources"
     typed = drawn(
         "homework",
         **{
@@ -135,8 +135,4 @@ def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
             "homework.alike": "one eighth",
         },
     )
-    assert (
-        not typed.exception
-        and "Right. The softmax gives it 0.665241." in said(typed)
-        and "cannot be calculated" in said(typed)
-    )
+    assert not typed.exception and "0.665241" in said(typed) and "cannot be calculated" in said(typed)

@@ -157,8 +157,9 @@ def test_both_sides_against_the_left_on_every_word():
 def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     """C093."""
     test = page(6)
-    assert "256 × 512 = 131,072 tokens a step. 1,000,000 steps over 3.3 billion words: 39.7 epochs." in said(
-        test
+    assert (
+        "256 × 512 = 131,072 tokens per step. 1,000,000 steps over 3.3 billion words: 39.7 epochs."
+        in said(test)
     )
     assert "5·10⁻⁵ at step 5,000, 1·10⁻⁴ at 10,000, 5·10⁻⁵ at 505,000, 0 at 1,000,000" in said(test)
     assert plain(figure(test)["data"][0]["y"]).max() == 1e-4 and plain(figure(test)["data"][0]["y"])[-1] == 0
@@ -166,7 +167,7 @@ def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     assert own.max() == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
     less = page(6, length="128", steps="500000", warm_up="100000")
     assert (
-        f"256 × 128 = 32,768 tokens a step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs."
+        f"256 × 128 = 32,768 tokens per step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs."
         in said(less)
     )
     recipe.record.cache_clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
@@ -62,7 +63,7 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
             row["place"] for row in rows
         ] == list(range(len(rows)))
         assert (
-            f"torch's cross_entropy: {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}."
+            f"torch's cross_entropy: {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}; {-found.total / math.log(2) / len(text.encode()):.2f} bits per byte."
             in said(after)
         )
         assert after.dataframe[0].value["ln P"].tolist() == pytest.approx(found.logprobs.tolist())

@@ -177,7 +177,7 @@ def test_greedy_is_not_always_best():
     )
     assert "Right" in said(
         after
-    ) and "Greedy: 0.5 × 0.4 = 0.20. The best sentence: 0.4 × 0.9 = 0.36." in said(after)
+    ) and "Greedy: 0.5 × 0.4 = 0.20. The most probable text: 0.4 × 0.9 = 0.36." in said(after)
     first, _ = greedy.by_model(model(), "a cat")
     test = page(6, where="model", sentence="a cat")
     assert not test.exception and f"{first.total:.4f}" in said(test)

@@ -188,7 +188,7 @@ def test_one_word_walks_all_boxes(data):
         test = page(5, station=str(at))
         assert not test.exception and f"{at} of {len(way)}: {inside.heading(way[at - 1].box)}" in said(test)
         assert the_map(test)["selected"] == transformer_map.role(way[at - 1].box)
-    assert f"it writes “{way[-1].guess[0]}”, with {percent(way[-1].guess[1])}" in said(test)
+    assert f"writes “{way[-1].guess[0]}”, with probability {percent(way[-1].guess[1])}" in said(test)
 
 
 def test_a_touch_leads_to_the_box():

@@ -153,7 +153,7 @@ def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
     going.set()
     while not FETCHER.now.over:
         time.sleep(0.01)
-    assert "The fetching was ended." in words(test.run())
+    assert "The download was stopped." in words(test.run())
 
 
 def press(test, label: str) -> None:

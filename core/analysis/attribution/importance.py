@@ -47,8 +47,8 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
         classes = list(run.model.config.classes)
         if truth not in classes:
             raise InputError(
-                f"'{truth}' is no class of {run.model.name}.",
-                f"It tells apart {', '.join(classes)}.",
+                f"'{truth}' is not a class of {run.model.name}.",
+                f"Its classes are {', '.join(classes)}.",
                 "Name one of them as the truth.",
             )
         return [0], [classes.index(truth)]

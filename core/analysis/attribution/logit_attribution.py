@@ -142,8 +142,8 @@ def _kinds(model: Model) -> tuple[list[Kind], str]:
     kinds = [kind for kind in model.spec.kinds if kind.layered and kind.stack == stack]
     if not kinds:
         raise InputError(
-            f"The output of {model.name} is no sum over layers.",
-            "Attribution takes a residual stream apart.",
+            f"The output of {model.name} is not a sum over layers.",
+            "Attribution splits a residual stream into its parts.",
             "Choose another model.",
         )
     return kinds, stack

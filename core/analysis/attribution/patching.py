@@ -102,13 +102,13 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     if not parting:
         if clean.model.tells_classes:
             raise InputError(
-                f"Both are told to be the same: {clean.model.choice(asked[0].token)}.",
-                "What is restored is the difference between two classes.",
-                "Choose one that is told to be something else.",
+                f"The model classifies both as {clean.model.choice(asked[0].token)}.",
+                "The measure is the difference between two classes that is restored.",
+                "Choose one that the model classifies differently.",
             )
         raise InputError(
             "Both sentences make the model expect the same words.",
-            "What is restored is the difference between two words.",
+            "The measure is the difference between two words that is restored.",
             "Change a word on which a later one depends.",
         )
     return max(

@@ -89,7 +89,7 @@ def telling(run: Run) -> int:
         if not found:
             raise InputError(
                 "There is no word in this text.",
-                f"{run.model.name} is asked about a word, or about a blank.",
+                f"{run.model.name} predicts a word, or a blank.",
                 "Type a word, or [MASK].",
             )
         return found[0]

@@ -107,7 +107,7 @@ def read_heads(folder: Path) -> Surveyed | None:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{FILE} of {folder.name} is not understood ({error}).",
-            "It holds a table of numbers from 0 to 1 a measure, one a head.",
+            "It holds a table of numbers from 0 to 1 for each measure, one number per head.",
             f"Delete it, or measure again with python -m core.tools.survey {folder.name}.",
         ) from None
 

@@ -101,7 +101,7 @@ def _side(model: Model) -> str:
     """The stack that the output layer reads."""
     if not any(kind.layered for kind in model.spec.kinds):
         raise InputError(
-            f"{model.name} has no layers that its output could be read after.",
+            f"{model.name} has no layers after which its output could be read.",
             "The lens reads a residual stream.",
             "Choose another model.",
         )

@@ -81,8 +81,8 @@ def reach(run: Run, of: str = "target") -> Array:
     kinds = [kind for kind in spec.kinds if kind.layered]
     if not kinds or (of == "source" and run.source is None):
         raise InputError(
-            f"{run.model.name} has no {of} whose words could spread through layers.",
-            "Masks of layers say who reaches whom.",
+            f"{run.model.name} has no {of} in which a change of a word could spread through layers.",
+            "The masks of the layers determine which word can affect which.",
             "Choose another model.",
         )
     stack = spec.stacks.get("decoder") or spec.stacks["encoder"]

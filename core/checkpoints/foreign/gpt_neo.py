@@ -59,7 +59,7 @@ def local(fields: Fields, n_layers: int) -> tuple[int, ...]:
 def _unread(wrong: str) -> InputError:
     return InputError(
         f"config.json: {wrong}.",
-        "It is a list of patterns of global and local, each with how often it is repeated; together one word a layer.",
+        "It is a list of patterns of global and local, each with its number of repetitions; together one word per layer.",
         "Correct it, or download the model again.",
     )
 

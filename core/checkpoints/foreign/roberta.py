@@ -36,7 +36,7 @@ def later(given: dict[str, Any], fields: Fields) -> dict[str, Any]:
     if rows <= pad + 1:
         raise InputError(
             f"config.json: max_position_embeddings is {shown(str(rows), 20)} and pad_token_id is {shown(str(pad), 20)}.",
-            "The first token reads the row behind that of padding, so there must be more rows.",
+            "The first token reads the row after that of padding, so there must be more rows.",
             "Correct it, or download the model again.",
         )
     return {**given, "first_place": pad + 1, "n_ctx": rows - pad - 1}

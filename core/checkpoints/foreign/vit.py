@@ -43,8 +43,8 @@ def shape(fields: Fields, stored: Collection[str], called: str, like: str) -> di
     if not any(HEAD in name for name in stored):
         raise InputError(
             f"This {called} was saved without its head for classes.",
-            "What it sees is told by its classes here.",
-            f"Open one that tells classes, like {like}.",
+            "Here the output of such a model is shown by its classes.",
+            f"Open one with such a head, like {like}.",
         )
     return {
         **fields.sizes(SIZES),

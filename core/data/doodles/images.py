@@ -56,7 +56,7 @@ def from_image(data: bytes) -> Pixels:
     >>> from_image(file.getvalue())
     Traceback (most recent call last):
     ...
-    core.errors.InputError: The picture is all of one colour. Lines have to stand out from the ground. Upload one with a drawing on it.
+    core.errors.InputError: The picture is all of one colour. Lines must stand out from the background. Upload one with a drawing on it.
 
     Raises InputError for what is no PNG or JPEG, for one that is too large or broken, and for an empty one.
     """
@@ -67,7 +67,7 @@ def from_image(data: bytes) -> Pixels:
     if np.ptp(ink) < FAINT:
         raise InputError(
             "The picture is all of one colour.",
-            "Lines have to stand out from the ground.",
+            "Lines must stand out from the background.",
             "Upload one with a drawing on it.",
         )
     if size == (SIDE, SIDE):
@@ -87,7 +87,7 @@ def _decoded(data: bytes) -> Grey:
             _judge(image, data)
             return _grey(image)
     except Image.UnidentifiedImageError:
-        raise InputError("This file is no PNG or JPEG.", _RULE, _REMEDY) from None
+        raise InputError("This file is not a PNG or JPEG.", _RULE, _REMEDY) from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InputError("The picture has too many pixels.", _RULE, _REMEDY) from None
     except InputError:

@@ -86,7 +86,7 @@ def _thing(part: str, start: int, grid: int) -> Thing:
     match = _THING.fullmatch(part)
     if match is None:
         raise InputError(
-            f"'{shown}' is no thing of a scene.",
+            f"'{shown}' is not a thing of a scene.",
             "Each is a colour, a kind and column,row, with a semicolon between two.",
             "Write for example red cat 1,2.",
         )

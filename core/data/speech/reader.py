@@ -83,7 +83,7 @@ def read(text: str) -> Spoken:
             words.append(_word(part))
             spans.append((piece.start() + i, piece.start() + i + 1) if len(parts) > 1 else piece.span())
     if not words:
-        raise InputError("The text says no word.", "A sound is made of words and digits.", "Type 4 7 2.")
+        raise InputError("The text has no word.", "A sound is made of words and digits.", "Type 4 7 2.")
     return replace(found, words=tuple(words), spans=tuple(spans))
 
 
@@ -196,7 +196,7 @@ def _setting(name: str, value: str) -> dict[str, str | float | int]:
         )
     if name not in RANGES:
         raise InputError(
-            f"'{name[:40]}' is no setting.",
+            f"'{name[:40]}' is not a setting.",
             "There are voice, speed, noise and seed.",
             "Write speed=1.2, for example.",
         )

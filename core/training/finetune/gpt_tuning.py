@@ -147,7 +147,7 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
     if len(model.tokenizer) != config.n_vocab:
         raise InputError(
             f"{of.name} has {n:,} rows and {len(of.tokenizer):,} tokens.",
-            "New tokens stand right behind the old ones.",
+            "New tokens come right after the old ones.",
             "Tune another model.",
         )
     for name, weight in network.named_parameters():

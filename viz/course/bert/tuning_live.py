@@ -125,7 +125,7 @@ def made(run: Using) -> str:
     how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (
         " of one processor core, recorded before" if run.whose == "recorded" else " just now"
     )
-    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."
+    return f"{what}: {how}, random seed {run.seed}. On {tuning.CHECKED} synthetic texts that were not in training, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."
 
 
 def brief(run: Using) -> str:
@@ -133,7 +133,7 @@ def brief(run: Using) -> str:
     if not run.reports:
         return MISSING
     first, last = run.reports[0], run.reports[-1]
-    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {percent(first.right)} to {percent(last.right)} of the unseen {run.counted}."
+    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {percent(first.right)} to {percent(last.right)} of the {run.counted} right, on unseen synthetic texts."
 
 
 def _offered(name: str) -> dict[str, Using]:
@@ -176,7 +176,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     for column, kind, title, ends in zip(
         st.columns(2, gap="medium"),
         ("right", "loss"),
-        (f"{used.counted} right", "loss, nats"),
+        (f"{used.counted} right (synthetic)", "loss, nats"),
         ((0, 1), None),
         strict=True,
     ):
@@ -211,7 +211,7 @@ def _progress(used: Using, own: Training | None) -> None:
     """How the visitor's training stands, or that there is none; before a room a bar only for one that is there."""
     if own is None:
         if not lesson.presenting():
-            st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
+            st.progress(0.0, "You have not trained it yet. The training runs here, on one processor core.")
         return
     st.progress(
         training_jobs.share(own, used.tuning.steps, LONGEST),
@@ -243,7 +243,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
                     SEEDS - 1,
                     f"{slug}seed",
                     0,
-                    help="The seed: the same number draws the same first head and the same texts again.",
+                    help="The random seed: the same number gives the same initial head and the same texts again.",
                 )
         offered = list(_offered(name))
         if len(offered) > 1:

@@ -235,7 +235,7 @@ ANSWERS = {
     "edge": answered(_at_the_edge, near=0.002),
     "slope": answered(_slope, letters=("a", "b"), shares=True),
 }
-DOCUMENTS = "The documents' own"
+DOCUMENTS = "From the sources"
 QUESTIONS = tuple(
     (ANSWERS | chapters.ANSWERS | sounds.ANSWERS)[key](key=key, group=group, **words)
     for group, asked in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()

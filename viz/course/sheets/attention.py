@@ -62,7 +62,7 @@ def softmax_row(chance: random.Random) -> Exercise:
     powers, whole, steps = _shares(scores)
     weights = agreed_all([power / whole for power in powers], softmax(scores).tolist(), 3)
     return Exercise(
-        "The words of the table have these scores $s_i$. Which attention weight $a_i$ does the softmax give to each word? Three decimals.",
+        "The table has the words and their scores $s_i$. What is the attention weight $a_i$ of each word after softmax? Three decimals.",
         f"{listed(weights, 3)}. Rounded, the weights add up to {shown(sum(weights), 3)}.",
         (*steps, _divided(powers, whole, weights)),
         {"scores": tuple(scores)},
@@ -86,13 +86,13 @@ def scaled_score(chance: random.Random) -> Exercise:
         f"Dot product {put(raw)}; score {listed([answer], 3)}.",
         (
             Step(
-                "Number by number, multiplied and added:",
+                "The products of the numbers, added:",
                 below(
                     "q ^T k = "
                     + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], put(raw)),
                 ),
             ),
-            Step("The scale:", f"sqrt{{ {d} }} = {put(root)}"),
+            Step("The divisor:", f"sqrt{{ {d} }} = {put(root)}"),
             Step("Divided:", f"s = frac{{ {put(raw)} }}{{ {put(root)} }} = {shown(answer, 3)}"),
         ),
         {"q": tuple(q), "k": tuple(k)},
@@ -136,11 +136,11 @@ def masked_row(chance: random.Random) -> Exercise:
     weights = agreed_all(by_hand, exact, 3)
     shut = ", ".join(words[j] for j in range(5) if j not in open_keys) or "none"
     return Exercise(
-        f"The scores of the query “{words[row]}” (word {row + 1} of 5) stand in the table. The layer uses {said}. Cross out the masked keys, then compute the row of attention weights. Three decimals.",
+        f"The scores of the query “{words[row]}” (word {row + 1} of 5) are in the table. The layer uses {said}. Cross out the masked keys, then compute the row of attention weights. Three decimals.",
         f"Masked: {shut}. Weights: {listed(weights, 3)}.",
         (
             Step(
-                f"Masked keys get the weight 0 whatever their score: {shut}. The softmax goes over the rest."
+                f"Masked keys get the weight 0 whatever their score: {shut}. The softmax is over the other keys."
             ),
             *steps,
             _divided(powers, whole, [weights[j] for j in open_keys]),
@@ -237,7 +237,7 @@ def local(chance: random.Random) -> Exercise:
     factor, answer = agreed(bell, exact, 3), agreed(weight * bell, weight * exact, 3)
     power = rounded(gap * gap / (2 * sigma**2))
     return Exercise(
-        f"Local attention predicts the position $p = {put(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {put(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is left? Three decimals.",
+        f"Local attention predicts the position $p = {put(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {put(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is the new weight? Three decimals.",
         f"Factor {listed([factor], 3)}; weight {listed([answer], 3)}.",
         (
             Step("The standard deviation:", f"sigma = frac{{ {half} }}{{ 2 }} = {put(sigma)}"),
@@ -246,7 +246,7 @@ def local(chance: random.Random) -> Exercise:
                 f"frac{{ ( {place} - {put(centre)} ) ^2 }}{{ 2 · {put(sigma)} ^2 }} = frac{{ {put(gap * gap)} }}{{ {put(2 * sigma**2)} }} = {put(power)}",
             ),
             Step("The factor:", f"e ^{{ - {put(power)} }} = {put(bell)}"),
-            Step("What is left:", f"{put(weight)} · {put(bell)} = {shown(answer, 3)}"),
+            Step("The product:", f"{put(weight)} · {put(bell)} = {shown(answer, 3)}"),
         ),
         {"p": centre, "D": half, "s": place, "weight": weight},
         (factor, answer),

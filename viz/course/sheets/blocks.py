@@ -90,7 +90,7 @@ def rotated(chance: random.Random) -> Exercise:
     answer = agreed(score, float(exact[0] @ exact[1]), 2)
     return Exercise(
         f"Rotary positions turn the query $q = {vector(q)}$ by its position, {m} radians, and the key $k = {vector(k)}$ by its position, {n} radians: $( a , b )$ becomes $( a cos t - b sin t , a sin t + b cos t )$. What is the score $q ^T k$ of the turned vectors (no scaling, two decimals)? What is it when both stand 5 positions later?",
-        f"{listed([answer], 2)}; the same 5 positions later, for only the distance {abs(m - n)} counts.",
+        f"{listed([answer], 2)}; the same 5 positions later, because only the distance {abs(m - n)} counts.",
         (
             Step(f"The query turned by {m}:", q_angle),
             Step("", q_line),
@@ -126,12 +126,12 @@ def layer_norm(chance: random.Random) -> Exercise:
         f"frac{{ {put(a)} }}{{ {put(deviation)} }} = {shown(y, 3)}" for a, y in zip(away, result, strict=True)
     )
     return Exercise(
-        "A position of the residual stream holds $x$, and the sublayer gives $z$. Add them and normalise the sum: mean 0, variance 1 over the four numbers (divide by 4; gain 1, bias 0, and leave out the small $epsilon$). Three decimals.",
+        "A position of the residual stream holds $x$, and the sublayer gives $z$. Add them and apply layer norm to the sum: mean 0, variance 1 over the four numbers (divide by 4; gain 1, bias 0, and leave out the small $epsilon$). Three decimals.",
         f"$[ {' ; '.join(shown(one, 3) for one in result)} ]$.",
         (
             Step("The residual sum:", f"x + z = {vector(summed)}"),
             Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {put(mean)}"),
-            Step("What each is away from it:", vector(away)),
+            Step("The deviations from the mean:", vector(away)),
             Step(
                 "The variance and its root:",
                 below(
@@ -139,7 +139,7 @@ def layer_norm(chance: random.Random) -> Exercise:
                     f"sigma = sqrt{{ {put(variance)} }} = {put(deviation)}",
                 ),
             ),
-            Step("Each divided by it:", below(*quotients)),
+            Step("Each deviation divided by it:", below(*quotients)),
         ),
         {"x": tuple(x), "z": tuple(z)},
         result,
@@ -177,7 +177,7 @@ def parameters(chance: random.Random) -> Exercise:
     d_ff = times * d
     parts = (attention(d), feed_forward(d, d_ff), 2 * norm(d))
     return Exercise(
-        f"How many parameters does one encoder layer of width $d = {d}$ have whose feed-forward network has $f = {d_ff}$ hidden units? Every matrix has a bias, and each of the two layer norms a gain and a bias.",
+        f"An encoder layer has width $d = {d}$, and its feed-forward network has $f = {d_ff}$ hidden units. Every matrix has a bias, and each of the two layer norms has a gain and a bias. How many parameters does the layer have?",
         f"{encoder_layer(d, d_ff)}: attention {parts[0]}, feed-forward {parts[1]}, norms {parts[2]}.",
         (
             Step(
@@ -185,7 +185,7 @@ def parameters(chance: random.Random) -> Exercise:
                 f"4 · ( {d} · {d} + {d} ) = {parts[0]}",
             ),
             Step(
-                "Feed-forward, there and back:",
+                "Feed-forward, both matrices:",
                 f"( {d} · {d_ff} + {d_ff} ) + ( {d_ff} · {d} + {d} ) = {parts[1]}",
             ),
             Step("Two norms:", f"2 · 2 · {d} = {parts[2]}"),
@@ -204,12 +204,12 @@ def factorised(chance: random.Random) -> Exercise:
     whole, small = vocab * d, vocab * e + e * d + d
     share = agreed(small / whole, small / whole, 3)
     return Exercise(
-        f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters does an embedding matrix $V × d$ have? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many are there, and what share of the first? Three decimals.",
+        f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters does an embedding matrix $V × d$ have? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many parameters are these, and what share of the first number? Three decimals.",
         f"{whole}; {small}; {listed([share], 3)}.",
         (
             Step("One matrix:", f"V · d = {vocab} · {d} = {whole}"),
             Step(
-                "A small one and the map behind it:",
+                "The narrow matrix and the map after it:",
                 f"V · E + E · d + d = {vocab * e} + {e * d} + {d} = {small}",
             ),
             Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {shown(share, 3)}"),

@@ -52,7 +52,7 @@ def pieces(chance: random.Random) -> Exercise:
     looked, cut = wordpiece.tries(word, vocabulary), wordpiece.cut(word, vocabulary)
     found = [one for one in looked if one.found]
     steps = [
-        Step(f"At letter {one.start + 1} the longest piece that the vocabulary holds is {one.piece}.")
+        Step(f"At letter {one.start + 1} the longest piece in the vocabulary is {one.piece}.")
         for one in found
     ]
     if cut == (wordpiece.UNKNOWN,):
@@ -61,12 +61,12 @@ def pieces(chance: random.Random) -> Exercise:
             Step(
                 f"At letter {looked[-1].start + 1} no piece fits, not even ##{rest[0]}: the whole word is {wordpiece.UNKNOWN}."
                 if looked[-1].start
-                else f"No piece begins the word: it is {wordpiece.UNKNOWN}."
+                else f"No piece fits the beginning of the word: it is {wordpiece.UNKNOWN}."
             )
         )
     return Exercise(
-        f"Cut the word “{word}” as WordPiece does: from the left, each time the longest piece of the vocabulary. A piece inside a word begins with ##. If nothing fits, the whole word is {wordpiece.UNKNOWN}.",
-        f"{' '.join(cut)}. Looked up {len(looked)} pieces, the longest first.",
+        f"Cut the word “{word}” as WordPiece does: from the left, each time the longest piece that is in the vocabulary. A piece inside a word begins with ##. If no piece fits, the whole word is {wordpiece.UNKNOWN}.",
+        f"{' '.join(cut)}. {len(looked)} pieces were looked up, the longest first.",
         tuple(steps),
         {"word": word, "vocabulary": tuple(vocabulary)},
         cut,
@@ -97,7 +97,7 @@ def perplexity(chance: random.Random) -> Exercise:
     loss, answer = agreed(mean, exact, 3), agreed(math.exp(mean), math.exp(exact), 1)
     return Exercise(
         f"{WRITER} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
-        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}: as unsure as between that many equally probable tokens.",
+        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}: as uncertain as between so many equally probable tokens.",
         (
             Step(
                 "The surprisal of each token:",
@@ -141,14 +141,14 @@ def masked_loss(chance: random.Random) -> Exercise:
     bits = agreed(nats / rounded(math.log(2)), -math.log2(p), 2)
     rank = sum(q > wanted for _, q in best)
     return Exercise(
-        f"In a text one word is hidden: “{word}”. {FILLER} gives it the probability {put(p)}. What does this blank add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would a guess among the {len(best)} most probable tokens, each equally probable, add?",
-        f"{listed([loss], 3)} nats, {listed([bits], 2)} bits. The even guess: {listed([math.log(len(best))], 3)} nats"
-        + (" (the hidden word was not among them)." if rank == len(best) else "."),
+        f"One word of a text is masked: “{word}”. {FILLER} gives it the probability {put(p)}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {len(best)} most probable tokens were equally probable?",
+        f"{listed([loss], 3)} nats, {listed([bits], 2)} bits. With equal probabilities: {listed([math.log(len(best))], 3)} nats"
+        + (" (the masked word is not among them)." if rank == len(best) else "."),
         (
             Step("In nats:", f"- ln ( {put(p)} ) = {put(nats)}"),
             Step("In bits:", f"frac{{ {put(nats)} }}{{ ln ( 2 ) }} = {shown(bits, 2)}"),
             Step(
-                "An even guess:",
+                "With equal probabilities:",
                 f"- ln frac{{ 1 }}{{ {len(best)} }} = {put(rounded(math.log(len(best)), 3), 3)}",
             ),
         ),
@@ -188,8 +188,8 @@ def beam_step(chance: random.Random) -> Exercise:
         raise Doubtful
     kept = [f"{rows[one][0]} {rows[one][1]}" for one in order[:2]]
     return Exercise(
-        f"Beam search of width 2 holds two texts, A (“… {beams[0][0].strip()}”, log-probability {put(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {put(beams[1][1])}). The table has the best next tokens of each, with $ln p$ by {WRITER}. Which two texts go on, and with which log-probabilities? Which text would greedy search hold?",
-        f"{kept[0]} ({put(sums[order[0]])}) and {kept[1]} ({put(sums[order[1]])}). Greedy search holds A {rows[0][1]} ({put(sums[0])}).",
+        f"Beam search of width 2 keeps two texts, A (“… {beams[0][0].strip()}”, log-probability {put(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {put(beams[1][1])}). The table has the most probable next tokens of each, with $ln p$ by {WRITER}. Which two texts are kept next, and with which log-probabilities? Which text would greedy search keep?",
+        f"{kept[0]} ({put(sums[order[0]])}) and {kept[1]} ({put(sums[order[1]])}). Greedy search keeps A {rows[0][1]} ({put(sums[0])}).",
         (
             Step(
                 "The log-probabilities are added:",
@@ -200,7 +200,9 @@ def beam_step(chance: random.Random) -> Exercise:
                     )
                 ),
             ),
-            Step("The two largest go on. Greedy search takes the most probable token of the best beginning."),
+            Step(
+                "The two largest are kept. Greedy search takes the most probable token after the more probable text."
+            ),
         ),
         {"beams": tuple(logp for _, logp in beams), "rows": tuple(rows)},
         (*kept, sums[order[0]], sums[order[1]]),
@@ -241,11 +243,11 @@ def bleu(chance: random.Random) -> Exercise:
     answer = agreed(brief * math.sqrt(parts[0] * parts[1]), exact, 3)
     product = rounded(parts[0] * parts[1])
     return Exercise(
-        "Compute BLEU of the translation against the reference with words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
+        "Compute BLEU of the translation against the reference with single words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
         f"{listed([answer], 3)}.",
         (
             Step(
-                "Words and pairs of words of the translation that the reference has:",
+                "Words and pairs of words of the translation that occur in the reference:",
                 below(
                     *(
                         f"p_{n} = frac{{ {hits} }}{{ {all_} }} = {put(part)}"

@@ -101,8 +101,8 @@ def window(fields: Fields, default: int = 0) -> int:
     if kinds and not (isinstance(kinds, list) and set(map(str, kinds)) in ({WHOLE}, {SLIDING})):
         raise InputError(
             f"config.json: layer_types is {shown(repr(kinds), 60)}.",
-            "All layers look alike here: over the whole past, or through one window.",
-            "Open a model whose layers do.",
+            "Here all layers must have the same mask: the whole past, or one window.",
+            "Open a model with such layers.",
         )
     if (kinds and kinds[0] == WHOLE) or (fields.says("sliding_window") and "sliding_window" not in fields):
         return 0

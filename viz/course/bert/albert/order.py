@@ -13,7 +13,6 @@ from viz.charts.label_reveal import revealed
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
-from viz.course.bert.maths.stories import stories
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import engine_client, lesson, page_parts
@@ -30,12 +29,11 @@ def side_by_side(params: Params, _: object) -> Folds:
     n = len(pairs.neighbours(True))
     known = lesson.predict_number(
         SLUG + "order",
-        "A classifier sees which words are in a pair, not in which order. It learned both tasks from the beginnings of our "
-        f"{len(stories())} stories. At their ends: of a pair in order and the same pair swapped, how often does the one in order get the higher score?",
+        "A bag-of-words classifier reads which words are in a pair, but not their order. It learned both tasks from the first parts of our {len(stories())} stories. On their last parts, how often does a pair in order get a higher score than the same pair swapped?",
         0.25,
         1.0,
         measured[pairs.ORDER],
-        f"Both orders have the same words, so both get the same score: chance. When the second text is from another story, the "
+        f"Both orders have the same words, so both get the same score, and it is right by chance. When the second text is from another story, the "
         f"right pair scores higher in {percent(measured[pairs.NEXT])} of the cases.",
         0.05,
         "%",
@@ -115,7 +113,7 @@ def own_pair(params: Params) -> None:
         better, n = engine_client.submit(SLUG + "preferred", preferred, 100_000)
         page_parts.numbers(
             f"{MODEL} gives P(in order) = {percent(chance[0])} for A B and {percent(chance[1])} for B A. On this page's {n} "
-            f"held-out pairs the true order is the more probable one in {better}, by chance {n // 2}: on these texts it cannot tell the order.{recorded()}"
+            f"held-out pairs the true order is the more probable one in {better}, by chance {n // 2}: on these texts it cannot distinguish the two orders.{recorded()}"
         )
     else:
         page_parts.numbers(f"{MODEL}, which was trained on this task, is not among the models here.")

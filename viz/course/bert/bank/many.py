@@ -33,12 +33,11 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     by_lot = sum((ours.count(kind) - 1) / (k - 1) for kind in ours)
     told = lesson.predict_number(
         SLUG + f"many.{word}",
-        f"After the last layer each of {k} sentences has a nearest one, by the vector of “{word}”. "
-        "How many of these mean the same by it?",
+        f"After the last layer the vector of “{word}” in each of {k} sentences is nearest to the one in another sentence. How many of these pairs have the same meaning?",
         0.0,
         float(k),
         float(right),
-        f"By chance (baseline): {by_lot:.1f}. Half of the sentences mean {meanings[0]}, half {meanings[1]}.",
+        f"By chance (baseline): {by_lot:.1f}. In half of the sentences it means {meanings[0]}, in half {meanings[1]}.",
         0.9,
     )
     layer = min(params.layer, n - 1)
@@ -54,7 +53,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
             SLUG + "matrix",
             f"Cosines of “{word}” in {len(kinds)} sentences at “{at}”, from {now.min():.2f} to 1."
             if told
-            else "Covered until you guessed.",
+            else "Covered until you guess.",
         )
     if side:
         with side:
@@ -66,7 +65,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
         yours = f" Yours is nearest to {near + 1} ({meanings[kinds[near]]})."
     page_parts.numbers(
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
-        f"{in_context.agree(now[:k, :k], ours)} of {k} have a nearest one of their own meaning.{yours}"
+        f"for {in_context.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
         if told
         else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. "
         "The meaning stands after each number."
@@ -111,7 +110,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
         if one_point
         else f"At “{at}” the two directions hold {percent(share)} of all differences between the "
         f"{len(kinds)} vectors. "
-        f"By the whole vectors {agrees} of {k} have a nearest one of their own meaning."
+        f"With the whole vectors, the nearest sentence has the same meaning for {agrees} of {k}."
     )
     return Folds(
         {"text": found.texts, "meaning": named, "x": places[:, 0], "y": places[:, 1]},

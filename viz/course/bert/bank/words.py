@@ -49,7 +49,7 @@ def two(params: Params, held: senses.Word) -> Folds:
         SLUG + "two",
         "Cosine: " + listed(by_name, "{:.3f}")
         if told
-        else "The table gives 1; the rest is covered until you guessed.",
+        else "The table gives 1; the rest is covered until you guess.",
     )
     first, second = found.places
     lowest = int(values.argmin())
@@ -99,7 +99,7 @@ def static(params: Params, held: senses.Word) -> Folds:
         SLUG + "static",
         "Cosines: " + ", ".join(f"{near} {cosine:.2f}" for near, cosine, _ in bars)
         if told
-        else "Bars, covered until you guessed.",
+        else "Bars, covered until you guess.",
     )
     texts, kinds = zip(*held.uses, strict=True)
     own = engine_client.submit(
@@ -111,7 +111,7 @@ def static(params: Params, held: senses.Word) -> Folds:
         f"“{meanings[1]}”. bert-mini after its last layer: {same:.3f} between uses of one meaning, "
         f"{other:.3f} between the two."
         if told
-        else f"“{word}” means {meanings[0]} or {meanings[1]}. A table does not ask which."
+        else f"“{word}” means {meanings[0]} or {meanings[1]}. A table has one vector for both."
     )
     return Folds(
         lambda: pd.DataFrame(rows, columns=["word", "meaning", "cosine"]),

@@ -32,7 +32,7 @@ def cut(params: Params, data: Sum) -> Folds:
     tried = wordpiece.tries(word, known)
     told = lesson.predict(
         SLUG + "cut",
-        f"“{visible(shorten(word, 24))}” is cut into {shorten(listed(now), 60)}. And {how}?",
+        f"“{visible(shorten(word, 24))}” is cut into {shorten(listed(now), 60)}. How is it cut {how}?",
         options_of(word, known, then),
         shorten(listed(then), 60),
         f"{len(wordpiece.tries(word, other))} lookups in the vocabulary {how}. "

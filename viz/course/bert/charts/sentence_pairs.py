@@ -145,7 +145,7 @@ def judged(
     )
     across = alt.X(
         "at:Q",
-        title="P(IsNext), as bert-mini says it",
+        title="P(IsNext) by bert-mini",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", tickCount=5),
     )

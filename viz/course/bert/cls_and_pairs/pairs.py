@@ -39,8 +39,7 @@ def pairs(params: Params, used: Using) -> Folds:
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
     told = lesson.predict(
         SLUG + "swap",
-        f"A: “{shorten(a, 60)}” B: “{shorten(b, 60)}” The model's answer: B {DOES[before]}. And when A and B are "
-        "swapped?",
+        f"A: “{shorten(a, 60)}” B: “{shorten(b, 60)}” The model outputs: B {DOES[before]}. What does it output when A and B are swapped?",
         dict(zip(WORDS, swapped.tolist(), strict=True)),
         after,
         _listed(swapped) + ".",

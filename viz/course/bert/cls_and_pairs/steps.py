@@ -40,7 +40,7 @@ def one_vector(params: Params, used: Using) -> Folds:
         "from the vector of [CLS] alone. Which class has the higher probability?",
         dict(zip(CLASSES, chances, strict=True)),
         best,
-        f"{_listed(chances)}. Of synthetic texts that it never read, it classifies {percent(used.reports[-1].right)} correctly.",
+        f"{_listed(chances)}. Of synthetic texts that were not in its training, it classifies {percent(used.reports[-1].right)} correctly.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
     beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))

@@ -54,12 +54,10 @@ def gradient(params: Params, used: Using) -> Folds:
     count, below = int((found[-1] > 0).sum()), int((found[-2] > 0).sum())
     told = lesson.predict(
         SLUG + "arrives",
-        "In training the loss sends its gradient back. "
-        f"The last layer gives {n} vectors: at how many of them does it arrive?",
+        "In training the gradient of the loss goes back through the network. The last layer outputs {n} vectors: how many of them get a gradient other than 0?",
         [str(k) for k in sorted({0, 1, n - 1, n, count})],
         str(count),
-        f"At {count}: the head reads no other vector. "
-        f"One layer below it arrives at {below} of {n}, through the attention of [CLS].",
+        f"{count}: the head reads no other vector. One layer below, {below} of {n} get one, through the attention of [CLS].",
     )
     rows = [f"into layer {i}" for i in range(n_layers)] + ["out of the last"]
     share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
@@ -135,7 +133,7 @@ def trained(params: Params, models: Models) -> Folds:
     low, high = wilson(right / n, n)
     told = lesson.predict_number(
         SLUG + "right." + goal,
-        f"{n} synthetic texts that it never read, {len(GOALS[goal].labels)} classes (by chance: "
+        f"{n} synthetic texts that were not in its training, {len(GOALS[goal].labels)} classes (by chance: "
         f"{n / len(GOALS[goal].labels):.0f}). How many does it classify correctly?",
         0.0,
         float(n),
@@ -148,7 +146,7 @@ def trained(params: Params, models: Models) -> Folds:
     page_parts.numbers(
         f"{right} of {n} synthetic texts right, {len(errors)} wrong. {TOLD[goal]}"
         if told
-        else "Texts of our own small grammar: of other English the number says little."
+        else "These are texts of our own small grammar: the number says little about other English."
     )
     with st.container():
         if told:

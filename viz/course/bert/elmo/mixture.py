@@ -118,7 +118,7 @@ def learned(params: Params, found: object) -> Folds:
     floors, task = FLOORS[: len(s)], TASKS[params.task]
     told = lesson.predict(
         SLUG + f"learned.{params.task}",
-        f"A small head learns {task} on frozen states, together with w. Which layer gets the largest weight s?",
+        f"A small head learns {task} on frozen states, together with the weights of the mixture. Which layer gets the largest weight s?",
         dict(zip(floors, s, strict=True)),
         floors[int(np.argmax(s))],
         f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_alone(len(s) - 1)], 2)}.",
@@ -215,7 +215,7 @@ def bank(params: Params, found: object) -> Folds:
                 SLUG + f"bank.{name}",
                 f"Mean cosine between the two meanings: {listed(list(zip(names, other, strict=True)), '{:.3f}')}."
                 if told
-                else "Covered until you guessed, but for the table.",
+                else "Covered until you guess, except for the table.",
             )
     (same, other), (bert_same, bert_other) = rows[MODEL], rows[READER]
     page_parts.numbers(

@@ -154,7 +154,7 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     answer = COMPARED[1 + int(np.sign(after - before))]
     told = lesson.predict(
         SLUG + "turned",
-        "The forward chain reads the text from its last word to its first. Is the text then more or less probable for it than in the usual order?",
+        "The forward chain reads the text in reverse, from its last word to its first. Does it give the reversed text a higher or a lower probability than the text in the usual order?",
         {COMPARED[0]: before, COMPARED[2]: after} if answer != COMPARED[1] else COMPARED,
         answer,
         f"ln P = {number(after, 1)} in reverse, {number(before, 1)} in the usual order. A chain has learned one direction only.",

@@ -39,7 +39,7 @@ def blank(params: Params, text: Text) -> Folds:
     told = lesson.predict(
         SLUG + "blank",
         f"One word is hidden: {' '.join(visible(token) for token in read[1:-1])} "
-        "Which word is most probable there for bert-mini?",
+        "Which word is the most probable one for bert-mini?",
         dict(sorted(({truth: found.wanted} | chances).items())),
         first,
         f"{first} {percent(chances[first])}; the sentence has “{truth}”, which gets {percent(found.wanted)}.",
@@ -88,7 +88,7 @@ def sides(params: Params, text: Text) -> Folds:
     truth, mask = visible(text.tokens[place]), model.tokenizer.mask
     told = lesson.predict(
         SLUG + "sides",
-        f"“{truth}” is hidden. With which words visible does it get the highest probability?",
+        f"“{truth}” is hidden. Which visible words give it the highest probability?",
         wanted,
         best,
         "; ".join(f"{name}: {percent(chance, 2)}" for name, chance in wanted.items()) + ".",

@@ -111,7 +111,7 @@ def counted(params: Params, text: Text) -> Folds:
     left, right = st.columns(2 if narrow else [3, 2], gap="medium")
     with left:
         lane = Lane(
-            f"Chosen in {params.draws:,} draws",
+            f"Times chosen in {params.draws:,} draws",
             found.chosen.astype(float),
             0,
             (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)),
@@ -182,8 +182,8 @@ def how(text: Text, params: Params) -> dict[str, Any]:
     """What every draw is given: the mask, the tokens that may stand in, the rates. Raises InputError where no token can be chosen."""
     if text.special.all():
         raise InputError(
-            f"{MODEL} knows no word of this text.",
-            "[UNK], which stands for what it does not know, is never chosen.",
+            f"No word of this text is in the vocabulary of {MODEL}.",
+            "[UNK], the token for unknown words, is never chosen.",
             "Type a sentence of common words.",
         )
     tokenizer = default().open(MODEL).tokenizer

@@ -28,14 +28,14 @@ class Params(Knobs):
     text: str = knob(SENTENCES[0], BOX, link="text")
     word: int = knob(3, touched(state.whole(0, LONGEST)))
     draw: int = knob(3, draw(strong=True))
-    share: float = knob(0.15, slider("Share that is chosen", 0.05, 0.5, 0.05, width=240))
-    masked: float = knob(0.8, slider("Of those [MASK]", 0.0, 1.0, 0.05, width=240))
-    redrawn: float = knob(0.1, slider("Of those a random word", 0.0, 1.0, 0.05, width=240))
+    share: float = knob(0.15, slider("Share of tokens chosen", 0.05, 0.5, 0.05, width=240))
+    masked: float = knob(0.8, slider("Of these: [MASK]", 0.0, 1.0, 0.05, width=240))
+    redrawn: float = knob(0.1, slider("Of these: a random word", 0.0, 1.0, 0.05, width=240))
     draws: int = knob(1000, stops("Draws", DRAWS, "{:,}".format, width=420))
     warm_up: int = knob(10_000, stops("Warm-up", WARM_UPS, "{:,}".format, width=220))
     steps: int = knob(1_000_000, stops("Steps", STEPS, "{:,}".format, width=220))
-    sequences: int = knob(256, stops("Sequences a step", SEQUENCES, width=220))
-    length: int = knob(512, stops("Tokens a sequence", LENGTHS, width=220))
+    sequences: int = knob(256, stops("Sequences per step", SEQUENCES, width=220))
+    length: int = knob(512, stops("Tokens per sequence", LENGTHS, width=220))
 
     @property
     def rates(self) -> Rates:

@@ -64,7 +64,7 @@ def recipe(params: Params, text: Text) -> Folds:
     a_step = masking.tokens_a_step(params.sequences, params.length)
     epochs = masking.epochs(a_step, steps, CORPUS)
     page_parts.numbers(
-        f"{params.sequences} × {params.length} = {a_step:,} tokens a step. {steps:,} steps over "
+        f"{params.sequences} × {params.length} = {a_step:,} tokens per step. {steps:,} steps over "
         f"{CORPUS / 1e9:.1f} billion words: {epochs:.1f} epochs. The rate is "
         f"{tiny(rate(warm_up / 2, warm_up, steps))} at step {warm_up // 2:,}, "
         f"{tiny(rate(warm_up, warm_up, steps))} at {warm_up:,}, {tiny(rate(half, warm_up, steps))} at "
@@ -73,10 +73,7 @@ def recipe(params: Params, text: Text) -> Folds:
     kept = record()
     took = f"{own.steps:,} steps"
     if kept:
-        took = (
-            f"{kept.tokens:,} tokens in {kept.steps:,} steps, "
-            f"{kept.tokens / kept.steps:,.0f} a step, {kept.minutes:.0f} minutes"
-        )
+        took = f"{kept.tokens:,} tokens in {kept.steps:,} steps, {kept.tokens / kept.steps:,.0f} per step, {kept.minutes:.0f} minutes"
     quotient = rf"\frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {epochs:.2f}"
     return Folds(
         _beside,
@@ -98,7 +95,7 @@ def _beside() -> pd.DataFrame:
     at_the_end = bert_mini.mix(kept.steps if kept else own.steps).share
     rows = [
         ("steps", "1,000,000", f"{own.steps:,}"),
-        ("tokens a step", "131,072", f"{kept.tokens / kept.steps:,.0f}" if kept else "–"),
+        ("tokens per step", "131,072", f"{kept.tokens / kept.steps:,.0f}" if kept else "–"),
         ("warm-up", "10,000 steps", f"{own.warm_up} steps"),
         ("then", "a straight line to 0", "a cosine to 0"),
         ("highest rate", "0.0001", f"{own.lr:g} (tables, vectors), {own.matrix_lr:g} (matrices)"),

@@ -35,9 +35,11 @@ def one(params: Params, run: Run) -> Folds:
     truth, why = truth_of(params), f"P(IsNext) = {percent(chance)}; one half is the threshold."
     if truth is not None:
         right = "right" if truth == (chance >= HALF) else "wrong"
-        why += f" In truth B {'follows' if truth else 'is not the next sentence'}: it is {right}."
+        why += f" In our data B {'follows' if truth else 'is not the next sentence'}, so this is {right}."
     both = {SAYS[0]: chance, SAYS[1]: 1 - chance}
-    told = lesson.predict(SLUG + "one", "What does bert-mini predict for B?", both, SAYS[chance < HALF], why)
+    told = lesson.predict(
+        SLUG + "one", "What does bert-mini predict: does B follow A?", both, SAYS[chance < HALF], why
+    )
     n = run.side.n_real
     first = run.segments[:n].count(0)
     high = lesson.fit(34, 30)
@@ -58,8 +60,7 @@ def one(params: Params, run: Run) -> Folds:
         f"{n} tokens, {first} of A (blue) and {n - first} of B (orange). "
         f"P(IsNext) = {percent(chance)}, P(NotNext) = {percent(1 - chance)}."
         if told
-        else f"{n} tokens: [CLS] in front, then {first - 2} of A (blue), a [SEP], "
-        f"{n - first - 1} of B (orange), a [SEP]."
+        else f"{n} tokens: [CLS], then {first - 2} tokens of A (blue), [SEP], {n - first - 1} tokens of B (orange), [SEP]."
     )
     controls.ready(
         {
@@ -149,7 +150,7 @@ def known(params: Params, run: Run) -> Folds:
         float(n),
         float(next_pairs.right(values, rows, HALF)),
         f"It outputs “follows” {int((values >= HALF).sum())} times. "
-        f"Always the same answer would be right {sum(follows)} times.",
+        f"Always giving the same answer would be right {sum(follows)} times.",
         3.0,
     )
     now, (better, firsts) = next_pairs.right(values, rows, cut), next_pairs.preferred(values)
@@ -163,7 +164,7 @@ def known(params: Params, run: Run) -> Folds:
     )
     page_parts.numbers(
         f"Threshold {percent(cut)}: {now} of {n} right. "
-        f"All lie from {percent(values.min())} to {percent(values.max())}. "
+        f"All probabilities lie from {percent(values.min())} to {percent(values.max())}. "
         f"After the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"
         if told
         else f"{n} pairs, one dot each. The line is the threshold: to its right the model outputs “follows”."
@@ -219,7 +220,7 @@ def record() -> str:
         return ""
     own, other = held
     return (
-        f"Recorded on {own.split}, books that it never read: {percent(own.value, 2)} right; "
+        f"Recorded on {own.split}, with books that were not in training: {percent(own.value, 2)} right; "
         f"{other.of}: {percent(other.value, 2)}."
     )
 

@@ -35,7 +35,7 @@ def who(params: Params, run: Run) -> Folds:
     offered = {name: share for name, share in own.items() if "words" in name}
     told = lesson.predict(
         SLUG + "who",
-        "All heads of all layers, on average: to which words do the words of A attend more?",
+        "On average over all heads of all layers: to which words do the words of A attend more?",
         offered,
         max(offered, key=lambda name: offered[name]),
         "From the words of A: " + listed(own) + ".",
@@ -150,8 +150,8 @@ def loss(params: Params, run: Run) -> Folds:
     page_parts.numbers(
         f"{chosen} masked words: {found.masked:.3f} nats on average, "
         f"{n} {'answer' if n == 1 else 'answers'} {found.next:.3f}: loss = {found.total:.3f}. "
-        f"Your answer alone: P({'IsNext' if params.follows else 'NotNext'}) = {percent(math.exp(-mine))}, "
-        f"cost {mine:.3f}. A coin: {math.log(2):.3f}."
+        f"The next-sentence answer for your pair alone: P({'IsNext' if params.follows else 'NotNext'}) = {percent(math.exp(-mine))}, "
+        f"loss {mine:.3f}. A coin toss: {math.log(2):.3f}."
         if told
         else f"{n} pairs, {chosen} of their tokens chosen. Both objectives are trained at once."
     )
@@ -181,7 +181,7 @@ def swapped(params: Params, run: Run) -> Folds:
     )
     told = lesson.predict(
         SLUG + "swap",
-        f"As trained P(IsNext) is {percent(usual)}. Which of three changes moves it most?",
+        f"P(IsNext) is {percent(usual)} as trained. Which of these three changes moves it most?",
         moved,
         max(moved, key=lambda way: moved[way]),
         points.replace("-", "−") + ".",
@@ -200,10 +200,9 @@ def swapped(params: Params, run: Run) -> Folds:
     wrong, n = engine_client.submit("sentence_pairs.orders", order_of_all, 100_000)
     page_parts.numbers(
         f"As trained {percent(usual)}; swapped {others[0]}; all as text A {others[1]}; "
-        f"no segment embeddings {others[2]}. Of all {n} pairs that follow, the swapped order is the more probable one in "
-        f"{wrong}: {MODEL} hardly knows the order."
+        f"no segment embeddings {others[2]}. Of all {n} pairs that follow, the swapped order gets the higher probability in {wrong}: {MODEL} hardly distinguishes the two orders."
         if told
-        else f"As trained: {percent(usual)}. The weights stay the same; only what is read changes."
+        else f"As trained: {percent(usual)}. The weights stay the same; only the input changes."
     )
     st.button("Swap A and B", key=SLUG + "turn", on_click=_turn, args=(a, b))
     return Folds(

@@ -131,11 +131,11 @@ def warn(used: Using) -> None:
     if not used.reports:
         return
     right = used.reports[-1].right
-    worth = "It is trained for questions of this one kind."
+    worth = "It was trained on questions of this one kind."
     if right < RELIABLE:
         worth = (
             "Mostly it finds an answer of the right sort (a place for “Where”), but in the wrong sentence. "
-            "Watch how an answer is computed, not whether it is right."
+            "This page shows how an answer is computed; the model is often wrong."
         )
     with present_layout.head():
         st.text(

@@ -31,7 +31,7 @@ SMALL = 1e-9
 
 @tuning_live.needs("answers", SLUG)
 def looked(params: Params, used: Using) -> Folds:
-    """How far each head moved; one head from one token, before above the words and after below."""
+    """How far each head's attention moved; one head from one token, before above the words and after below."""
     question, passage = params.question, params.passage
     warn(used)
     one = asked(params, used)
@@ -50,7 +50,7 @@ def looked(params: Params, used: Using) -> Folds:
     }
     told = lesson.predict(
         SLUG + "layer",
-        f"Tuned for answers: in which half of bert-mini’s {layers} layers did attention change more?",
+        f"bert-mini was tuned for answers. In which half of its {layers} layers did attention change more?",
         halves | {NONE: 0.0},
         NONE if by_layer.max() < SMALL else max(halves, key=lambda name: halves[name]),
         f"Over all heads and tokens {percent(by_layer.max(), 2)} of the attention moved to other tokens "
@@ -103,8 +103,7 @@ def looked(params: Params, used: Using) -> Folds:
             f"{percent(moved.mean())} over all {moved.size} heads."
         )
     page_parts.numbers(
-        f"{head_name(layer, head)} from “{word}”: before most at “{first}” ({p_first}), "
-        f"after at “{then}” ({p_then}).{everywhere}"
+        f"{head_name(layer, head)} from “{word}”: before the tuning most to “{first}” ({p_first}), after it most to “{then}” ({p_then}).{everywhere}"
         if told
         else f"{head_name(layer, head)} before the tuning: “{word}” attends most to “{first}”, {p_first}."
     )
@@ -143,7 +142,7 @@ def surface(run: Run) -> list[str]:
 
 
 def _grid(moved: np.ndarray, opening: tuple[int, int], told: bool) -> tuple[int, int]:
-    """How far each head moved; the head that is touched."""
+    """How far each head's attention moved; the head that is touched."""
     layers, heads = moved.shape
     touched = heatmap(
         moved,
@@ -152,7 +151,7 @@ def _grid(moved: np.ndarray, opening: tuple[int, int], told: bool) -> tuple[int,
         key=SLUG + "grid",
         selected=opening,
         axis=("layer", "head"),
-        title="How far each head moved" if told else "Guess first",
+        title="How far each head's attention moved" if told else "Guess first",
         numbers=told,
         height=250,
     )

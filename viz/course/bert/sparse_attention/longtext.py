@@ -30,8 +30,7 @@ def reads(params: Params, _: Mask) -> Folds:
     many = f"{n_blocks} block{'s' if n_blocks != 1 else ''}"
     known = quiz.predict_share(
         SLUG + "near",
-        f"{where} of {found.model} reads {found.n:,} tokens in {many} of {found.block}. How much of its attention stays "
-        "within the window?",
+        f"{where} of {found.model} reads {found.n:,} tokens in {many} of {found.block}. What share of its attention stays within the window?",
         round(near, 3),
         ", ".join(f"{name} {percent(found.held[name], 1)}" for name in PARTS) + " of all its attention.",
     )
@@ -42,15 +41,14 @@ def reads(params: Params, _: Mask) -> Folds:
             found.names,
             allowed=found.allowed,
             title=f"{where}: attention by blocks",
-            shut="never read",
+            shut="masked",
             height=lesson.fit(420, 230),
             key=SLUG + "blocks",
         )
     share = float(found.allowed.mean())
     guessed = read.guesses(params.own)
     page_parts.numbers(
-        f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of "
-        f"{guessed.n} masked tokens it fills {guessed.blocks} correctly with the blocks and {guessed.full} with all pairs; "
+        f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of {guessed.n} masked tokens it predicts {guessed.blocks} correctly with the blocks and {guessed.full} with all pairs; "
         f"{guessed.same} predictions are the same."
         if known
         else f"{found.n:,} tokens in {many} of {found.block}."

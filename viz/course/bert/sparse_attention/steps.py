@@ -80,8 +80,7 @@ def share(params: Params, data: Mask) -> Folds:
         1.0,
         5.0,
         round(grows, 2),
-        f"{grows:.2f}; for all pairs {bytes_full[-1] / bytes_full[-2]:.0f}. Twice as many rows, each of which reads about "
-        f"{ordinary} blocks"
+        f"{grows:.2f}; for all pairs {bytes_full[-1] / bytes_full[-2]:.0f}. There are twice as many rows, and each reads about {ordinary} blocks"
         + (
             f": at {before:,} tokens there are only {before // params.block}, so the rows are nearly full there."
             if ordinary > before // params.block // 2
@@ -184,7 +183,7 @@ def path(params: Params, data: Mask) -> Folds:
     columns = {
         "mean, layers": [f"{row.mean:.2f}" for row in rows.values()],
         "longest, layers": [row.most for row in rows.values()],
-        "pairs without a way": [row.apart for row in rows.values()],
+        "pairs without a path": [row.apart for row in rows.values()],
     }
     return Folds(
         lambda: pd.DataFrame(columns, index=list(rows)),

@@ -29,10 +29,10 @@ def masks(params: Params, data: read.Data) -> Folds:
     open_ = int(data.gpt.allowed.sum())
     told, picture = asked(
         "open",
-        f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
+        f"BERT attends over all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs of positions. GPT reads the sentence as {n} tokens. How many of its {n} × {n} pairs are not masked?",
         [str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)],
         str(open_),
-        f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
+        f"1 + 2 + … + {n} = {open_}: each position attends to itself and to those before it.",
     )
     for (name, each), place in side_by_side(
         picture,
@@ -49,9 +49,9 @@ def masks(params: Params, data: read.Data) -> Folds:
             )
     m, k = len(data.both.outputs), len(data.both.inputs)
     picture.text(
-        f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}."
+        f"Pairs that are not masked: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}."
         if told
-        else f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each."
+        else f"BERT puts [CLS] and [SEP] around the sentence: {len(data.bert.inputs)} tokens, and each attends to all of them."
     )
     table = pd.DataFrame(
         data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs)

@@ -23,7 +23,7 @@ from viz.labels import percent
 from viz.shell import errors
 from viz.widgets import controls, lesson, page_parts, training_jobs
 
-KINDS = {"right": "texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
+KINDS = {"right": "synthetic texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
@@ -165,7 +165,7 @@ def _standing(task: str, weight: float, own: Training | None) -> str:
         return f"λ = {weight:g}. {training_jobs.standing(own, steps, 'texts')}"
     found = Recorded.read(named(task, weight if weight in recorded_of(task) else PAPER))
     return (
-        f"Not trained by you yet, {loss.named(weight)}. "
+        f"You have not trained it yet, {loss.named(weight)}. "
         f"The recorded one took {found.reports[-1].seconds:.0f} seconds of one processor core."
         + (lesson.fit(" Your model then answers on this page.", ""))
     )

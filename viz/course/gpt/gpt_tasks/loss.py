@@ -30,8 +30,7 @@ def losses(params: Params, models: Models) -> Folds:
     texts = {name: each.text for name, each in both.items()}
     known = len(both) < 2 or lesson.predict(
         SLUG + "cheaper",
-        "The same model was tuned twice: once for the label alone, λ = 0, and once with the text beside it, "
-        "λ = 0.5. Which one gives this text the higher probability per token?",
+        "The same model was tuned twice: once on the label alone, λ = 0, and once on label and text, λ = 0.5. Which one gives this text the higher probability per token?",
         texts,
         max(texts, key=lambda name: texts[name]),
         "A token costs "

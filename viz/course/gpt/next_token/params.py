@@ -19,4 +19,4 @@ class Params(Knobs):
     text: str = knob(
         SENTENCES[0], sentence("Text", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"), link="text"
     )
-    k: int = knob(1, slider("k, how many tokens it sees", 1, LONGEST))
+    k: int = knob(1, slider("k, tokens that the model reads", 1, LONGEST))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -70,7 +71,9 @@ def guess(params: Params, data: Both) -> Folds:
         if known
         else "The tokens; their probabilities come after the guess.",
     )
-    page_parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
+    page_parts.numbers(
+        _sum(found, params.text) if known else f"{n} tokens. Each is predicted from those to its left."
+    )
     return Folds(
         lambda: _table(found, names),
         {"logprobs": found.logprobs, "running": found.running},
@@ -81,11 +84,11 @@ def guess(params: Params, data: Both) -> Folds:
     )
 
 
-def _sum(found: Conditionals) -> str:
-    n = len(found.tokens)
+def _sum(found: Conditionals, text: str) -> str:
+    n, bits = len(found.tokens), -found.total / math.log(2)
     return (
         f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy: {found.mean_by_torch:.4f}. "
-        f"Perplexity {found.perplexity:.1f}."
+        f"Perplexity {found.perplexity:.1f}; {bits / len(text.encode()):.2f} bits per byte."
     )
 
 
@@ -221,10 +224,10 @@ def two_masks(params: Params, data: Both) -> Folds:
         )
 
     with left:
-        shown(both, "self", sees, "bert", "BERT: attends both ways")
+        shown(both, "self", sees, "bert", "BERT: attends to both sides")
     with right:
         if known:
-            shown(back, "causal", looks, "gpt", "GPT: attends back only")
+            shown(back, "causal", looks, "gpt", "GPT: attends to earlier tokens only")
         else:
             st.markdown("**GPT: ?**  \nIts map is shown after your guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
@@ -259,10 +262,10 @@ def window(params: Params, data: Both) -> Folds:
         most = int(lost[2:].argmax()) + 2
         known = lesson.predict(
             SLUG + "lost",
-            "Now the model sees one token only, k = 1. Which token loses most probability?",
+            "The model now reads only the last token, k = 1. Which token loses most probability?",
             options(lost[2:], names[2:]),
             names[most],
-            f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. The only token it sees there is “{names[most - 1]}”.",
+            f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. The only token it reads there is “{names[most - 1]}”.",
         )
     page_parts.show(
         charts.bars(

@@ -39,7 +39,7 @@ def described(params: Params, _: object) -> Folds:
         "Which of these is the most probable continuation for gpt-mini?",
         dict(sorted((each.text.strip(), each.share) for each in found)),
         best.text.strip(),
-        f"It gets {percent(best.share, 2)} of the probability of the three. The right answer is “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
+        f"It gets {percent(best.share, 2)} of the probability of all three. The right answer is “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
         if len(names) > 2
         else f"It gets {percent(best.share, 2)} of the probability of the two. The right answer is “{names[asked.right]}”.",
     )
@@ -70,7 +70,7 @@ def described(params: Params, _: object) -> Folds:
     if known:
         right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
         page_parts.numbers(
-            f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}"
+            f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'For this prompt it does.' if best.text == asked.candidates[asked.right] else 'For this prompt it does not.'}"
         )
     else:
         page_parts.numbers(f"Nothing is trained for this: {MODEL} only continues the text.")
@@ -114,7 +114,7 @@ def examples(params: Params, _: object) -> Folds:
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
     known = lesson.predict(
         SLUG + "help",
-        f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get clearly more right, by two standard deviations or more?",
+        f"{n} questions with four candidates each. Does gpt-mini answer clearly more of them correctly (by two standard deviations or more) with {MOST} examples in front than with none?",
         HELPED,
         HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
         f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. With {n} questions only a difference of {clear} or more is clear. "

@@ -33,7 +33,7 @@ def one_word(params: Params, data: Data) -> Folds:
     if len(offered) > 1:
         known = lesson.predict(
             SLUG + "written",
-            f"The same weights read “{prompt}”. What do they output?",
+            f"The same model reads “{prompt}”. What does it output?",
             offered,
             wrote[TASK].text or "nothing",
             f"Its least probable letter has {percent(min(wrote[TASK].p, default=0), 2)}. The right answer: “{wanted[TASK]}”.",
@@ -60,7 +60,7 @@ def one_word(params: Params, data: Data) -> Folds:
     page_parts.numbers(
         f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
         if known
-        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And after the other words?"
+        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. What does it write after the other two words?"
     )
     table = pd.DataFrame(
         [
@@ -102,11 +102,11 @@ def how_well(params: Params, _: object) -> Folds:
     answer = float(np.mean(list(found[TOO_LONG].values())))
     known = lesson.predict_number(
         SLUG + "long",
-        f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, what share will it answer exactly?",
+        f"The model learned from strings of 1 to {longest} letters. What share of new strings of {TOO_LONG} letters will it answer exactly?",
         0,
         1,
         answer,
-        f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.",
+        f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. No string in its training was longer.",
         0.05,
         "%",
     )

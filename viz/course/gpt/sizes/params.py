@@ -59,7 +59,7 @@ class Params(Knobs):
     variant: str = knob("RoBERTa", pills("Compare with BERT-Base", VARIANTS, maths.shown, quiet=True))
     grown: str = knob("GPT-2 XL", segmented("Compare with the small one", GROWN, quiet=True))
     against: str = knob("GPT-2 XL", segmented("Compare GPT-3 with", AGAINST, quiet=True, width=720))
-    plain: bool = knob(False, toggle("Plain axis", width=1))
+    plain: bool = knob(False, toggle("Linear axis", width=1))
     ready: int = knob(0, Control(_ready, lambda opening: state.whole(0, 0)))
     layers: int = knob(START.n_layers, slider("Layers L", 1, 96, width=320))
     width: int = knob(START.d_model, stops("Width d", WIDTHS, "{:,}".format, width=320))

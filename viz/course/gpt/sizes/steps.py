@@ -164,7 +164,7 @@ def race(params: Params, data: Data) -> Folds:
         0,
         top,
         times,
-        f"{data.total(last):,} / {data.total(name):,} = {times:,.1f}: on the axis {log10(times):.2f} steps of ten.",
+        f"{data.total(last):,} / {data.total(name):,} = {times:,.1f}: on the logarithmic axis {log10(times):.2f} powers of ten.",
         near=top / 10,
         unit="times",
     )

@@ -26,10 +26,10 @@ def count(params: Params, data: Data) -> Folds:
     sums = f"{data.attention.operations:,} for self-attention, {data.recurrence.operations:,} for recurrence"
     told = lesson.predict(
         SLUG + "more",
-        f"A text of n = {n:,} words, each of p = {p:,} numbers. Which layer multiplies more?",
+        f"A text of n = {n:,} words, each of p = {p:,} numbers. Which layer takes more multiplications?",
         options,
         answer,
-        f"{sums}: {times(ratio)}. Which one is more expensive depends on n against p; they meet at n = "
+        f"{sums}: {times(ratio)}. Which one is more expensive depends on whether n or p is larger; they are equal at n = "
         f"{data.crossing:,}.",
     )
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
@@ -109,7 +109,7 @@ def table(params: Params, data: Data) -> Folds:
     page_parts.show_large(charts.table(rows), SLUG + "table.picture", said, 340)
     page_parts.numbers(
         f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. "
-        f"Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before."
+        f"Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the previous one."
     )
     columns = {
         "complexity per layer": ["O(n² p)", "O(n p²)"],

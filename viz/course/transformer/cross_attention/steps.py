@@ -27,13 +27,10 @@ def two_axes(params: Params, data: Data) -> Folds:
     n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
     told = lesson.predict(
         SLUG + "shape",
-        f"Read: {n} English tokens. Written: {m} Spanish ones, END included. Rows × columns of this head's "
-        "map?",
+        f"{n} English tokens are read and {m} Spanish tokens written, END included. How many rows and columns does this head's map have?",
         maths.sizes(m, n),
         f"{m} × {n}",
-        f"Each of the {m} Spanish positions asks, so it has a row; each of the {n} English tokens can be "
-        f"looked at, so it is a column: {m * n} weights per head, {data.weights.shape[0]} × "
-        f"{data.weights.shape[1]} heads.",
+        f"Each of the {m} Spanish positions has a query, so it is a row; each of the {n} English tokens has a key, so it is a column: {m * n} weights per head, in {data.weights.shape[0]} × {data.weights.shape[1]} heads.",
     )
     if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
         left, right = st.container(), st.container()
@@ -68,13 +65,13 @@ def two_axes(params: Params, data: Data) -> Folds:
         else:
             st.text("The map comes after your guess.")
     sharp = luong.crossing(pattern)
-    most = f"looks {percent(pattern[sharp].max())} at “{data.read[int(pattern[sharp].argmax())]}”"
+    most = f"gives {percent(pattern[sharp].max())} of its attention to “{data.read[int(pattern[sharp].argmax())]}”"
     st.text(
         f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} {most}. {m} × {n} = {m * n} "
         "weights; each row sums to 1."
         if told
         else f"{n} English tokens were read and {m} Spanish ones written"
-        + (": two languages, two lengths." if n != m else ", the same number by chance.")
+        + (": two languages, two lengths." if n != m else ". That both numbers are equal is chance.")
     )
     choose()
     return Folds(
@@ -171,7 +168,7 @@ def _sentences(data: Data, side: str) -> None:
         with column, st.container(border=True, gap=None, height="stretch"):
             st.markdown(f":gray[{label}]")
             st.markdown(f"## {literal(before)}")
-            st.markdown(f":gray[{'then' if before != after else 'and again'}]")
+            st.markdown(f":gray[{'then' if before != after else 'unchanged'}]")
             st.markdown(f"## {literal(after)}")
 
 
@@ -190,23 +187,21 @@ def once(params: Params, data: Data) -> Folds:
         0,
         n * m,
         sum(found.source),
-        f"{n}, at the first step; the same arrays serve the other {m - 1}. Without keeping them it would "
-        f"be {m} × {n} = {n * m}.",
+        f"{n}, at the first step; the same arrays serve the other {m - 1}. Without the cache it would be {m} × {n} = {n * m}.",
         max(1, n // 4),
     )
     source, anew = (found.source, found.anew) if told else ((0,) * m, ())
-    said = "Rows of its own words that each step computes; those of the source come after the guess."
+    said = "Rows of the decoder's own words that each step computes; those of the source are shown after the guess."
     picture = charts.computed(found.own, source, anew, distinct(data.written), height=330)
     page_parts.show(
         picture, SLUG + "once.picture", "Rows of keys and values computed at each step." if told else said
     )
     total = sum(found.own) + sum(found.source)
     st.text(
-        f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the "
-        f"cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at "
+        f"{sum(found.own)} rows for its own words and {sum(found.source)} for the source, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at "
         "every step."
         if told
-        else "Its own words: one new row per step. And the source?"
+        else "For its own words the decoder computes one new row per step. How many rows for the source?"
     )
     rows = {
         "written": distinct(data.written),

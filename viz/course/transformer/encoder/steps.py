@@ -114,14 +114,13 @@ def guess(params: Params, data: Data) -> Folds:
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
     known = lesson.predict(
         f"{SLUG}alike",
-        f"After the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?",
+        f"After the last layer, which word's vector is nearest to that of “{said[word]}” (largest cosine)?",
         names,
         said[best],
         why=f"The cosine of “{said[word]}” and “{said[best]}” goes from {number(float(first[word, best]))} to "
         f"{number(float(last[word, best]))}."
         + (f" Before any layer the nearest was “{said[before]}”." if before != best else "")
-        + f" What is left of “{said[word]}” itself: cosine {number(float(data.depth.kept[-1, word]))} with its "
-        "vector before any layer.",
+        + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.kept[-1, word]))}.",
     )
     height = lesson.fit(300, 150)
     left, right = st.columns(2, gap="medium")
@@ -131,18 +130,18 @@ def guess(params: Params, data: Data) -> Folds:
         if known:
             _alike(data, len(data.states) - 1, "after", height)
         else:
-            st.markdown(f":gray[Here, after your guess: the same words after {len(data.states) - 1} layers.]")
+            st.markdown(
+                f":gray[The same words after {len(data.states) - 1} layers are shown here after your guess.]"
+            )
     n = len(data.words)
     if n == 1:
         page_parts.numbers(
-            f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a "
-            "sentence."
+            "This sentence has one word, and no other that it could resemble. Type a longer sentence."
         )
         return _folds(data, known)
     page_parts.numbers(
-        f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by "
-        f"{number(float(np.nanmean(data.depth.others[0])))} on average"
-        + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else ".")
+        f"{n} words, {len(data.states) - 1} layers. The mean cosine between two words is {number(float(np.nanmean(data.depth.others[0])))} before any layer"
+        + (f", {number(float(np.nanmean(data.depth.others[-1])))} after the last." if known else ".")
     )
     return _folds(data, known)
 
@@ -160,15 +159,14 @@ def layer(params: Params, data: Data) -> Folds:
     title = f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers"
     picture = tensors([Panel(title, values, rows, limit=limit, ours=True)], height=300, room=room)
     page_parts.show(
-        picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture."
+        picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heatmap."
     )
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]
     gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
     page_parts.numbers(
         f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
-        f"adds a vector of length {np.linalg.norm(attention):.2f}, the network one of "
-        f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
+        f"adds a vector of length {np.linalg.norm(attention):.2f}, the feed-forward network one of {np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
     )
     _choose_word(data)
     return _folds(data, checks=f"x + attention and the recorded sum differ by {exactly(gap)}.")
@@ -187,14 +185,14 @@ def stack(params: Params, data: Data) -> Folds:
             f"The {len(data.words)} × {values.shape[1]} numbers {when}", values, data.words, limit=limit
         )
         picture = tensors([panel], height=300, room=room)
-        page_parts.show(picture, f"{SLUG}states", "The states of all words as a heat picture.")
+        page_parts.show(picture, f"{SLUG}states", "The states of all words as a heatmap.")
     with right:
         _alike(data, at, "stack", 170 if room else 250)
     page_parts.numbers(
-        f"After {at} layers a word's cosine with what it was before any layer is "
+        f"After {at} layers a word's cosine with its own vector before any layer is "
         f"{number(float(data.depth.kept[at].mean()))} on average."
     )
-    controls.slider("N: read after so many layers", 0, n, f"{SLUG}N", n)  # up to the layers of this model
+    controls.slider("N, number of layers applied", 0, n, f"{SLUG}N", n)  # up to the layers of this model
     return _folds(
         data, checks=f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}."
     )

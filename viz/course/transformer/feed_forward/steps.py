@@ -51,13 +51,11 @@ def through(params: Params, data: Inner) -> Folds:
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on",
-        f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {params.at_layer}). How many does "
-        "it switch on?",
+        f"“{token}” passes through {d_ff:,} hidden units ({params.model}, L{params.at_layer}). How many of them are on?",
         0.0,
         1.0,
         round(on / d_ff, 3),
-        f"{on} of {d_ff:,} units have more than 0 before the activation. With weights drawn around 0 in "
-        f"place of the learned ones half of them would be, about {d_ff // 2:,}.",
+        f"{on} of {d_ff:,} units are above 0 before the activation. With random weights about half of them, {d_ff // 2:,}, would be.",
         0.05,
         "%",
     )
@@ -77,10 +75,9 @@ def through(params: Params, data: Inner) -> Folds:
     )
     page_parts.numbers(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, "
-        f"number {top}, has {number(float(act[top]))} and is framed. What comes out is "
-        f"{number(float(np.linalg.norm(out)))} long and is added to the word."
+        f"number {top}, has {number(float(act[top]))} and is framed. The output has length {number(float(np.linalg.norm(out)))} and is added to the word's vector."
         if told
-        else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
+        else f"“{token}” is {d} numbers here. The hidden layer is shown after your guess."
     )
     params.pick_word(SLUG, data.tokens)
     return Folds(
@@ -165,7 +162,7 @@ def sentence(params: Params, data: Inner) -> Folds:
     tall = lesson.fit(340, 270)
     with left:
         lane = Lane(
-            "Units switched on, percent",
+            "Units that are on, percent",
             share,
             0,
             (0, 1.15 * float(share.max()) + 1e-6),
@@ -179,7 +176,7 @@ def sentence(params: Params, data: Inner) -> Folds:
         page_parts.show(bar_lanes([lane], labels=names, height=tall), SLUG + "share", said)
     with right:
         lane = Lane(
-            "Units that fire for so many words",
+            "Units by the number of words they fire for",
             counts.astype(float),
             1,
             (0, 1.1 * float(counts.max())),
@@ -191,8 +188,7 @@ def sentence(params: Params, data: Inner) -> Folds:
     page_parts.numbers(
         f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f}%, “{names[least]}” "
         f"{share[least]:.1f}%. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
-        f"sentence, {int(counts[-1])} for all {n}. A unit that is quiet here may fire in another "
-        "sentence."
+        f"sentence, {int(counts[-1])} for all {n}. A unit that fires for no word here may fire in another sentence."
     )
     params.pick_layer(SLUG)
     line = (
@@ -229,10 +225,10 @@ def alone(params: Params, data: Inner) -> Folds:
     )
     told = lesson.predict(
         SLUG + "alone",
-        f"“{names[word]}” enters the network as −x, the others stay. How many of {n} outputs change?",
+        f"“{names[word]}” enters the feed-forward network as −x, the others stay. How many of the {n} outputs change?",
         HOW_MANY,
         answer,
-        f"{moved['network']} of {n}: the network sees one word at a time. In the attention of the same "
+        f"{moved['network']} of {n}: the feed-forward network processes one word at a time. In the attention of the same "
         f"layer {moved['attention']} of {n} change.",
     )
     moves = lesson.fit("how far each output moves", "outputs move by")
@@ -254,12 +250,10 @@ def alone(params: Params, data: Inner) -> Folds:
         for name, values in (("network", far.network), ("attention", far.attention))
     }
     page_parts.numbers(
-        f"With −x for “{names[word]}” the other outputs of the network move by "
-        f"{number(others['network'], 1)}, exactly nothing; those of the attention by up to "
-        f"{number(others['attention'])}. So all traffic between words goes through attention."
+        f"With −x for “{names[word]}” the other outputs of the feed-forward network move by exactly {number(others['network'], 1)}; those of the attention by up to "
+        f"{number(others['attention'])}. So words exchange information only through attention."
         if told
-        else f"In the attention {moved['attention']} of {n} outputs move, the others by up to "
-        f"{number(others['attention'])}. And in the network?"
+        else f"In the attention {moved['attention']} of {n} outputs move, the others by up to {number(others['attention'])}. What happens in the feed-forward network?"
     )
     params.pick_word(SLUG, data.tokens)
     line = (

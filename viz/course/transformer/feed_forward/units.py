@@ -53,20 +53,20 @@ def one_unit(params: Params, data: Inner) -> Folds:
             f"The activation of unit {unit} for each word.",
         )
     with right:
-        st.markdown("It writes towards these words (cosine)")
+        st.markdown("Tokens nearest to its output vector (cosine)")
         nearest = ", ".join(f"{say} {cosine:.2f}" for say, cosine, _ in rows)
         page_parts.show(
             bars(rows, "{:.2f}"),
             SLUG + "unit.writes",
-            f"The tokens nearest to what the unit writes: {nearest}.",
+            f"The tokens nearest to the unit's output vector: {nearest}.",
         )
     on = int((data.pre[:, unit] > 0).sum())
     clear = found.nearest[0][1] > found.chance + 0.05
     page_parts.numbers(
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” "
-        f"({number(high)}). What it writes is nearest to “{written[0]}”, cosine "
+        f"({number(high)}). Its output vector is nearest to “{written[0]}”, cosine "
         f"{number(found.nearest[0][1])}; a random direction reaches {number(found.chance)} by chance"
-        + ("." if clear else ", so this shows nothing: not every unit can be read in words.")
+        + ("." if clear else ", so this means nothing: not every unit can be interpreted by words.")
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):

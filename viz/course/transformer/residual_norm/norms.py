@@ -168,8 +168,8 @@ def which_axis(params: Params, data: Sum) -> Folds:
     apart = float(np.abs(found["layer now"] - found["batch now"]).max())
     page_parts.numbers(
         f"{params.push:+.1f} on the first number of “{names[word]}” moves {count['layer']} of {len(names)} "
-        f"words under layer norm (another by {number(others['layer'])} at most) and {count['batch']} of "
-        f"{len(names)} under batch norm (another by {number(others['batch'])}). The two results differ by "
+        f"words under layer norm (the others by at most {number(others['layer'])}) and {count['batch']} of "
+        f"{len(names)} under batch norm (the others by at most {number(others['batch'])}). The two results differ by "
         f"up to {number(apart)}.".replace("+-", "−").replace("-", "−")
     )
     row, column = found["pushed"][word], found["pushed"][:, 0]
@@ -245,13 +245,13 @@ def _trained(params: Params) -> str:
     """What a trained model in that order does with the visitor's sentence."""
     name = TRAINED.get(params.order)
     if name is None:
-        return "No model of ours was trained so: it adds as much in every layer, however small the output of f is."
+        return "No model here was trained in this order: it adds equally much in every layer, however small the output of f is."
     entry = default().entry(name)
     if not (entry and entry.ok):
         return ""
     sizes = residuals.by_layer(engine_client.run(name, params.text, keep=residuals.KEEP))
     return (
-        f"Trained, {name} is built so: its signal is {number(float(sizes[0]))} before and "
+        f"{name} was trained in this order: its signal is {number(float(sizes[0]))} before and "
         f"{number(float(sizes[1:].min()))} to {number(float(sizes[1:].max()))} after its {len(sizes) - 1} "
         "layers."
     )

@@ -59,16 +59,15 @@ def add(params: Params, data: Sum) -> Folds:
     token, layer = visible(data.tokens[word].strip()), params.at_layer
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
     end = {
-        LENGTHS[0]: " The word is moved, not replaced.",
-        LENGTHS[2]: " In the sum the word is the smaller part.",
+        LENGTHS[0]: " So the word is changed a little, not replaced.",
+        LENGTHS[2]: " So the word is the smaller part of the sum.",
     }.get(answer, "")
     told = lesson.predict(
         SLUG + "long",
-        f"How long is what attention adds to “{token}”, compared with the word itself? ({params.model}, layer "
-        f"{layer})",
+        f"Attention adds a vector to “{token}”. How long is it, compared with the word's own vector? ({params.model}, L{layer})",
         LENGTHS,
         answer,
-        f"The word is {number(long)} long, what is added {number(more)}: {percent(ratio)} of it.{end}",
+        f"The word's vector has length {number(long)}, the added one {number(more)}: {percent(ratio)} of it.{end}",
     )
     here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
     lanes = [
@@ -87,7 +86,7 @@ def add(params: Params, data: Sum) -> Folds:
     page_parts.numbers(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}."
         if told
-        else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. Guess, and what is added appears."
+        else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. What is added is shown after your guess."
     )
     params.pick_word(SLUG, data.tokens)
     return Folds(
@@ -140,7 +139,7 @@ def without(params: Params, data: Sum) -> Folds:
         f"{factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
         f"{factor(back)} times that at the end."
         + (
-            " It never dies, but nothing holds it: that is what the norm is for."
+            " The gradient does not vanish, but the signal keeps growing: that is what the norm is for."
             if params.residual == "on"
             else " The first layers can hardly learn."
         )
@@ -191,12 +190,10 @@ def real(params: Params, data: Sum) -> Folds:
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
         SLUG + "fares",
-        f"The loss of {MODEL} on the next token is {number(kept)} nats, by chance {number(blind)}. And "
-        "without sums?",
+        f"The loss of {MODEL} on the next token is {number(kept)} nats (a uniform guess: {number(blind)}). What happens to it without the residual sums?",
         FARES,
         answer,
-        f"{number(bare)} nats. Each layer then passes on only what it computed, and was trained to find "
-        "what is to be added.",
+        f"{number(bare)} nats. Without the sums each layer passes on only its own output, and it was trained to compute what is to be added.",
     )
     alike, size = "How alike two words are (mean cosine)", "Signal: size of the words' numbers"
     if lesson.presenting():
@@ -216,8 +213,7 @@ def real(params: Params, data: Sum) -> Folds:
     ends = {name: d.alike[-1] for name, d in depths.items()}
     page_parts.numbers(
         f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
-        f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still "
-        "large, for every norm makes it so, but the words can no longer be distinguished."
+        f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still large, because every norm rescales it, but the words can no longer be distinguished."
         if told
         else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words after "
         "its last layer."

@@ -121,7 +121,7 @@ def _asked(params: Params, wanted: list[str]) -> bool:
     best = int(gained.argmax())
     return lesson.predict(
         SLUG + "gain",
-        "One step on this pair. At which position will the loss fall most?",
+        "Take one step on this pair. At which position will the loss fall most?",
         dict(zip(places, gained.tolist(), strict=True)),
         places[best],
         f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",

@@ -47,7 +47,11 @@ def _pair(name: str, start: str, params: Params, _: object) -> None:
         )
     with right:
         target = controls.text(
-            "Spanish, as it is wanted", "target", wanted, placeholder="Type its translation", drops=drops
+            "Spanish translation (the target)",
+            "target",
+            wanted,
+            placeholder="Type its translation",
+            drops=drops,
         )
     now = PAIRS.index((text, target)) if (text, target) in PAIRS else None
     state.held(_PILLS, now)

@@ -89,10 +89,10 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     most, least = (int(words[int(pick(values[words]))]) for pick in (np.argmax, np.argmin))
     told = lesson.predict(
         SLUG + "most",
-        "The model gave each wanted token a probability. Which word has the largest loss?",
+        "The model gives each target token a probability. Which word has the largest loss?",
         {places[i]: float(values[i]) for i in words},
         places[most],
-        f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
+        f"The model gives “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” gets {percent(np.exp(-values[least]))}.",
     )
     page_parts.show_large(
         learned_task.losses(named(data.read), wanted, values if told else None),
@@ -105,7 +105,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} logits"
     page_parts.numbers(
-        f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)} nats."
+        f"{one_pass}. The cross-entropy, the mean of the {m} losses, is {number(values.mean(), 4)} nats per token; the perplexity is e^{number(values.mean(), 4)} = {number(float(np.exp(values.mean())))}."
         if told
         else f"{one_pass}: for every position, every token of the vocabulary."
     )
@@ -161,7 +161,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
     same = "the same" if data.forcing.parts is None else "something else"
     with sentence:
         page_parts.numbers(
-            f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}."
+            f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. At inference the model writes “{own}”, {same}."
         )
     frame = pd.DataFrame(
         {

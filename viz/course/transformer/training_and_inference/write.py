@@ -146,17 +146,17 @@ def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -
     }
     return lesson.predict(
         SLUG + "best",
-        f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?",
+        f"A text has two words, each chosen among three. Greedy begins with “{first.tokens[0]}”. With which word does the most probable text begin?",
         letters,
         best.tokens[0],
-        f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but after it nothing has more than {first.p[1]:g}, after “{best.tokens[0]}” one word has {best.p[1]:g}.",
+        f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but after it no word has more than {first.p[1]:g}, and after “{best.tokens[0]}” one has {best.p[1]:g}.",
     )
 
 
 def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, where: str) -> str:
     if where == "paper":
         told = (" × ".join(f"{p:g}" for p in way.p) + f" = {way.total:.2f}" for way in (first, best))
-        return "Greedy: {}. The best sentence: {}.".format(*told)
+        return "Greedy: {}. The most probable text: {}.".format(*told)
     one, other = ("".join(token for token in way.tokens if token != "END").strip() for way in (first, best))
     if first.tokens == best.tokens:
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."

@@ -74,7 +74,7 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
             one("out", gives),
         ]
     if box.what in ("add", "position"):
-        names = ("came in", "was found") if box.what == "add" else ("word", "position")
+        names = ("input of the sub-layer", "its output") if box.what == "add" else ("word", "position")
         return [
             *(one(name, found) for name, found in zip(names, read.values(), strict=True)),
             one("their sum", gives),
@@ -116,10 +116,10 @@ def said(run: Any, station: Station, row: int) -> str:
         seen = source[key] if box.side == "encoder" or box.what == "cross" else target[key]
         return f"{word} attends most to “{seen}”: {percent(weight)} in head H{head}. The output of attention has length {station.size:.2f}."
     if box.what == "ffn":
-        return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. What it adds has length {station.size:.2f}."
+        return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. The vector that is added has length {station.size:.2f}."
     if box.what == "softmax":
         return (
-            f"After {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}."
+            f"After {word} the model writes “{station.guess[0]}”, with probability {percent(station.guess[1])}."
             if station.guess
             else ""
         )
@@ -127,10 +127,10 @@ def said(run: Any, station: Station, row: int) -> str:
         return f"{word} gets {len(station.vector):,} logits; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
     if box.what in ("norm", "final"):
         before = float(np.linalg.norm(value(run, box.reads[0])[row]))
-        return f"The vector of {word} had length {before:.2f} and has now {station.size:.2f}."
+        return f"The norm changes the length of the vector of {word} from {before:.2f} to {station.size:.2f}."
     if box.what in ("add", "position"):
         guess = (
-            f" Read out here, the model would write “{station.guess[0]}” ({percent(station.guess[1])})."
+            f" Read out after this box, the most probable token would be “{station.guess[0]}” ({percent(station.guess[1])})."
             if station.guess
             else ""
         )
@@ -155,7 +155,7 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
         page_parts.show(
             tensors(panels(run, box, row), height=height, room=room, most=32),
             f"{key}.tensors",
-            f"What goes into the box {heading(box)} and what comes out, as heat pictures.",
+            f"What goes into the box {heading(box)} and what comes out, as heatmaps.",
         )
         page_parts.numbers(said(run, station, row))
         if not room:

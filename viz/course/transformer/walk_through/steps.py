@@ -122,18 +122,18 @@ def guess(params: Params, data: Data) -> Folds:
     with right:
         known = lesson.predict(
             f"{SLUG}next",
-            f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which token comes next?",
+            f"The encoder has read “{run.source.text.strip()}”; the decoder has written “{so_far}”. Which token comes next?",
             dict(sorted(zip(labels, chances[best].tolist(), strict=True))),
             labels[0],
-            why=f"It gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
+            why=f"The model gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
         )
         with st.container(key="walk-minute"):
             st.markdown(
                 ""
                 if lesson.presenting()
-                else "**Left, the encoder:** every word attends to every word, layer upon layer. It reads once.  \n"
+                else "**Left, the encoder:** every word attends to every word, layer after layer. It reads the sentence once.  \n"
                 "**Right, the decoder:** attends to what is written so far, then to the output of the encoder.  \n"
-                "**Top:** one probability for each word there is. The best is written, and read again at the bottom."
+                "**Top:** one probability for each token of the vocabulary. The most probable token is written and becomes the next input at the bottom."
             )
         n, m = len(run.source.tokens), len(run.tokens)
         page_parts.numbers(
@@ -182,7 +182,7 @@ def feed(params: Params, data: Data) -> Folds:
             page_parts.show(
                 inside.tensors(found, height=300),
                 f"{SLUG}embedded",
-                "Word vectors, position vectors and their sums, as heat pictures.",
+                "Word vectors, position vectors and their sums, as heatmaps.",
             )
             inside.link(told.box)
     return folds(data, told)

@@ -52,9 +52,7 @@ def ids_of(model: Model, text: str) -> tuple[int, ...]:
     """The tokens of a text. Raises InputError for none, and for more than LONGEST."""
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
-        raise InputError(
-            "There is no text.", "Each chain foretells the tokens of a text.", "Type a sentence."
-        )
+        raise InputError("There is no text.", "Each chain predicts the tokens of a text.", "Type a sentence.")
     if len(ids) > LONGEST:
         raise InputError(
             f"The text has {len(ids):,} tokens.",

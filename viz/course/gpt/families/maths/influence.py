@@ -32,8 +32,8 @@ def influence(model: Model, text: str, of: str = "target", target: str | None = 
     stacks = model.spec.stacks
     if not any(kind.layered for kind in model.spec.kinds) or (of == "source" and not model.spec.has_source):
         raise InputError(
-            f"{model.name} has no {of} whose words could spread through layers.",
-            "Layers of attention spread words.",
+            f"{model.name} has no {of} in which a change of a word could spread through layers.",
+            "Only layers of attention spread it.",
             "Choose another model.",
         )
     two = len(stacks) > 1
