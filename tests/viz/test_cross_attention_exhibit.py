@@ -80,9 +80,9 @@ def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_gu
         if "say" in packet
     )
     assert "Writing {word}" in after["say"]["looks"]
-    assert "chance" in said(
-        page(text="She has a white car.")
-    ) and "two languages, two lengths" in said(page())
+    assert "chance" in said(page(text="She has a white car.")) and "two languages, two lengths" in said(
+        page()
+    )
 
 
 def test_the_head_it_opens_with_looks_at_the_words_that_are_translated():
@@ -143,8 +143,9 @@ def test_the_source_is_computed_once():
     data = exhibit.compute(Params())
     found, n, m = cross_shapes.written(data.run), len(data.read), len(data.written)
     assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.kept
-    assert f"{m} rows for its own words and {n} for the source, {m + n} together; without the cache {sum(found.anew)}" in said(
-        test
+    assert (
+        f"{m} rows for its own words and {n} for the source, {m + n} together; without the cache {sum(found.anew)}"
+        in said(test)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said, said_and_set

@@ -127,7 +127,10 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
         ),
     )
     game.scored.cache_clear()
-    assert game.record() == "Recorded on the test, books that it never read: 25.0% right; always no: 75.0%."
+    assert (
+        game.record()
+        == "Recorded on the test, with books that were not in training: 25.0% right; always no: 75.0%."
+    )
     game.scored.cache_clear()
 
 
@@ -175,9 +178,9 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
-    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(
+    assert f"P(IsNext) = {percent(chance)}, loss {-math.log(chance):.3f}" in said(
         told
-    ) and f"P(NotNext) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
+    ) and f"P(NotNext) = {percent(1 - chance)}, loss {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"

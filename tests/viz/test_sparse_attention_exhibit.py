@@ -167,7 +167,7 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     assert sum(found.held.values()) == pytest.approx(1, abs=1e-4)
     after = committed(page(5, {"near": 50}), "near")
     guessed = read.guesses(LONG)
-    assert f"Of {guessed.n} masked tokens it fills {guessed.blocks} correctly" in said(after)
+    assert f"Of {guessed.n} masked tokens it predicts {guessed.blocks} correctly" in said(after)
     assert 0 < guessed.blocks <= guessed.n and 0 < guessed.same <= guessed.n
     assert found.model == "bigbird-mini"
 
