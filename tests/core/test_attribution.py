@@ -61,5 +61,5 @@ def test_cross_attention_has_its_own_part():
 
 
 def test_a_model_whose_output_is_no_sum_over_layers_is_refused():
-    with pytest.raises(core.InputError, match="no sum over layers"):
+    with pytest.raises(core.InputError, match="not a sum over layers"):
         attribute(build_other("seq2seq").run(TEXT, target="Ella."), Asked(0, 5))

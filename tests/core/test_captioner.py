@@ -96,17 +96,17 @@ def test_a_network_without_pixels_says_what_it_needs(network):
     [
         ("", "empty"),
         (" ; ;", "empty"),
-        ("a red cat", "'a red cat' is no thing"),
-        ("red cat 1", "is no thing"),
+        ("a red cat", "'a red cat' is not a thing"),
+        ("red cat 1", "is not a thing"),
         ("pink cat 1,1", "'pink' cannot be drawn"),
         ("red dog 1,1", "'dog' cannot be drawn"),
         ("red cat 5,0", "outside"),
         ("red cat 0,99999999999999999999", "outside"),
         ("red cat 1,1; blue star 1,1", "Two things stand at 1,1"),
-        ("red cat 1,1 <b>x</b>", "is no thing"),
+        ("red cat 1,1 <b>x</b>", "is not a thing"),
         ("red cat 1,1\ud800", "surrogate"),
         ("x" * 200_000, "letters"),
-        ("red cat ١,٢", "is no thing"),
+        ("red cat ١,٢", "is not a thing"),
     ],
 )
 def test_what_is_no_scene_is_refused_in_words(text, says):

@@ -70,7 +70,7 @@ def test_what_a_box_gives_follows_from_what_it_reads(model):
 
 
 def test_another_plan_is_refused():
-    with pytest.raises(core.InputError, match="another plan"):
+    with pytest.raises(core.InputError, match="another architecture"):
         boxes(core.open_model("bert-mini"))
 
 

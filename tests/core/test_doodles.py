@@ -30,7 +30,7 @@ def test_every_pixel_comes_back():
     ("text", "told"),
     [
         ("", "There is no doodle"),
-        ("a cat", "'a cat' is no doodle"),
+        ("a cat", "'a cat' is not a doodle"),
         ("doodle:", "hold no pixels|hold a doodle of 0"),
         ("doodle:été", "hold no pixels"),
         ("doodle:Y2AY+aNgFAxHAAA", "hold no pixels"),

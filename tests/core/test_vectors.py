@@ -186,7 +186,7 @@ def test_a_wrong_table_is_told_apart(tmp_path: Path):
 def test_pairs_without_known_words_ask_nothing(tmp_path: Path):
     file = tmp_path / "pairs.tsv"
     file.write_text("group\tfirst\tsecond\nx\tdragon\ttroll\n", encoding="utf-8")
-    with pytest.raises(InputError, match="asks nothing"):
+    with pytest.raises(InputError, match="has no question"):
         evaluate(royal(), file)
     (tmp_path / "bare.tsv").write_text("a\tb\tc\n", encoding="utf-8")
     with pytest.raises(InputError, match="first line"):

@@ -107,7 +107,7 @@ def test_own_captions_are_counted_against_the_grammar():
     [
         ("red dog 1,1", "cannot be drawn"),
         ("red cat 9,9", "stands outside"),
-        ("<b>x</b>", "is no thing of a scene"),
+        ("<b>x</b>", "is not a thing of a scene"),
         ("red cat 1,1; red cat 1,1", "Two things stand"),
     ],
 )

@@ -140,8 +140,8 @@ GOOD = np.full((2, 2, 3, 3), 1 / 3)
         ((None, None), ["a"], "attn_implementation"),
         (((torch.ones(1, 1, 1, 1),),), ["a"], "for each token that was generated"),
         ((torch.ones(1, 1, 1, 1), torch.ones(1, 2, 1, 1)), ["a"], "The layers have the shapes"),
-        ("patterns", ["a"], "no array of numbers"),
-        (object(), ["a"], "no array of numbers"),
+        ("patterns", ["a"], "not an array of numbers"),
+        (object(), ["a"], "not an array of numbers"),
     ],
 )
 def test_what_is_no_attention_is_refused_in_words(attentions, tokens, said):

@@ -155,7 +155,7 @@ def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
         assert values[layer, place] == pytest.approx(restored, abs=2e-3)
     assert head["scale"] == "difference" and "told to be “fish”, the other “cat”" in said(test)
     same = page("importance", importance__by="patch", importance__other=FISH)
-    assert "told to be the same: fish" in said(same)
+    assert "classifies both as fish" in said(same)
 
 
 def test_a_patch_painted_over_is_the_drawing_without_it(model: Model) -> None:

@@ -60,7 +60,7 @@ def from_text(text: str) -> Pixels:
     """
     given = text.strip()
     if not given.startswith(PREFIX):
-        raise InputError(f"'{given}' is not a doodle." if given else "There is not a doodle.", _RULE, _REMEDY)
+        raise InputError(f"'{given}' is not a doodle." if given else "There is no doodle.", _RULE, _REMEDY)
     if len(given) > LONGEST:
         raise InputError(f"A doodle of {len(given):,} letters.", f"It has at most {LONGEST:,}.", _REMEDY)
     letters = given[len(PREFIX) :]
