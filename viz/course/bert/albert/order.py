@@ -13,6 +13,7 @@ from viz.charts.label_reveal import revealed
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
+from viz.course.bert.maths.stories import stories
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import engine_client, lesson, page_parts
@@ -29,7 +30,7 @@ def side_by_side(params: Params, _: object) -> Folds:
     n = len(pairs.neighbours(True))
     known = lesson.predict_number(
         SLUG + "order",
-        "A bag-of-words classifier reads which words are in a pair, but not their order. It learned both tasks from the first parts of our {len(stories())} stories. On their last parts, how often does a pair in order get a higher score than the same pair swapped?",
+        f"A bag-of-words classifier reads which words are in a pair, but not their order. It learned both tasks from the first parts of our {len(stories())} stories. On their last parts, how often does a pair in order get a higher score than the same pair swapped?",
         0.25,
         1.0,
         measured[pairs.ORDER],

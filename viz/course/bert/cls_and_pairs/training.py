@@ -54,7 +54,7 @@ def gradient(params: Params, used: Using) -> Folds:
     count, below = int((found[-1] > 0).sum()), int((found[-2] > 0).sum())
     told = lesson.predict(
         SLUG + "arrives",
-        "In training the gradient of the loss goes back through the network. The last layer outputs {n} vectors: how many of them get a gradient other than 0?",
+        f"In training the gradient of the loss goes back through the network. The last layer outputs {n} vectors: how many of them get a gradient other than 0?",
         [str(k) for k in sorted({0, 1, n - 1, n, count})],
         str(count),
         f"{count}: the head reads no other vector. One layer below, {below} of {n} get one, through the attention of [CLS].",
