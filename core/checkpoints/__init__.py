@@ -59,7 +59,8 @@ def steps_of(name: str) -> tuple[int, ...]:
 def _unknown(name: str) -> InputError:
     known = [entry.name for entry in listing() if entry.ok]
     near = get_close_matches(name, known, n=1)
-    remedy = f"Did you mean {near[0]}?" if near else "Choose one of them, or give the path of a model folder."
+    remedy = "Choose one of them, or give the path of a model folder; in a script a model of the Hub is opened as hf:owner/name, like hf:openai-community/gpt2."
+    remedy = f"Did you mean {near[0]}?" if near else remedy
     return InputError(
         f"There is no model '{shown(name)}'.",
         f"Models that can be opened: {', '.join(known) or 'none'}.",

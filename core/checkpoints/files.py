@@ -60,6 +60,12 @@ def need(folder: Path, name: str, remedy: str = "Download or export the model ag
     return path
 
 
+def beginning(path: Path, limit: int = MB) -> str:
+    """The first `limit` bytes of a text that people read: what follows is left out, and what is no UTF-8 is marked."""
+    with path.open("rb") as file:
+        return file.read(limit).decode("utf-8", errors="replace")
+
+
 def small_bytes(path: Path, limit: int) -> bytes:
     """The content of a file that may have at most `limit` bytes."""
     size = path.stat().st_size

@@ -44,7 +44,7 @@ def checked_id(address: str) -> str:
         raise InputError(
             f"'{shown(address)}' is not a model of the Hub.",
             "It is written hf:owner/name, no address and no path.",
-            "Check the name.",
+            "Give the owner too, as in hf:openai-community/gpt2 or hf:google-bert/bert-base-uncased.",
         )
     return name
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.checkpoints.files import MB, Unchanged, inside, json_object, shown, small_bytes
+from core.checkpoints.files import Unchanged, beginning, inside, json_object, shown
 from core.checkpoints.foreign import BAD_WORDS, ENDS, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
@@ -136,4 +136,4 @@ def _try(plan: Plan, network: Any) -> None:
 
 def _card(folder: Path) -> str:
     path = inside(folder, "README.md")
-    return "" if path is None else small_bytes(path, MB).decode("utf-8", errors="replace")
+    return "" if path is None else beginning(path)

@@ -41,13 +41,14 @@ class Weights:
 
     def renamed(self, name_of: Callable[[str], str]) -> Weights:
         """The same weights under other names. Raises InputError if two names become one."""
-        stored = {name_of(name): name for name in self.entries}
+        before = {name_of(name): name for name in self.entries}
+        stored = {ours: self.stored.get(name, name) for ours, name in before.items()}
         if len(stored) != len(self.entries):
-            twice = next(name for name in self.entries if stored[name_of(name)] != name)
+            twice = next(name for name in self.entries if before[name_of(name)] != name)
             wrong = f"'{shown(name_of(twice))}' is stored twice, also as '{shown(twice)}' or '{shown(stored[name_of(twice)])}'."
             raise InputError(wrong, "Each weight is stored once.", AGAIN)
         return replace(
-            self, entries={ours: self.entries[name] for ours, name in stored.items()}, stored=stored
+            self, entries={ours: self.entries[name] for ours, name in before.items()}, stored=stored
         )
 
     def scaled(self) -> Weights:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import tokenizers
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.checkpoints.foreign import ENDS, MORE_ENDS, plan_foreign
-from core.checkpoints.safety.load_plan import build
+from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import check_rows, marked
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.model import Model
+from core.text import Tokenizer
 
 DTYPES: Mapping[torch.dtype, str] = {
     torch.float16: "F16",
@@ -47,33 +51,86 @@ class Held(Weights):
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 
-def wrap(network: Any, tokenizer: Any, name: str = "") -> Model:
+def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
     """A model of the transformers library with its fast tokenizer, copied: traced, edited and drawn like every other here.
 
     Its weights are read once, in float32; what happens to `network` later changes nothing here. The same kinds, switches and
-    checks as for a folder (`core.open_model`). Raises InputError for a kind that is not read here, and for a tokenizer that
-    is not one of the tokenizers library.
+    checks as for a folder (`core.open_model`). A model of pictures needs no tokenizer. Raises InputError for a kind that is
+    not read here, for weights that are not loaded yet, and for a tokenizer that is not one of the tokenizers library.
 
     >>> from transformers import AutoModel, AutoTokenizer                                            # doctest: +SKIP
     >>> run = wrap(AutoModel.from_pretrained("gpt2"), AutoTokenizer.from_pretrained("gpt2")).run("Hi")   # doctest: +SKIP
     """
+    network = _inner(network)
     if not hasattr(network, "config") or not hasattr(network, "state_dict"):
         wrong = f"A {type(network).__name__} is no model of the transformers library."
         raise InputError(wrong, "It has a config and weights.", "Give what from_pretrained returned.")
+    called, stored = type(network).__name__, _as_saved(network)
+    if any(value.is_meta for value in stored.values()):
+        raise InputError(
+            f"The weights of this {called} are not in memory: they are on the device 'meta'.",
+            "A model is copied with its numbers.",
+            "Load it without device_map or init_empty_weights; with nnsight, give dispatch=True.",
+        )
+    values = {**json.loads(network.config.to_json_string(use_diff=False)), "architectures": [called]}
+    values[MORE_ENDS] = getattr(getattr(network, "generation_config", None), ENDS, None)
+    with _in_memory(called):
+        plan, weights = plan_foreign(values, Held.of(stored))
+        ours = _tokenizer(tokenizer, plan)
+        built = build(plan, weights)
+    title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
+    return Model(title, plan.spec, plan.config, built, ours, never=plan.never, ends=plan.ends)
+
+
+def _as_saved(network: Any) -> Mapping[str, Tensor]:
+    """The weights by the names of a file: from version 5 on the library has others for some kinds in memory."""
+    library = sys.modules.get("transformers.core_model_loading")
+    state = network.state_dict()
+    return state if library is None else library.revert_weight_conversion(network, state)
+
+
+def _inner(network: Any) -> Any:
+    """The model within what compiling it or spreading it over devices made of it."""
+    for around in ("_orig_mod", "module"):
+        inner = getattr(network, around, None)
+        if isinstance(inner, nn.Module):
+            return _inner(inner)
+    return network
+
+
+def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
+    """Ours, of a fast tokenizer, or of what the plan names where no text is read."""
+    if plan.tokenizer is not None:
+        return Tokenizer(plan.tokenizer, **plan.ids)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, tokenizers.Tokenizer):
-        wrong = f"A {type(tokenizer).__name__} has no fast tokenizer inside."
+        given = (
+            "There is no tokenizer"
+            if tokenizer is None
+            else f"A {type(tokenizer).__name__} has no fast tokenizer inside"
+        )
         rule = "Where each token stands in the text is known by those of the tokenizers library alone."
-        raise InputError(wrong, rule, "Load it with AutoTokenizer and use_fast=True.")
+        raise InputError(
+            f"{given}.",
+            rule,
+            "Give AutoTokenizer.from_pretrained(..., use_fast=True) as the second argument.",
+        )
     backend = tokenizers.Tokenizer.from_str(backend.to_str())
     backend.no_padding()
     backend.no_truncation()
-    values = network.config.to_dict()
-    writes = getattr(network, "generation_config", None)
-    values[MORE_ENDS] = getattr(writes, ENDS, None)
-    plan, weights = plan_foreign(values, Held.of(network.state_dict()))
     vocabulary = backend.get_vocab(with_added_tokens=True)
     check_rows(len(vocabulary), max(vocabulary.values(), default=0), plan.config.n_vocab)
-    called = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    network, reader = build(plan, weights), marked(backend, plan)
-    return Model(called, plan.spec, plan.config, network, reader, never=plan.never, ends=plan.ends)
+    return marked(backend, plan)
+
+
+@contextmanager
+def _in_memory(called: str) -> Iterator[None]:
+    """Refusals made for files in the words of a model that is in memory."""
+    try:
+        yield
+    except InputError as error:
+        wrong = error.wrong.replace("config.json", f"The config of this {called}")
+        rule = error.rule.replace("config.json", "the config")
+        from_files = error.remedy.startswith(("Download", "Correct", "Export"))
+        remedy = "Load it with the class that from_pretrained of AutoModelForCausalLM, AutoModelForSeq2SeqLM or AutoModelForMaskedLM gives."
+        raise InputError(wrong, rule, remedy if from_files else error.remedy) from None

@@ -114,8 +114,9 @@ class Output:
     reads: str = "hidden"
 
 
-def _logits(_: Any) -> Mapping[str, Output]:
-    return {"logits": Output(("logits",))}
+def written(config: Any) -> Mapping[str, Output]:
+    """The scores of the next word, of every network but a decoder that was saved without its output layer (`headless`)."""
+    return {} if getattr(config, "headless", False) else {"logits": Output(("logits",))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,7 @@ class Family:
     has_source: bool = False
     framed: bool = False
     sentences: bool = False
-    outputs: Callable[[Any], Mapping[str, Output]] = _logits
+    outputs: Callable[[Any], Mapping[str, Output]] = written
     reads: Callable[[Any], Reader] | None = None
 
     @property

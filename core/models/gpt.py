@@ -24,7 +24,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
-from core.models import Batch, Family, Kind, Output
+from core.models import Batch, Family, Kind, Output, written
 from core.trace import OFF, Tap
 
 
@@ -33,7 +33,7 @@ class GPTConfig:
     """The shape of a GPT; the defaults are GPT-2 small.
 
     With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning. The head of
-    fine-tuning is there when it is asked for.
+    fine-tuning is there when it is asked for. `headless`: there is no output layer, and nothing is written.
 
     >>> GPTConfig(d_model=10, n_heads=3)
     Traceback (most recent call last):
@@ -52,10 +52,11 @@ class GPTConfig:
     dropout: float = 0.0
     attention_only: bool = False
     n_classes: int = 0
+    headless: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
-        check_flags(self, "attention_only")
+        check_flags(self, "attention_only", "headless")
         if type(self.n_classes) is not int or self.n_classes < 0:
             raise ValueError(f"n_classes={self.n_classes!r} must be a whole number, 0 for no such head")
         if self.attention_only and self.order != "pre":
@@ -202,7 +203,7 @@ class GPT(nn.Module):
 
 
 def _outputs(cfg: GPTConfig) -> Mapping[str, Output]:
-    return {"logits": Output(("logits",))} | ({"classes": Output(("classes",))} if cfg.n_classes else {})
+    return written(cfg) | ({"classes": Output(("classes",))} if cfg.n_classes else {})
 
 
 FAMILY = Family(

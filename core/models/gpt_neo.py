@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_layers, check_shape
+from core.layers.config_checks import check_flags, check_layers, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -47,9 +47,11 @@ class GPTNeoConfig:
     activation: str = "gelu_tanh"
     eps: float = 1e-5
     dropout: float = 0.0
+    headless: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
+        check_flags(self, "headless")
         object.__setattr__(self, "local", check_layers(self, "local"))
 
     @property

@@ -44,6 +44,11 @@ class Outputs:
         """One output, without a batch axis. Raises InputError where the checkpoint has no such head."""
         if name not in self._spec:
             getattr(self._network, name)(self._early["hidden"])  # the network knows what to say
+            raise InputError(
+                f"{self._name} has no output layer.",
+                "It was saved without it, and none is invented.",
+                "Use a model that was saved with it.",
+            )
         return self._value(name)[0]
 
     def paths(self, pattern: str = "*") -> list[str]:

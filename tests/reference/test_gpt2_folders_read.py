@@ -51,19 +51,13 @@ def test_spans_do_not_depend_on_how_the_tokenizer_was_saved(written, gpt2, tmp_p
     assert opened.tokenizer.encode(TEXT) == open_model(written).tokenizer.encode(TEXT)
 
 
-def test_a_body_saved_alone_reads_its_token_table_at_the_output(gpt2, backend, tmp_path):
-    gpt2.transformer.save_pretrained(tmp_path)
-    backend.save(str(tmp_path / "tokenizer.json"))
-    agree(tmp_path, gpt2)
-
-
 def test_a_task_head_is_left_unused(gpt2, backend, tmp_path, caplog):
     caplog.set_level("INFO", "core.checkpoints")
     classifier = GPT2ForSequenceClassification(copy.deepcopy(gpt2.config))
     classifier.transformer.load_state_dict(gpt2.transformer.state_dict())
     classifier.save_pretrained(tmp_path)
     backend.save(str(tmp_path / "tokenizer.json"))
-    agree(tmp_path, gpt2)
+    assert "logits" not in open_model(tmp_path).outputs
     assert "not used: score.weight" in caplog.text
 
 

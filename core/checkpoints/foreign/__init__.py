@@ -33,6 +33,14 @@ ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """Where a config lists the words, each as ids, that are never written."""
 
 
+WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
+"""What compiling and sharding put into the names of tensors, at their beginning or within."""
+AROUND = ("module.", "model.", "auto_model.", "base_model.")
+"""What stands before every name where a model was saved from within another object."""
+WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
+"""What the names of classes have in them whose models write words."""
+
+
 UNREAD: Mapping[str, tuple[str, str]] = {
     "gemma3": (
         "Pictures are not read by a model of text here; of a Gemma 3 its text model is.",
@@ -139,12 +147,14 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     fields = Fields(values)
     for name, why in form.refused.items():
         fields.absent(name, why)
-    weights = weights.renamed(form.plain)
+    weights = weights.renamed(unwrapped(form, weights)).renamed(form.plain)
     try:
         config = form.config(fields, weights.entries.keys())
     except InputError as error:
         raise fields.in_their_words(error, THEIRS) from None
     takes = form.takes(config)
+    untied = form.ties and fields.raw("tie_word_embeddings") is False
+    weights = weights.renamed(stand_ins(takes, weights, untied=untied))
     spec = next(family for family in families().values() if family.config is type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
@@ -168,6 +178,41 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         ends=_ends(fields, config.n_vocab)[1:] if spec.writes else (),
     )
     return plan, weights
+
+
+def unwrapped(form: Format, stored: Collection[str]) -> Callable[[str], str]:
+    """Return what names each stored tensor without what wrapping a model put before it."""
+    names = {name: WRAPPERS.sub("", name) for name in stored}
+    while around := next((before for before in AROUND if _all_begin(names.values(), before)), ""):
+        if around == form.prefix and not any(name.startswith(2 * around) for name in names.values()):
+            break
+        names = {name: plain.removeprefix(around) for name, plain in names.items()}
+    return names.__getitem__
+
+
+def _all_begin(names: Collection[str], before: str) -> bool:
+    return bool(names) and all(name.startswith(before) for name in names)
+
+
+def stand_ins(takes: tuple[Take, ...], stored: Collection[str], *, untied: bool) -> Callable[[str], str]:
+    """Return what names a copy of a tied tensor by the name that is asked for, where the file keeps the copy alone.
+
+    The last copy is the output layer, which is no copy in an `untied` model.
+    """
+    found: dict[str, str] = {}
+    for take in takes:
+        copies = take.copies[:-1] if untied else take.copies
+        copy = next((copy for copy in copies if copy in stored), None)
+        if copy and take.name not in stored:
+            found[copy] = take.name
+    return lambda name: found.get(name, name)
+
+
+def headless(fields: Fields, stored: Collection[str], head: str = "lm_head.weight") -> bool:
+    """Return whether a decoder was saved without an output layer: none is stored, and its class has none."""
+    classes = fields.raw("architectures")
+    first = classes[0] if isinstance(classes, list) and classes else None
+    return head not in stored and isinstance(first, str) and not WRITERS.search(first)
 
 
 def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:

@@ -6,6 +6,7 @@ full, and a model that is not being trained reads the first block r times more i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -74,6 +75,7 @@ FORMAT = replace(
     architecture="BigBird",
     family="bigbird",
     telling="block_size",
+    heads=re.compile(r"(classifier|qa_outputs|qa_classifier)\."),
     marks={**bert.FORMAT.marks, "pad": "<pad> or [PAD]"},
     config=config,
     values=values,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.checkpoints.foreign import Format
-from core.checkpoints.foreign.gpt2 import block, common, sizes
+from core.checkpoints.foreign.gpt2 import block, common, output_layer, sizes
 from core.checkpoints.safety.config_schema import Fields, named
 from core.checkpoints.safety.load_plan import Take
 from core.models.gpt import GPTConfig
@@ -20,7 +20,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> GPTConfig:
     fields.absent(
         "n_inner", "The feed-forward network of this kind is always four times as wide as the model."
     )
-    return sizes(fields, fields.one_of("afn", ACTIVATIONS, "gelu"), order="post")
+    return sizes(fields, fields.one_of("afn", ACTIVATIONS, "gelu"), stored, order="post")
 
 
 def values(cfg: GPTConfig) -> Mapping[str, Any] | None:
@@ -34,7 +34,10 @@ def takes(cfg: GPTConfig) -> tuple[Take, ...]:
     """Every tensor of a GPT-1, without the prefix `transformer.`."""
     return (
         Take(
-            "tokens_embed.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again="lm_head.weight"
+            "tokens_embed.weight",
+            (cfg.n_vocab, cfg.d_model),
+            ("embed.token.weight",),
+            again=output_layer(cfg),
         ),
         Take("positions_embed.weight", (cfg.n_ctx, cfg.d_model), ("embed.position.weight",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
@@ -47,7 +50,7 @@ FORMAT = Format(
     family="gpt",
     config=config,
     values=values,
-    classes=lambda _: "OpenAIGPTLMHeadModel",
+    classes=lambda cfg: "OpenAIGPTModel" if cfg.headless else "OpenAIGPTLMHeadModel",
     takes=takes,
     prefix="transformer.",
     passed=re.compile(r"h\.\d+\.attn\.bias|position_ids"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.checkpoints.foreign import Format
+from core.checkpoints.foreign import Format, headless
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
 from core.models.gpt import GPTConfig
@@ -47,15 +47,16 @@ def config(fields: Fields, stored: Collection[str] = ()) -> GPTConfig:
         "absolute",
         "Only learned absolute positions are implemented for this kind.",
     )
-    return sizes(fields, fields.one_of("activation_function", ACTIVATIONS, "gelu_new"), order="pre")
+    return sizes(fields, fields.one_of("activation_function", ACTIVATIONS, "gelu_new"), stored, order="pre")
 
 
-def sizes(fields: Fields, activation: str, *, order: str) -> GPTConfig:
+def sizes(fields: Fields, activation: str, stored: Collection[str], *, order: str) -> GPTConfig:
     """What GPT-1 and GPT-2 configs have in common."""
     given = fields.sizes(SIZES)
     d_ff = fields.whole("n_inner", largest=RANGES["d_ff"], default=4 * given["d_model"])
     eps = fields.small("layer_norm_epsilon", 1e-5)
-    return built(GPTConfig, {**given, "d_ff": d_ff, "activation": activation, "order": order, "eps": eps})
+    own = {"d_ff": d_ff, "activation": activation, "order": order, "eps": eps}
+    return built(GPTConfig, {**given, **own, "headless": headless(fields, stored)})
 
 
 def values(cfg: GPTConfig) -> Mapping[str, Any] | None:
@@ -79,12 +80,17 @@ def takes(cfg: GPTConfig) -> tuple[Take, ...]:
     """Every tensor of a GPT-2, without the prefix `transformer.`."""
     d = (cfg.d_model,)
     return (
-        Take("wte.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again="lm_head.weight"),
+        Take("wte.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again=output_layer(cfg)),
         Take("wpe.weight", (cfg.n_ctx, cfg.d_model), ("embed.position.weight",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
         Take("ln_f.weight", d, ("final_norm.weight",)),
         Take("ln_f.bias", d, ("final_norm.bias",)),
     )
+
+
+def output_layer(cfg: Any) -> str:
+    """Return the name under which the table of tokens may be stored once more, "" for a decoder that has no output layer."""
+    return "" if cfg.headless else "lm_head.weight"
 
 
 def block(cfg: GPTConfig, i: int) -> tuple[Take, ...]:
@@ -113,9 +119,9 @@ FORMAT = Format(
     family="gpt",
     config=config,
     values=values,
-    classes=lambda _: "GPT2LMHeadModel",
+    classes=lambda cfg: "GPT2Model" if cfg.headless else "GPT2LMHeadModel",
     takes=takes,
     prefix="transformer.",
-    passed=re.compile(r"h\.\d+\.attn\.(bias|masked_bias)"),
+    passed=re.compile(r"h\.\d+\.(attn|crossattention)\.(bias|masked_bias)"),
     heads=re.compile(r"(score|classifier|qa_outputs|multiple_choice_head)\."),
 )

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign import Format
+from core.checkpoints.foreign import Format, headless
 from core.checkpoints.foreign.bert import linear, norm
-from core.checkpoints.foreign.gpt2 import ACTIVATIONS
+from core.checkpoints.foreign.gpt2 import ACTIVATIONS, output_layer
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
 from core.errors import InputError
@@ -34,6 +34,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> GPTNeoConfig:
         "local": local(fields, given["n_layers"]),
         "activation": fields.one_of("activation_function", ACTIVATIONS, "gelu_new"),
         "eps": fields.small("layer_norm_epsilon", 1e-5),
+        "headless": headless(fields, stored),
     }
     return built(GPTNeoConfig, {**given, **own})
 
@@ -85,7 +86,7 @@ def takes(cfg: GPTNeoConfig) -> tuple[Take, ...]:
     """Every tensor of a GPT-Neo, without the prefix `transformer.`. Matrices are (out, in), as here."""
     d = cfg.d_model
     return (
-        Take("wte.weight", (cfg.n_vocab, d), ("embed.token.weight",), again="lm_head.weight"),
+        Take("wte.weight", (cfg.n_vocab, d), ("embed.token.weight",), again=output_layer(cfg)),
         Take("wpe.weight", (cfg.n_ctx, d), ("embed.position.weight",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
         *norm(d, "ln_f", "final_norm"),
@@ -114,7 +115,7 @@ FORMAT = Format(
     family="gpt_neo",
     config=config,
     values=values,
-    classes=lambda _: "GPTNeoForCausalLM",
+    classes=lambda cfg: "GPTNeoModel" if cfg.headless else "GPTNeoForCausalLM",
     takes=takes,
     prefix="transformer.",
     passed=re.compile(r"h\.\d+\.attn\.attention\.(bias|masked_bias)"),

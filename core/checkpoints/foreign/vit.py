@@ -27,6 +27,8 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "channels": ("num_channels",),
 }
 HEAD = "classifier"
+UNNAMED = {"0": "LABEL_0", "1": "LABEL_1"}
+"""The classes of a config that names none: the library leaves out two of these names."""
 MOST_CLASSES = 2**16
 
 
@@ -50,7 +52,7 @@ def shape(fields: Fields, stored: Collection[str], called: str, like: str) -> di
         **fields.sizes(SIZES),
         "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
         "eps": fields.small("layer_norm_eps", 1e-12),
-        "classes": _classes(fields.raw("id2label") if "id2label" in fields else None),
+        "classes": _classes(fields.raw("id2label") if "id2label" in fields else UNNAMED),
     }
 
 

@@ -15,7 +15,20 @@ MAX_HEADER, MAX_TENSORS, MAX_RANK, MAX_DIM, MAX_NAME = 5 * MB, 20_000, 8, 2**31,
 FLOATS: Mapping[str, int] = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}
 SIZES: Mapping[str, int] = {
     **FLOATS,
-    **{"BOOL": 1, "U8": 1, "I8": 1, "U16": 2, "I16": 2, "U32": 4, "I32": 4, "U64": 8, "I64": 8},
+    **{
+        "F8_E4M3": 1,
+        "F8_E5M2": 1,
+        "F8_E8M0": 1,
+        "BOOL": 1,
+        "U8": 1,
+        "I8": 1,
+        "U16": 2,
+        "I16": 2,
+        "U32": 4,
+        "I32": 4,
+        "U64": 8,
+        "I64": 8,
+    },
 }
 RULE = "A safetensors file is a short list of tensors followed by exactly their bytes."
 AGAIN = "Download or export the file again."
@@ -94,7 +107,7 @@ def read_header(path: Path) -> dict[str, Entry]:
     held = strict_json(data, f"The header of {path.name}")
     if not isinstance(held, dict):
         raise _bad(path, "its header is not an object")
-    metadata = held.pop("__metadata__", {})
+    metadata = held.pop("__metadata__", None) or {}
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _bad(path, "its metadata is not text")
     if len(held) > MAX_TENSORS:

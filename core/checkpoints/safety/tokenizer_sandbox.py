@@ -101,6 +101,7 @@ REGEXES = {
     " {2,}",
     r"\w+|[^\w\s]+",
     r"[\r\n]",
+    r"\s{2,}|[\n\r\t]",  # DeBERTa, as version 5 of the transformers library writes it
 }
 """The regular expressions that are read, none of which tries a text in more ways than it has letters."""
 SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*(?:\\S|\.)")

@@ -64,6 +64,7 @@ class GemmaConfig:
     rope_base: float = 10000.0
     rope_local_base: float = 10000.0
     rope_factor: float = 1.0
+    headless: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
@@ -79,7 +80,7 @@ class GemmaConfig:
             if not known or value < 0 or (value == 0 and not may_be_none):
                 least = "number of at least 0" if may_be_none else "positive number"
                 raise ValueError(f"{name}={value!r} must be a {least}")
-        check_flags(self, "qk_norm", "tied")
+        check_flags(self, "qk_norm", "tied", "headless")
 
     @classmethod
     def tiny(cls) -> GemmaConfig:
@@ -156,7 +157,7 @@ class Gemma(nn.Module):
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(GemmaBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
-        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
         self.logit_cap = cfg.logit_cap
 
     def new_cache(self) -> Cache:

@@ -65,6 +65,7 @@ class LlamaConfig:
     rope_low: float = 1.0
     rope_high: float = 4.0
     rope_original: int = 0
+    headless: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
@@ -79,7 +80,7 @@ class LlamaConfig:
                 raise ValueError(f"{name}={value!r} must be a positive number")
         if self.rope_original and not self.rope_low < self.rope_high:
             raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
-        check_flags(self, "qkv_bias", "qk_norm", "tied", "scaled")
+        check_flags(self, "qkv_bias", "qk_norm", "tied", "scaled", "headless")
 
     @classmethod
     def tiny(cls) -> LlamaConfig:
@@ -149,7 +150,7 @@ class Llama(nn.Module):
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(LlamaBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
-        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)

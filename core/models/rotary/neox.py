@@ -55,6 +55,7 @@ class NeoXConfig:
     parallel: bool = True
     bias: bool = True
     tied: bool = False
+    headless: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
@@ -66,7 +67,7 @@ class NeoXConfig:
         base = self.rope_base
         if type(base) not in (int, float) or not (math.isfinite(base) and base > 0):
             raise ValueError(f"rope_base={base!r} must be a positive number")
-        check_flags(self, "parallel", "bias", "tied")
+        check_flags(self, "parallel", "bias", "tied", "headless")
 
     @property
     def d_head(self) -> int:
@@ -121,7 +122,7 @@ class NeoX(nn.Module):
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(NeoXBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
-        self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)

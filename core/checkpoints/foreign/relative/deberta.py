@@ -145,7 +145,7 @@ FORMAT = replace(
     | dict(bert.FORMAT.endings),
     telling="pos_att_type",
     heads=re.compile(r"(classifier|qa_outputs|mask_predictions|pooler)\."),
-    passed=re.compile(r"embeddings\.position_ids|position_embeddings.*"),
+    passed=re.compile(r"embeddings\.position_(ids|embeddings\.weight)|position_embeddings.*"),
     config=config,
     values=values,
     classes=lambda cfg: "DebertaV2ForMaskedLM" if cfg.masked_lm else "DebertaV2Model",

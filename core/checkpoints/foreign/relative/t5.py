@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -124,6 +125,7 @@ FORMAT = Format(
     marks={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
     prefix="",
     outside="",
+    passed=re.compile(r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight"),
     ties=False,
     refused={name: why for name, why in REFUSED.items() if name != "is_encoder_decoder"},
     config=config,

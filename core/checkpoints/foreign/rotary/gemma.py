@@ -18,7 +18,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
     """The shape. What `hidden_activation` says of newer files goes before `hidden_act`; both are the tanh form of GELU."""
     check(fields)
     tied = fields.flag("tie_word_embeddings", True)
-    given = llama.common(fields.without("hidden_act"))
+    given = llama.common(fields.without("hidden_act"), stored)
     return llama.shaped({**given, "activation": "gelu_tanh", "tied": tied, "scaled": True})
 
 
@@ -59,6 +59,6 @@ FORMAT = replace(
     telling="hidden_activation",
     config=config,
     values=values,
-    classes=lambda _: "GemmaForCausalLM",
+    classes=lambda cfg: "GemmaModel" if cfg.headless else "GemmaForCausalLM",
     takes=takes,
 )

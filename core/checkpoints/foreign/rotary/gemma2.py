@@ -18,7 +18,7 @@ EVERY = 6
 
 def second(fields: Fields, stored: Collection[str] = ()) -> GemmaConfig:
     """The shape of a Gemma 2: every other layer has a window, the first one too."""
-    given = common(fields, {"score_cap": 50.0, "logit_cap": 30.0})
+    given = common(fields, stored, {"score_cap": 50.0, "logit_cap": 30.0})
     turn = llama.rope(fields, 10000.0)
     if set(turn) != {"rope_base"}:
         raise unread("its rotary positions are stretched as in Llama 3.1", stretched=False)
@@ -28,7 +28,7 @@ def second(fields: Fields, stored: Collection[str] = ()) -> GemmaConfig:
 
 def third(fields: Fields, stored: Collection[str] = ()) -> GemmaConfig:
     """The shape of a Gemma 3: most layers have a window, and queries and keys are normed head by head."""
-    given = common(fields, {"score_cap": 0.0, "logit_cap": 0.0})
+    given = common(fields, stored, {"score_cap": 0.0, "logit_cap": 0.0})
     fields.only("attn_logit_softcapping", None, "Scores of a Gemma 3 are not capped.")
     n, every = (
         given["n_layers"],
@@ -39,11 +39,11 @@ def third(fields: Fields, stored: Collection[str] = ()) -> GemmaConfig:
     return _built({**given, **turns, "local": local, "qk_norm": True})
 
 
-def common(fields: Fields, caps: Mapping[str, float]) -> dict[str, Any]:
+def common(fields: Fields, stored: Collection[str], caps: Mapping[str, float]) -> dict[str, Any]:
     """What both say alike; `caps` are those of a config that names none."""
     gemma.check(fields)
     return {
-        **llama.shape(fields.without("hidden_act")),
+        **llama.shape(fields.without("hidden_act"), stored),
         "activation": "gelu_tanh",
         "tied": fields.flag("tie_word_embeddings", True),
         "window": fields.whole("sliding_window", largest=RANGES["n_ctx"], default=4096),
@@ -119,7 +119,7 @@ GEMMA2 = replace(
     telling="query_pre_attn_scalar",
     config=second,
     values=said_second,
-    classes=lambda _: "Gemma2ForCausalLM",
+    classes=lambda cfg: "Gemma2Model" if cfg.headless else "Gemma2ForCausalLM",
     takes=takes,
 )
 GEMMA3 = replace(
@@ -128,6 +128,6 @@ GEMMA3 = replace(
     architecture="Gemma3",
     config=third,
     values=said_third,
-    classes=lambda _: "Gemma3ForCausalLM",
+    classes=lambda cfg: "Gemma3TextModel" if cfg.headless else "Gemma3ForCausalLM",
 )
 FORMATS = (GEMMA2, GEMMA3)

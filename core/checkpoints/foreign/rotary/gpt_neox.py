@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign import Format
+from core.checkpoints.foreign import Format, headless
 from core.checkpoints.foreign.bert import linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.foreign.rotary.llama import SIZES
@@ -28,6 +28,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> NeoXConfig:
         "parallel": bool(fields.flag("use_parallel_residual", True)),
         "bias": bool(fields.flag("attention_bias", True)),
         "tied": bool(fields.flag("tie_word_embeddings", False)),
+        "headless": headless(fields, stored, HEAD),
     }
     return built(NeoXConfig, {**given, **rope(fields, given["d_model"] // given["n_heads"])}, tables=False)
 
@@ -81,10 +82,15 @@ def takes(cfg: NeoXConfig) -> tuple[Take, ...]:
     """Every tensor of a NeoX, the body's without the prefix `gpt_neox.`. Matrices are (out, in), as here."""
     table = (cfg.n_vocab, cfg.d_model)
     return (
-        Take("embed_in.weight", table, ("embed.token.weight",), again=HEAD if cfg.tied else ""),
+        Take(
+            "embed_in.weight",
+            table,
+            ("embed.token.weight",),
+            again=HEAD if cfg.tied and not cfg.headless else "",
+        ),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
         *norm(cfg.d_model, "final_layer_norm", "final_norm"),
-        *(() if cfg.tied else (Take(HEAD, table, ("to_logits.weight",)),)),
+        *(() if cfg.tied or cfg.headless else (Take(HEAD, table, ("to_logits.weight",)),)),
     )
 
 
@@ -117,7 +123,7 @@ FORMAT = Format(
     family="neox",
     config=config,
     values=values,
-    classes=lambda _: "GPTNeoXForCausalLM",
+    classes=lambda cfg: "GPTNeoXModel" if cfg.headless else "GPTNeoXForCausalLM",
     takes=takes,
     prefix="gpt_neox.",
     outside="embed_out.",

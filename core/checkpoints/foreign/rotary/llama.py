@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign import Format
+from core.checkpoints.foreign import Format, headless
 from core.checkpoints.foreign.rotary import SLIDING, WHOLE
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
@@ -22,6 +22,7 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "n_vocab": ("vocab_size",),
     "n_ctx": ("max_position_embeddings",),
 }
+HEAD = "lm_head.weight"
 ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh"}
 STRETCHED = {
     "factor": "rope_factor",
@@ -38,7 +39,7 @@ def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
         "attention_bias", False, "Biases on queries, keys, values and the output are not implemented."
     )
     fields.only("pretraining_tp", 1, "Products cut into slices, as in the pretraining, are not implemented.")
-    return shaped(common(fields))
+    return shaped(common(fields, stored))
 
 
 def shaped(given: Mapping[str, Any]) -> LlamaConfig:
@@ -46,12 +47,12 @@ def shaped(given: Mapping[str, Any]) -> LlamaConfig:
     return built(LlamaConfig, given, tables=False)
 
 
-def common(fields: Fields, *, base: float = 10000.0) -> dict[str, Any]:
+def common(fields: Fields, stored: Collection[str], *, base: float = 10000.0) -> dict[str, Any]:
     """What the configs of all kinds of this family have in common."""
-    return {**shape(fields), **rope(fields, base)}
+    return {**shape(fields, stored), **rope(fields, base)}
 
 
-def shape(fields: Fields) -> dict[str, Any]:
+def shape(fields: Fields, stored: Collection[str]) -> dict[str, Any]:
     """The same without the rotary positions."""
     fields.only("mlp_bias", False, "Biases of the feed-forward network are not implemented.")
     given = fields.sizes(SIZES)
@@ -63,6 +64,7 @@ def shape(fields: Fields) -> dict[str, Any]:
         "activation": fields.one_of("hidden_act", ACTIVATIONS, "silu"),
         "eps": fields.small("rms_norm_eps", 1e-6),
         "tied": bool(fields.flag("tie_word_embeddings", False)),
+        "headless": headless(fields, stored),
     }
 
 
@@ -141,14 +143,12 @@ def said_shape(cfg: Any) -> dict[str, Any]:
 
 def takes(cfg: Any) -> tuple[Take, ...]:
     """Every tensor of a model of this family, the body's without the prefix `model.`. Matrices are (out, in), as here."""
-    table = (cfg.n_vocab, cfg.d_model)
+    table, tied = (cfg.n_vocab, cfg.d_model), cfg.tied and not cfg.headless
     return (
-        Take(
-            "embed_tokens.weight", table, ("embed.token.weight",), again="lm_head.weight" if cfg.tied else ""
-        ),
+        Take("embed_tokens.weight", table, ("embed.token.weight",), again=HEAD if tied else ""),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
         Take("norm.weight", (cfg.d_model,), ("final_norm.weight",)),
-        *(() if cfg.tied else (Take("lm_head.weight", table, ("to_logits.weight",)),)),
+        *(() if cfg.tied or cfg.headless else (Take(HEAD, table, ("to_logits.weight",)),)),
     )
 
 
@@ -183,7 +183,7 @@ FORMAT = Format(
     family="llama",
     config=config,
     values=values,
-    classes=lambda _: "LlamaForCausalLM",
+    classes=lambda cfg: "LlamaModel" if cfg.headless else "LlamaForCausalLM",
     takes=takes,
     prefix="model.",
     passed=re.compile(r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq|rotary_emb\.inv_freq"),

@@ -13,7 +13,9 @@ from core.models.rotary.llama import LlamaConfig
 
 def config(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
     """The shape; the window is 4,096 tokens where nothing is said, and none where null is."""
-    return llama.shaped({**llama.common(fields), "sliding_window": llama.window(fields, default=4096)})
+    return llama.shaped(
+        {**llama.common(fields, stored), "sliding_window": llama.window(fields, default=4096)}
+    )
 
 
 def values(cfg: LlamaConfig) -> Mapping[str, Any] | None:
@@ -30,5 +32,5 @@ FORMAT = replace(
     telling="sliding_window",
     config=config,
     values=values,
-    classes=lambda _: "MistralForCausalLM",
+    classes=lambda cfg: "MistralModel" if cfg.headless else "MistralForCausalLM",
 )

@@ -14,7 +14,7 @@ from core.models.rotary.llama import LlamaConfig
 
 def with_biases(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
     """The shape of a Qwen2; a window only where the config asks for one."""
-    return llama.shaped({**llama.common(fields), "sliding_window": sliding(fields), "qkv_bias": True})
+    return llama.shaped({**llama.common(fields, stored), "sliding_window": sliding(fields), "qkv_bias": True})
 
 
 def sliding(fields: Fields) -> int:
@@ -51,7 +51,7 @@ def with_norms(fields: Fields, stored: Collection[str] = ()) -> LlamaConfig:
     fields.only(
         "attention_bias", False, "Biases on queries, keys, values and the output are not implemented."
     )
-    return llama.shaped({**llama.common(fields), "sliding_window": sliding(fields), "qk_norm": True})
+    return llama.shaped({**llama.common(fields, stored), "sliding_window": sliding(fields), "qk_norm": True})
 
 
 def said_with_norms(cfg: LlamaConfig) -> Mapping[str, Any] | None:
@@ -67,7 +67,7 @@ QWEN2 = replace(
     architecture="Qwen2",
     config=with_biases,
     values=said_with_biases,
-    classes=lambda _: "Qwen2ForCausalLM",
+    classes=lambda cfg: "Qwen2Model" if cfg.headless else "Qwen2ForCausalLM",
 )
 QWEN3 = replace(
     llama.FORMAT,
@@ -75,6 +75,6 @@ QWEN3 = replace(
     architecture="Qwen3",
     config=with_norms,
     values=said_with_norms,
-    classes=lambda _: "Qwen3ForCausalLM",
+    classes=lambda cfg: "Qwen3Model" if cfg.headless else "Qwen3ForCausalLM",
 )
 FORMATS = (QWEN2, QWEN3)
