@@ -13,6 +13,7 @@ import threadpoolctl
 import torch
 from altair.utils import schemapi
 from starlette.middleware import Middleware
+from starlette.routing import Mount
 
 import core.layers.linear
 import core.serving.engine
@@ -29,6 +30,11 @@ COPIES = 2**26
 SHAPES = 512
 """Shapes of a product for which oneDNN keeps the code that it wrote. By itself 1,024: 20 MB more of a class of a hundred, no less time.
 With 256 the others wait a tenth longer beside one who drags."""
+
+
+OURS = [*routes.ROUTES, *uploads.ROUTES]
+BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
+"""What stands before every address, `--server.baseUrlPath`: the routes that are not Streamlit's stand behind it, too."""
 
 
 @contextlib.asynccontextmanager
@@ -62,7 +68,7 @@ between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered,
 app = st.App(
     Path(viz.__file__).with_name("frame.py"),
     lifespan=lifespan,
-    routes=[*routes.ROUTES, *uploads.ROUTES],
+    routes=[Mount(BASE, routes=OURS)] if BASE else OURS,
     middleware=between,
     on_script_error=errors.show,
 )

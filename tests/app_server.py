@@ -39,9 +39,10 @@ def started_app(
     command: Sequence[str] = ("streamlit", "run", "app.py"),
     cwd: Path = ROOT,
     port: int = 0,
+    base: str = "",
     **variables: str,
 ) -> Iterator[Server]:
-    """The whole app, started as a visitor would, or by another `command`, with these flags; its log in `folder`."""
+    """The whole app, started as a visitor would, or by another `command`, with these flags; its log in `folder`. `base` is the path that a flag puts before all addresses."""
     port = port or free_port()
     url, log = f"http://127.0.0.1:{port}", folder / "log.txt"
     with log.open("ab") as out:
@@ -56,7 +57,7 @@ def started_app(
         for _ in range(600):
             assert process.poll() is None, log.read_text("utf-8", "replace")
             try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                urllib.request.urlopen(f"{url}{base}/_stcore/health", timeout=1).close()
                 break
             except OSError:
                 time.sleep(0.1)

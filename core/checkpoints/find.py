@@ -65,13 +65,38 @@ class Listing:
     foreign: bool = False
 
 
+_JUDGED: dict[tuple[ModelFolder, object], Listing] = {}
+"""What was said of each folder as its files were."""
+
+
+def local_state() -> object:
+    """The folders that ATLAS_MODELS names, with names, sizes and times of their files: another value when one came, went or changed."""
+    return tuple((folder, _files(folder)) for folder in local_folders())
+
+
+def _files(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    try:
+        with os.scandir(folder) as found:
+            stats = [(each.name, each.stat()) for each in found]
+    except OSError:
+        return ()
+    return tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+
+
 def listing() -> tuple[Listing, ...]:
     """Every model, shipped ones first; one that is broken does not hide the others.
 
     Shipped models are verified file by file; of local folders config and headers are read (their tokenizer is tried
     and their numbers are looked at when they are opened).
     """
-    return tuple(place.judged() for place in model_folders())
+    manifests = _files(manifest.shipped_folder().parent)
+    places = [
+        (place, _files(place.folder) + (manifests if place.shipped else ())) for place in model_folders()
+    ]
+    found = {each: _JUDGED.get(each) or each[0].judged() for each in places}
+    _JUDGED.clear()
+    _JUDGED.update(found)
+    return tuple(found.values())
 
 
 def model_folders() -> tuple[ModelFolder, ...]:

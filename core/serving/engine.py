@@ -113,7 +113,10 @@ class Engine:
         self.on_slow_open: Callable[[str], None] = lambda name: None
         self._opener = opener or _open_shipped
         self._registry = Registry(
-            self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None)
+            self._load,
+            listing or _list_shipped,
+            aside or (_aside if opener is None else lambda _: None),
+            _local_folders if listing is None else lambda: None,
         )
         self._cache = ByteCache(cache_bytes, heavy_bytes)
         self._registry.gone = self._cache.drop
@@ -297,6 +300,12 @@ def _aside(name: str) -> Any | None:
     from core.serving import resolve
 
     return resolve.resolve_name(name)
+
+
+def _local_folders() -> object:
+    from core.checkpoints import find
+
+    return find.local_state()
 
 
 def _list_shipped() -> tuple[Any, ...]:

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 MOST_ASIDE = 2**23
 """Weights that the models which open aside have together, with one that has more alone: a fine-tuned BERT has 7 million, a moment of a small GPT 0.4."""
 MB = 2**20
+GLANCE = 3.0
+"""Seconds from one look for models that have come or gone to the next."""
 PATIENCE = 0.5
 """Seconds after which, and then again and again, whoever waits for a model is told so."""
 
@@ -51,7 +53,7 @@ class Registry:
 
     `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, and
     a failed load is not remembered (the next visitor tries again) but shows in `models()`. One bad model leaves the
-    others as they were. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
+    others as they were. They are listed again when `state()` is not what it was: a folder has come or gone. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
 
     `room()` says how many bytes are free for one more model. Where a foreign one needs more, those that were used longest ago
     go first (`gone(name)` is called for each), and if that is not enough it is refused in words.
@@ -69,8 +71,11 @@ class Registry:
         opener: Callable[[str], Any],
         listing: Callable[[], tuple[Any, ...]],
         aside: Callable[[str], Any | None] = lambda _: None,
+        state: Callable[[], object] = lambda: None,
     ) -> None:
-        self._opener, self._listing, self._aside = opener, listing, aside
+        self._opener, self._listing, self._aside, self._state = opener, listing, aside, state
+        self.glance = GLANCE
+        self._looked, self._seen = -math.inf, None
         self.room: Callable[[], float] = lambda: math.inf
         self.gone: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
@@ -211,21 +216,35 @@ class Registry:
             del self._open[self._beside.pop(0)]
 
     def _entries(self) -> dict[str, Listing]:
-        if self._listed is None:
+        if self._listed is None or time.monotonic() >= self._looked + self.glance:
             with self._listed_once:
-                if self._listed is None:
-                    self._listed = {
-                        entry.name: Listing(
-                            entry.name,
-                            entry.ok,
-                            entry.problem or "",
-                            entry.family or "",
-                            getattr(entry, "memory", 0),
-                            getattr(entry, "foreign", False),
-                        )
-                        for entry in self._listing()
-                    }
+                if self._listed is None or time.monotonic() >= self._looked + self.glance:
+                    self._list_again()
+        assert self._listed is not None
         return self._listed
+
+    def _list_again(self) -> None:
+        """List the models where it was not done yet, or where one has come or gone; those that have gone leave the memory."""
+        seen = self._state()
+        if self._listed is None or seen != self._seen:
+            before, self._listed = (
+                self._listed or {},
+                {
+                    entry.name: Listing(
+                        entry.name,
+                        entry.ok,
+                        entry.problem or "",
+                        entry.family or "",
+                        getattr(entry, "memory", 0),
+                        getattr(entry, "foreign", False),
+                    )
+                    for entry in self._listing()
+                },
+            )
+            for name in before:
+                if self._listed.get(name) != before[name]:
+                    self.drop(name)
+        self._looked, self._seen = time.monotonic(), seen
 
 
 def _worded(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from crafted import case
 from crafting import CONFIG as GOOD
 from crafting import good_folder, packed, tensor
 from upload_sender import CONFIG, HEAD, TOKENIZER, WEIGHTS, Sender, Watch, refused
@@ -119,11 +120,18 @@ def test_lies_about_lengths_and_names(sender: Sender, part: str, how: dict[str, 
     assert not brought.SHELF.all("Ana")
 
 
+def test_a_model_of_pictures_comes_without_a_tokenizer(sender: Sender) -> None:
+    files = case.good("vit")
+    pictures = Sender({CONFIG: files[CONFIG], WEIGHTS: files[WEIGHTS]})
+    status, told = pictures.all(CONFIG, HEAD, WEIGHTS)
+    assert status == 200 and told["name"].startswith("upload: vit")
+
+
 def test_the_files_come_in_order_and_for_a_known_visit(sender: Sender, monkeypatch) -> None:
     refused(sender.send(TOKENIZER), "config.json has not come")
     refused(sender.send(HEAD), "config.json has not come")
     sender.all(CONFIG)
-    refused(sender.send(HEAD), "tokenizer.json has not come")
+    refused(sender.send(HEAD), "tokenizer.json is missing")
     refused(sender.send(CONFIG, ticket="guessed"), "not known here any more")
     UPLOADS.find(UPLOADS.ticket("Ana")).busy = True
     refused(sender.send(TOKENIZER), "being sent already")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from pathlib import Path
 
 import streamlit as st
@@ -55,9 +54,11 @@ async def notes(request: Request) -> Response:
 
 
 def _html(request: Request, text: str) -> Response:
-    base = re.sub(r"/room(/.*)?$", "/", request.url.path)
+    depth = request.url.path.rpartition("/room")[2].count("/")
     return HTMLResponse(
-        text.replace("%%BASE%%", base if re.fullmatch(r"[\w./-]*", base) else "/"),
+        text.replace(
+            "%%BASE%%", "../" * depth or "./"
+        ),  # a proxy may put a prefix before it that only the browser knows
         headers={
             "Content-Security-Policy": PAGES,
             "Cache-Control": "no-store",

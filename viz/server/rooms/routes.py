@@ -12,7 +12,7 @@ import gc
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http.cookies import SimpleCookie
 from typing import Any
 
@@ -27,6 +27,8 @@ from viz.server.rooms.light_pages import asset, notes, page, presenter
 from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
 
+HOME = re.compile(r"/(?:[\w.~%-]+/)*")
+NOTHING: Mapping[str, str] = {}
 MOST_BODY = 4096
 """Bytes of what may be sent at once."""
 PACE, QUIET = 0.05, 15.0
@@ -54,7 +56,7 @@ async def join(request: Request) -> Response:
     if room is None or not room.sits(seat):
         room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(told.get("door", "")))
     answer = JSONResponse({"code": room.code})
-    _keep(answer, request, SEAT, await asyncio.to_thread(room.sit, seat), f"room/{room.code}")
+    _keep(answer, SEAT, await asyncio.to_thread(room.sit, seat))
     return answer
 
 
@@ -68,7 +70,7 @@ async def lead(request: Request) -> Response:
     if room is None or not room.steers(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
-    _keep(answer, request, LEAD, f"{room.code}.{secret}", "")
+    _keep(answer, LEAD, f"{room.code}.{secret}", {"path": _home(request, told)})
     return answer
 
 
@@ -273,10 +275,16 @@ async def _body(request: Request) -> dict[str, Any]:
     return told
 
 
-def _keep(answer: Response, request: Request, name: str, value: str, path: str) -> None:
-    base = re.sub(r"/room/.*$", "/", request.url.path)
+def _home(request: Request, told: dict[str, Any]) -> str:
+    """Where the app begins in the browser's own address, as its page tells; a proxy may have taken a prefix of it away."""
+    home = str(told.get("home", ""))
+    return home if HOME.fullmatch(home) else re.sub(r"/room/.*$", "/", request.url.path)
+
+
+def _keep(answer: Response, name: str, value: str, more: Mapping[str, str] = NOTHING) -> None:
+    """Set a cookie; without a path it belongs to the room whose address was asked."""
     cookie: SimpleCookie = SimpleCookie({name: value})
-    cookie[name] |= {"path": base + path, "httponly": True, "samesite": "Strict", "max-age": int(LASTS)}
+    cookie[name] |= {"httponly": True, "samesite": "Strict", "max-age": int(LASTS), **more}
     answer.raw_headers.append((b"set-cookie", cookie.output(header="").strip().encode("latin-1")))
 
 

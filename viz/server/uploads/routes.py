@@ -3,7 +3,7 @@
 The page hands its browser a ticket that nobody guesses; with it go, in this order,
 
     POST upload/TICKET/config.json         at most 1 MB
-    POST upload/TICKET/tokenizer.json      at most 32 MB
+    POST upload/TICKET/tokenizer.json      at most 32 MB; none for a model that reads pictures
     POST upload/TICKET/head?bytes=N        how long model.safetensors is, and its first bytes: its list of tensors
     POST upload/TICKET/model.safetensors   exactly N bytes that begin so; answered with the name of the model
 
@@ -110,9 +110,8 @@ async def _small(upload: Upload, name: str, request: Request) -> dict[str, str]:
 
 async def _head(upload: Upload, request: Request) -> dict[str, str]:
     """The beginning of the weights, and the judgement."""
-    for name in (CONFIG, FILE):
-        if name not in upload.came:
-            raise _order(name)
+    if CONFIG not in upload.came:
+        raise _order(CONFIG)
     said = request.query_params.get("bytes", "")
     size = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0
     if not 10 <= size <= limits.most_upload():
@@ -143,6 +142,13 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
         file.write(head)
         file.truncate(size)
     plan, _ = inspect(upload.folder)
+    if plan.tokenizer is None and FILE not in upload.came:
+        raise refusal(
+            400,
+            f"{FILE} is missing.",
+            "A model that reads text needs it; one that reads pictures has none.",
+            "Choose it, too.",
+        )
     read_tokenizer(upload.folder, plan)
     core.serving.engine.default().fits(Listing(f"This {_called(upload)}", True, memory=plan.memory))
 

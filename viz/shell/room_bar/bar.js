@@ -49,7 +49,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     command: (told) => acts[told.act]?.(told),
     end() { stream?.close(); life.setTriggerValue("news", Date.now()); },
   };
-  post("lead", { secret: data.secret }).then(({ ok }) => {
+  post("lead", { secret: data.secret, home: data.home }).then(({ ok }) => {
     if (!ok || gone) return;
     stream = new EventSource(`${room}/events?as=lead`);
     for (const [name, act] of Object.entries(hear)) stream.addEventListener(name, (event) => act(JSON.parse(event.data)));

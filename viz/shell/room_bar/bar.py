@@ -85,7 +85,8 @@ def _ask() -> None:
 def home() -> str:
     """The path of the app in its address: "/", or what an operator put before it."""
     path = urlsplit(st.context.url or "").path
-    return path[: -len(state.page())] if state.page() and path.endswith(f"/{state.page()}") else path or "/"
+    home = path.removesuffix(state.page()) if path.endswith(f"/{state.page()}") else path
+    return f"{home.rstrip('/')}/"
 
 
 def _reveal() -> None:

@@ -1,6 +1,6 @@
 // Three files of the visitor's own, sent one after the other: the beginning of the weights is judged before the rest is sent.
 const CONFIG = "config.json", TOKENIZER = "tokenizer.json", WEIGHTS = "model.safetensors";
-const NAMES = [CONFIG, TOKENIZER, WEIGHTS];
+const NAMES = [CONFIG, TOKENIZER, WEIGHTS], NEEDED = [CONFIG, WEIGHTS];   // a model of pictures has no tokenizer
 const kept = new WeakMap();   // what was chosen stays when the page is drawn anew
 
 const size = (n) => n < 2 ** 20 ? `${Math.ceil(n / 1024).toLocaleString("en")} KB` : `${(n / 2 ** 20).toFixed(1)} MB`;
@@ -20,7 +20,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
       row.textContent = file ? `${name}, ${size(file.size)}` : name;
       row.toggleAttribute("data-there", Boolean(file));
     }
-    open.disabled = Boolean(state.sending) || NAMES.some((name) => !state.chosen.has(name));
+    open.disabled = Boolean(state.sending) || NEEDED.some((name) => !state.chosen.has(name));
     stop.hidden = bar.hidden = !state.sending;
     box.toggleAttribute("data-busy", Boolean(state.sending));
   };
@@ -33,7 +33,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
     tell(
       large.length ? `${large[0]} is too large: it may have at most ${size(data.most[large[0]])}.`
         : strange.length ? `${strange.slice(0, 3).join(", ")}: none of the three files. Choose ${NAMES.join(", ")}.`
-        : NAMES.every((name) => state.chosen.has(name)) ? "All three are chosen." : "",
+        : NAMES.every((name) => state.chosen.has(name)) ? "All three are chosen."
+        : NEEDED.every((name) => state.chosen.has(name)) ? `Without ${TOKENIZER} only a model that reads pictures opens.`
+        : "",
     );
     draw();
   };
@@ -56,15 +58,17 @@ export default function ({ parentElement, data, setTriggerValue }) {
 
   const upload = async () => {
     const [config, tokenizer, weights] = NAMES.map((name) => state.chosen.get(name));
-    const whole = config.size + tokenizer.size + weights.size;
+    const whole = config.size + (tokenizer?.size ?? 0) + weights.size;
     let from = 0;
     try {
       tell("Sending and judging.");
       bar.value = 0;
       await send(CONFIG, config, from, whole);
       from += config.size;
-      await send(TOKENIZER, tokenizer, from, whole);
-      from += tokenizer.size;
+      if (tokenizer) {
+        await send(TOKENIZER, tokenizer, from, whole);
+        from += tokenizer.size;
+      }
       const first = new DataView(await weights.slice(0, 8).arrayBuffer());
       const listed = first.byteLength === 8 ? Number(first.getBigUint64(0, true)) : 0;
       await send(`head?bytes=${weights.size}`, weights.slice(0, Math.min(8 + listed, data.head, weights.size)), from, whole);

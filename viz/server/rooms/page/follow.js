@@ -99,7 +99,7 @@ function over(what) {
 
 function enter() {
   if (!leads) return send("join", { door: new URLSearchParams(location.search).get("d") ?? "" });
-  return send("lead", { secret: location.hash.slice(1) });   // without one, the cookie of before counts
+  return send("lead", { secret: location.hash.slice(1), home: new URL(".", document.baseURI).pathname });   // without one, the cookie of before counts
 }
 
 async function begin() {

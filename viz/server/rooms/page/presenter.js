@@ -141,7 +141,7 @@ function over(what) {
 async function begin() {
   let answer;
   try {
-    answer = await post("lead", { secret: location.hash.slice(1) });   // without one, the cookie of before counts
+    answer = await post("lead", { secret: location.hash.slice(1), home: new URL(".", document.baseURI).pathname });   // without one, the cookie of before counts
   } catch {
     state("The server does not answer. Trying again\u2026");
     return void setTimeout(begin, 2000);
