@@ -61,7 +61,7 @@ def found(folder: Path) -> Found:
         lines += stored(plan, weights)
         packed = gguf_in(folder)
         with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
-            lines.append(tokens(reading.tokenizer))
+            lines.append(tokens(reading.tokenizer, framed=plan.spec.framed))
     except InputError as error:
         problems.append(error)
     return Found(_said(folder), tuple(lines), tuple(problems))
@@ -110,11 +110,14 @@ def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
         yield (("not used", f"{', '.join(map(shown, plan.unused[:5]))}{more}"),)
 
 
-def tokens(tokenizer: Tokenizer) -> Facts:
-    """What the tokenizer holds and adds."""
+def tokens(tokenizer: Tokenizer, *, framed: bool) -> Facts:
+    """What the tokenizer holds, and what a model puts around a text: START and END where it is `framed`, else what the tokenizer adds."""
     marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
     named = [f"{name} {shown(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
-    before, behind = (" ".join(shown(tokenizer.token(at)) for at in side) for side in tokenizer.around)
+    marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.around
+    before, behind = (
+        " ".join(shown(tokenizer.token(at)) for at in side if at is not None) for side in marked
+    )
     around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
     facts = (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
     return (*facts, ("SentencePiece", _pieces(tokenizer))) if isinstance(tokenizer, PieceTokenizer) else facts

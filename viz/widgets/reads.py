@@ -32,14 +32,22 @@ def learnt(model: str) -> Reads | None:
 
 
 def line(model: str, most: str = "") -> str:
-    """One line for the box: language, kind of text, how much of it (`most`; without it what the model reads at once).
+    """One line for the box: language, kind of text, how much of it (`most`; without it what the page can read at once).
 
-    >>> line("translator-en-es", "up to 24 tokens"), line("somebody's", "up to 24 tokens")
-    ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 24 tokens.')
+    Of a model from elsewhere only its context is known.
+
+    >>> line("translator-en-es", "up to 24 tokens"), line("copy-gru", "up to 9 tokens")
+    ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
-    found, most = learnt(model), most or f"up to {bounds.most(default().open(model)):,} tokens"
+    found, opened = learnt(model), default().open(model)
+    most = most or f"up to {bounds.most(opened):,} tokens"
     if found is None:
-        return f"Reads {most}."
+        whole = f"up to {opened.config.n_ctx - bounds.marks(opened):,} tokens"
+        return (
+            f"Reads {whole}."
+            if most == whole
+            else f"Reads {whole}; this page draws {most.removesuffix(' tokens')}."
+        )
     return f"Reads {found.language}: {found.kind}, {most}." + (
         f" Writes {found.writes}." if found.writes else ""
     )

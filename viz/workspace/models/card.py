@@ -12,12 +12,13 @@ from core.tools.card_sections import NAMES, explained
 from core.tools.card_template import without
 from viz.charts.training import learning
 from viz.widgets import page_parts
+from viz.workspace.shared.card_text import card_text
 
 
 def draw(name: str, card: str, training: Training | None, heads: Surveyed | None, *, ours: bool) -> None:
     """Our own cards are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
     if not ours:
-        st.code(card or "This folder has no card.", language=None, wrap_lines=True)
+        st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
         return
     st.markdown(without(card, "curve", "heads"))
     if training:

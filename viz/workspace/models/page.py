@@ -32,7 +32,7 @@ PAGE = Page(
     title="Models",
     order=50,
     menu="more",
-    claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.",
+    claim="Every model that opens here, each with its card: the small ones that were trained for this atlas, and those of other folders.",
 )
 WHICH = "models.which"
 

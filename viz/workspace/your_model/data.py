@@ -57,7 +57,7 @@ def facts(model: Model, folder: Path) -> tuple[tuple[str, str], ...]:
         lines = [
             *shape(plan),
             *stored(plan, weights),
-            *([tokens(model.tokenizer)] if _reads_words(model) else []),
+            *([tokens(model.tokenizer, framed=model.spec.framed)] if _reads_words(model) else []),
         ]
         return tuple(fact for line in lines for fact in line)
 

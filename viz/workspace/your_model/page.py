@@ -12,6 +12,7 @@ from viz.shell import notices, state, subject
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
+from viz.workspace.shared.card_text import card_text
 from viz.workspace.your_model import beside, data, found, ways
 from viz.workspace.your_model.came import WHICH
 
@@ -67,4 +68,4 @@ def _one(name: str) -> None:
     beside.show(model, text)
     with page_parts.fold("The card that came with it", f"your_model.{name}") as fold:
         if fold.open:
-            st.code(model.card or "This folder has no card.", language=None, wrap_lines=True)
+            st.code(card_text(model.card) or "This folder has no card.", language=None, wrap_lines=True)
