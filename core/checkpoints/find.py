@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.checkpoints import manifest
 from core.checkpoints.files import shown
-from core.checkpoints.gguf_file import gguf_in
+from core.checkpoints.gguf_file import SUFFIX, gguf_in
 from core.checkpoints.load import inspect, load_model
 from core.errors import InputError
 from core.model import Model
@@ -141,8 +141,8 @@ def _within(place: Path) -> list[Path]:
 def _is_model(folder: Path) -> bool:
     if (folder / "config.json").is_file():
         return True
-    with suppress(InputError, OSError):  # a file that leads elsewhere says so when it is opened
-        return folder.is_dir() and gguf_in(folder) is not None
+    with suppress(OSError):
+        return folder.is_dir() and any(folder.glob(f"*{SUFFIX}"))  # of several it is said when it is opened
     return True
 
 

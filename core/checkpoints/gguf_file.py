@@ -1,4 +1,4 @@
-"""GGUF files of the Llama kinds, as llama.cpp, Ollama and LM Studio keep them: dequantised with the gguf library.
+"""GGUF files of the Llama kinds, as llama.cpp writes them, one in a folder: dequantised with the gguf library.
 
 Names, sizes and switches are told to the reader of Hugging Face folders in its own words, so every check of those holds here.
 """
@@ -6,6 +6,7 @@ Names, sizes and switches are told to the reader of Hugging Face folders in its 
 from __future__ import annotations
 
 import json
+import math
 import re
 import tempfile
 from collections import Counter
@@ -29,7 +30,9 @@ from core.checkpoints.tokenizer import FILE, Reading
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 
-SUFFIX = ".gguf"
+SUFFIX, GGML = ".gguf", "tokenizer.ggml"
+MOST_LETTERS = 2**22
+"""Letters of all pieces together: the work of finding their merges grows with them."""
 KINDS = ("llama", "qwen2", "qwen3")
 SIZES = {
     "embedding_length": "hidden_size",
@@ -63,9 +66,57 @@ PARTS = {
     "ffn_down": "mlp.down_proj",
 }
 LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
+HARMLESS: Mapping[str, tuple[Any, ...]] = {
+    "vocab_size": (),
+    "rope.dimension_count": (),
+    "attention.value_length": (),
+    "rope.scaling.type": (),
+    "rope.scaling.original_context_length": (),
+    "rope.scaling.finetuned": (),
+    "rope.scaling.factor": (0.0, 1.0),
+    "rope.scaling.attn_factor": (0.0, 1.0),
+    "rope.scale_linear": (0.0, 1.0),
+    "attention.causal": (True,),
+    "attention.layer_norm_epsilon": (),
+    "attention.scale": (0.0,),
+    "attention.clamp_kqv": (0.0,),
+    "attention.max_alibi_bias": (0.0,),
+    "expert_count": (0,),
+    "expert_used_count": (0,),
+    "use_parallel_residual": (False,),
+    "tensor_data_layout": ("Meta AI original pth",),
+    "pooling_type": (0,),
+}
+"""The other facts behind the kind's name that change nothing, each with the values for which that holds; () for all, checked elsewhere or without effect here."""
 DIGITS: list[dict[str, Any]] = [{"type": "Digits", "individual_digits": True}]
-CUTS: Mapping[str, list[dict[str, Any]]] = {"gpt-2": [], "smollm": DIGITS}
-"""What cuts a text before byte-level BPE's own rule does, by the name that the file gives."""
+
+
+def _split(pattern: str) -> list[dict[str, Any]]:
+    return [{"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}]
+
+
+WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
+CUTS: Mapping[str, list[dict[str, Any]]] = {
+    "gpt-2": [],
+    "smollm": DIGITS,
+    "qwen2": _split(SHORT + WORDS + r"\p{N}" + REST),
+    "llama-bpe": _split(SHORT + WORDS + r"\p{N}{1,3}" + REST),
+}
+"""What cuts a text before byte-level BPE's own rule does, by the name that the file gives; a rule of its own replaces GPT-2's."""
+ALIKE = {
+    "llama3": "llama-bpe",
+    "llama-v3": "llama-bpe",
+    "deepseek-r1-qwen": "qwen2",
+    "gpt2": "gpt-2",
+    "smollm2": "smollm",
+}
+"""Other names of the same rules."""
+UNNAMED = {"llama": "gpt-2", "qwen2": "qwen2", "qwen3": "qwen2"}
+"""How the texts of a kind are cut where a file from before May 2024 does not say it."""
+PIECES = "llama"
+"""What GGUF calls SentencePiece's tokenizers whose pieces have scores."""
 CONTROL, USER = 3, 4
 """Types of tokens that are no pieces of text."""
 
@@ -121,6 +172,7 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     if kind not in KINDS:
         wrong = f"{file.name} holds a model of the kind {shown(repr(kind), 40)}."
         raise InputError(wrong, f"Kinds read from GGUF: {', '.join(KINDS)}.", "Open one of these.")
+    _check_facts(file, header.facts, kind)
     values, names = _values(header, kind), _names(header)
     heads = {"self_attn.q_proj": "num_attention_heads", "self_attn.k_proj": "num_key_value_heads"}
     turned = {
@@ -146,18 +198,117 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
 
 @contextmanager
 def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
-    """The tokenizer of the file's own words and merges, tried in the child as that of any foreign folder is."""
+    """The tokenizer of the file's own words, or the tokenizer.json beside it, tried in the child as that of any foreign folder is."""
+    if inside(file.parent, FILE) is not None:
+        with Reading(file.parent, plan) as reading:
+            yield reading
+        return
     facts = read_gguf_header(file).facts
-    kind, cut = facts.get("tokenizer.ggml.model"), facts.get("tokenizer.ggml.pre", "gpt-2")
-    words, merges = facts.get("tokenizer.ggml.tokens"), facts.get("tokenizer.ggml.merges")
-    if not isinstance(words, list) or not isinstance(merges, list):
-        raise bad(file, "it has no list of words, or none of merges")
+    whole = _pieces(file, facts) if facts.get(f"{GGML}.model") == PIECES else _bytes(file, facts)
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
+        with Reading(Path(place), plan, f"The tokenizer of {shown(file.name)}") as reading:
+            yield reading
+
+
+def _bytes(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A byte-level tokenizer, as a tokenizer.json."""
+    kind, cut = facts.get(f"{GGML}.model"), cut_of(facts)
+    words, merges = facts.get(f"{GGML}.tokens"), facts.get(f"{GGML}.merges")
     if kind != "gpt2" or cut not in CUTS:
         wrong = f"The tokenizer of {file.name} is of the kind {shown(repr(kind), 20)}, and cuts a text as {shown(repr(cut), 30)} does."
-        known = "Read here: byte-level BPE (gpt2) that is cut as " + " or ".join(CUTS) + " does it."
-        raise InputError(wrong, known, "Use a folder with its tokenizer.json.")
-    types = facts.get("tokenizer.ggml.token_type") or [1] * len(words)
-    added = [
+        known = f"Read here: SentencePiece ({PIECES}), and byte-level BPE (gpt2) that is cut as {', '.join(CUTS)}."
+        raise InputError(wrong, known, f"Put the {FILE} of the model into the folder of the file.")
+    if not isinstance(words, list) or not isinstance(merges, list):
+        raise bad(file, "it has no list of words, or none of merges")
+    own = not any(step["type"] == "Split" for step in CUTS[cut])
+    before = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": own}
+    return {
+        "version": "1.0",
+        "added_tokens": _added(words, facts),
+        "normalizer": {"type": "NFC"} if cut == "qwen2" else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*CUTS[cut], before]},
+        "post_processor": _opening(words, facts, by_default=cut == "llama-bpe"),
+        "decoder": {**before, "use_regex": True},
+        "model": {
+            "type": "BPE",
+            "vocab": {word: at for at, word in enumerate(words)},
+            "merges": [merge.split(" ") for merge in merges if isinstance(merge, str)],
+            "ignore_merges": cut == "llama-bpe",
+        },
+    }
+
+
+def _finite(score: Any) -> bool:
+    return isinstance(score, (int, float)) and math.isfinite(score)
+
+
+def cut_of(facts: Mapping[str, Any]) -> Any:
+    """How a text is cut: the name that the file gives, or that of its kind."""
+    given = facts.get(f"{GGML}.pre")
+    if given is None:
+        return UNNAMED.get(str(facts.get("general.architecture")))
+    return ALIKE.get(given, given) if isinstance(given, str) else given
+
+
+def _pieces(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A tokenizer of SentencePiece's BPE, as a tokenizer.json whose merges follow from the scores of the pieces."""
+    words, scores = facts.get(f"{GGML}.tokens"), facts.get(f"{GGML}.scores")
+    if not isinstance(words, list) or not isinstance(scores, list) or len(words) != len(scores):
+        raise bad(file, "it has no list of pieces, or not a score for each")
+    if not all(isinstance(word, str) for word in words) or not all(map(_finite, scores)):
+        raise bad(file, "its pieces are no texts, or their scores no numbers")
+    if (n := sum(map(len, words))) > MOST_LETTERS:
+        raise bad(file, f"its pieces have {n:,} letters together, of which at most {MOST_LETTERS:,} are read")
+    prefix = facts.get(f"{GGML}.add_space_prefix", True)
+    unknown = facts.get(f"{GGML}.unknown_token_id", 0)
+    known = type(unknown) is int and 0 <= unknown < len(words)
+    space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    back = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    strip = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if prefix else []
+    return {
+        "version": "1.0",
+        "added_tokens": _added(words, facts),
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [*([{"type": "Prepend", "prepend": "▁"}] if prefix else []), space],
+        },
+        "post_processor": _opening(words, facts, by_default=True),
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [back, {"type": "ByteFallback"}, {"type": "Fuse"}, *strip],
+        },
+        "model": {
+            "type": "BPE",
+            "vocab": {word: at for at, word in enumerate(words)},
+            "merges": merges_of(words, scores),
+            "unk_token": words[unknown] if known else None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+        },
+    }
+
+
+def merges_of(words: list[str], scores: list[Any]) -> list[tuple[str, str]]:
+    """The merges of pieces with scores: each way to make a piece of two others, those of the highest score first.
+
+    >>> merges_of(["a", "b", "ab", "aba"], [0.0, 0.0, -1.0, -2.0])
+    [('a', 'b'), ('ab', 'a')]
+    """
+    numbers = {word: at for at, word in enumerate(words)}
+    found = [
+        (-scores[at], numbers[word[:cut]], numbers[word[cut:]], word, cut)
+        for word, at in numbers.items()
+        for cut in range(1, len(word))
+        if word[:cut] in numbers and word[cut:] in numbers
+    ]
+    return [(word[:cut], word[cut:]) for *_, word, cut in sorted(found)]
+
+
+def _added(words: list[Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tokens that are no pieces of text, with their numbers."""
+    types = facts.get(f"{GGML}.token_type") or [1] * len(words)
+    return [
         {
             "id": at,
             "content": word,
@@ -167,28 +318,11 @@ def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
         for at, (word, kind) in enumerate(zip(words, types, strict=False))
         if kind in (CONTROL, USER)
     ]
-    opens = facts.get("tokenizer.ggml.bos_token_id") if facts.get("tokenizer.ggml.add_bos_token") else None
-    bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    whole = {
-        "version": "1.0",
-        "added_tokens": added,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*CUTS[cut], bytes_alone]},
-        "post_processor": _opening(words, opens),
-        "decoder": bytes_alone,
-        "model": {
-            "type": "BPE",
-            "vocab": {word: at for at, word in enumerate(words)},
-            "merges": [merge.split(" ") for merge in merges if isinstance(merge, str)],
-        },
-    }
-    with tempfile.TemporaryDirectory() as place:
-        (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        with Reading(Path(place), plan, f"The tokenizer of {shown(file.name)}") as reading:
-            yield reading
 
 
-def _opening(words: list[Any], bos: Any) -> dict[str, Any] | None:
-    """What puts the token of that number before a text, where the file asks for it."""
+def _opening(words: list[Any], facts: Mapping[str, Any], *, by_default: bool) -> dict[str, Any] | None:
+    """What puts its mark of a beginning before a text, where the file asks for it, or does not say it and its kind does."""
+    bos = facts.get(f"{GGML}.bos_token_id") if facts.get(f"{GGML}.add_bos_token", by_default) else None
     if type(bos) is not int or not 0 <= bos < len(words):
         return None
     mark = {"id": str(words[bos]), "type_id": 0}
@@ -210,9 +344,51 @@ def gguf_card(file: Path) -> str:
     }
     stored = ", ".join(f"{count:,} numbers in {kind}" for kind, count in n.most_common())
     rows = [f"- {name.capitalize()}: {value}" for name, value in said.items() if value]
-    return "\n".join(
-        [f"# {file.stem}", "", f"From the file `{shown(file.name)}`, dequantised: {stored}.", "", *rows, ""]
-    )
+    opening = [
+        f"# {file.stem}",
+        "",
+        f"From the file `{shown(file.name)}`, dequantised: {stored}.",
+        *unsaid(header),
+    ]
+    return "\n".join([*opening, "", *rows, ""])
+
+
+def unsaid(header: GGUFHeader) -> list[str]:
+    """A paragraph of the card on a file from before May 2024, which does not say how its texts are cut."""
+    if header.facts.get(f"{GGML}.model") != "gpt2" or f"{GGML}.pre" in header.facts:
+        return []
+    cut = cut_of(header.facts)
+    return [
+        "",
+        f"The file does not say how its tokenizer cuts a text ({GGML}.pre is missing): it is cut as {cut} does it, and a {FILE} beside the file goes before that.",
+    ]
+
+
+def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
+    """Raises InputError for a fact about the model that is not known to change nothing, as for a tensor."""
+    for name, value in facts.items():
+        of, _, fact = name.partition(".")
+        if of != kind or fact in SIZES:
+            continue
+        alike = HARMLESS.get(fact)
+        if alike is None or (alike and value not in alike):
+            raise InputError(
+                f"{file.name} says {shown(name)} = {shown(repr(value), 40)}.",
+                "A fact that may change the arithmetic and is not computed here is refused, never passed over.",
+                "Open a file of this model without it, or its folder in Hugging Face format.",
+            )
+    width = facts.get(f"{kind}.attention.key_length")
+    heads, wide = (facts.get(f"{kind}.{name}") for name in ("attention.head_count", "embedding_length"))
+    if width is None and type(heads) is int and type(wide) is int and heads > 0:
+        width = wide // heads
+    for fact in ("rope.dimension_count", "attention.value_length"):
+        value = facts.get(f"{kind}.{fact}", width)
+        if value != width:
+            raise InputError(
+                f"{file.name} says {kind}.{fact} = {shown(repr(value), 40)}, and a head has {width}.",
+                "All features of a head are turned here, and its values are as wide as its keys.",
+                "Open a model whose heads are so.",
+            )
 
 
 def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:

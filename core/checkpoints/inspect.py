@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import inside, json_object, shown
-from core.checkpoints.gguf_file import gguf_in, gguf_reading
+from core.checkpoints.gguf_file import gguf_in, gguf_reading, unsaid
 from core.checkpoints.load import inspect
+from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.tokenizer import KINDS, VOCAB, Reading, given_files, try_in_child
 from core.checkpoints.weights import Weights
@@ -62,6 +63,8 @@ def found(folder: Path) -> Found:
         packed = gguf_in(folder)
         with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
             lines.append(tokens(reading.tokenizer, framed=plan.spec.framed))
+        if packed is not None and (words := unsaid(read_gguf_header(packed))):
+            lines.append((("how it cuts", words[-1]),))
     except InputError as error:
         problems.append(error)
     return Found(_said(folder), tuple(lines), tuple(problems))

@@ -8,9 +8,17 @@ import struct
 import gguf
 import numpy as np
 import pytest
+import tokenizers
 import torch
 from parity import SAME, redraw
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 import core
 from core.checkpoints import find, open_model
@@ -35,14 +43,39 @@ SHAPE = {
 KINDS = {
     "llama": (LlamaForCausalLM, LlamaConfig, {}),
     "llama tied": (LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True}),
+    "qwen2": (Qwen2ForCausalLM, Qwen2Config, {}),
     "qwen3": (Qwen3ForCausalLM, Qwen3Config, {}),
 }
-CUT = "gpt-2"
+CUTS = {"llama": "llama-bpe", "qwen2": "qwen2", "qwen3": "qwen2"}
+"""What the files of these kinds say."""
+RULES = {
+    "llama-bpe": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "qwen2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+"""As the tokenizer.json of Llama 3 and of Qwen 2 have it."""
+HARD = "I'LL see 12345 things\r\n\r\nnaïve  cafe\u0301!? 3.14 She'd\tgo\n"
 
 
 @pytest.fixture(scope="module")
 def backend():
-    return byte_level_bpe(LINES, 288, ["<|endoftext|>"])
+    return byte_level_bpe([*LINES, HARD] * 3, 288, ["<|endoftext|>"])
+
+
+def cut_as(backend, name):
+    """The tokenizer of these merges that cuts a text by the rule of that name."""
+    held = json.loads(backend.to_str())
+    if name in RULES:
+        split = {"type": "Split", "pattern": {"Regex": RULES[name]}, "behavior": "Isolated", "invert": False}
+        bytes_alone = {
+            "type": "ByteLevel",
+            "add_prefix_space": False,
+            "trim_offsets": True,
+            "use_regex": False,
+        }
+        held["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, bytes_alone]}
+        held["normalizer"] = {"type": "NFC"} if name == "qwen2" else None
+        held["model"]["ignore_merges"] = name == "llama-bpe"
+    return tokenizers.Tokenizer.from_str(json.dumps(held))
 
 
 def permuted(value, n_heads):
@@ -50,7 +83,9 @@ def permuted(value, n_heads):
     return value.reshape(n_heads, 2, value.shape[0] // n_heads // 2, -1).swapaxes(1, 2).reshape(value.shape)
 
 
-def write(path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama", facts=None, tensors=None):
+def write(
+    path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama", facts=None, tensors=None, pre=None
+):
     """The file that llama.cpp's converter would make of a model of the transformers library."""
     config, held = model.config, json.loads(backend.to_str())
     writer = gguf.GGUFWriter(path, kind)
@@ -63,7 +98,7 @@ def write(path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama"
             add(f"{kind}.{ours}", value)
     writer.add_string("general.name", "tiny <b>model</b>")
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(CUT)
+    writer.add_tokenizer_pre(CUTS[kind] if pre is None else pre)
     vocab = {**held["model"]["vocab"], **{token["content"]: token["id"] for token in held["added_tokens"]}}
     words = sorted(vocab, key=vocab.get)
     writer.add_token_list(words)
@@ -72,7 +107,12 @@ def write(path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama"
     writer.add_token_merges([" ".join(merge) for merge in held["model"]["merges"]])
     writer.add_eos_token_id(0)
     for name, value in (facts or {}).items():
-        adds = {bool: writer.add_bool, int: writer.add_uint32}
+        adds = {
+            bool: writer.add_bool,
+            int: writer.add_uint32,
+            float: writer.add_float32,
+            list: writer.add_array,
+        }
         adds.get(type(value), writer.add_string)(name, value)
     back = {theirs: ours for ours, theirs in {**WHOLE, **PARTS}.items()}
     for name, value in model.state_dict().items():
@@ -81,7 +121,8 @@ def write(path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama"
         layer = (
             name.removeprefix("model.layers.").partition(".") if name.startswith("model.layers.") else None
         )
-        ours = f"blk.{layer[0]}.{back[layer[2].removesuffix('.weight')]}.weight" if layer else back[name]
+        part, _, end = layer[2].rpartition(".") if layer else ("", "", "")
+        ours = f"blk.{layer[0]}.{back[part]}.{end}" if layer else back[name]
         numbers = value.float().numpy()
         if kind == "llama" and ("q_proj" in name or "k_proj" in name):
             n = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
@@ -116,7 +157,9 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
     write(tmp_path / "it" / "tiny.gguf", model, backend, gguf.GGMLQuantizationType[form], kind)
     opened = open_model(tmp_path / "it")
     run = opened.run(TEXT)
-    assert list(run.ids) == backend.encode(TEXT).ids
+    theirs = cut_as(backend, CUTS[kind])
+    assert list(run.ids) == theirs.encode(TEXT).ids
+    assert list(opened.tokenizer.encode(HARD).ids) == theirs.encode(HARD).ids
     gap = np.abs(run.logits - logits(model, run.ids))
     assert gap.max() <= most and (form == "F32" or gap.mean() > 0)
     assert f"numbers in {form}" in opened.card and "tiny <b>model</b>" in opened.card
@@ -239,7 +282,14 @@ def test_a_crafted_header_is_refused_before_anything_is_read(name, tmp_path):
     ("facts", "tensors", "said"),
     [
         ({"general.architecture": "mamba"}, {}, "kind 'mamba'"),
-        ({"tokenizer.ggml.model": "llama"}, {}, "is of the kind 'llama'"),
+        ({"tokenizer.ggml.model": "bert"}, {}, "is of the kind 'bert'"),
+        ({"tokenizer.ggml.model": "llama"}, {}, "not a score for each"),
+        ({"llama.rope.scale_linear": 4.0}, {}, r"llama\.rope\.scale_linear = 4\.0"),
+        ({"llama.attention.scale": 0.5}, {}, r"llama\.attention\.scale = 0\.5"),
+        ({"llama.logit_scale": 0.5}, {}, r"llama\.logit_scale = 0\.5"),
+        ({"llama.expert_count": 8}, {}, r"llama\.expert_count = 8"),
+        ({"llama.rope.dimension_count": 8}, {}, "a head has 16"),
+        ({"llama.attn_logit_softcapping": 50.0}, {}, "attn_logit_softcapping"),
         ({"tokenizer.ggml.pre": "deepseek"}, {}, "'deepseek'"),
         ({"llama.rope.scaling.type": "yarn"}, {}, "kind 'yarn'"),
         ({}, {"rope_freqs.weight": np.ones(8, np.float32)}, r"left over: rope_freqs\.weight"),
@@ -268,6 +318,91 @@ def _last_wins(add):
         return add(self, key, value, *rest, **more)
 
     return added
+
+
+def test_facts_that_change_nothing_are_passed_over(whole, backend, tmp_path):
+    model, _ = whole
+    facts = {
+        "llama.rope.scale_linear": 1.0,
+        "llama.rope.dimension_count": 16,
+        "llama.vocab_size": 288,
+        "llama.expert_count": 0,
+        "general.quantization_version": 2,
+        "qwen2.logit_scale": 0.5,
+    }
+    (tmp_path / "it").mkdir()
+    write(tmp_path / "it" / "it.gguf", model, backend, facts=facts)
+    run = open_model(tmp_path / "it").run(TEXT)
+    assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
+
+
+@pytest.mark.parametrize(("kind", "cut"), [("llama tied", "gpt-2"), ("qwen3", "qwen2")])
+def test_a_file_that_does_not_say_how_it_cuts_is_read_as_its_kind_does_and_says_so(
+    kind, cut, backend, tmp_path, monkeypatch
+):
+    made, config, changes = KINDS[kind]
+    model = redraw(made(config(**{**SHAPE, **changes, "vocab_size": 288})))
+    monkeypatch.setattr(gguf.GGUFWriter, "add_tokenizer_pre", lambda *_: None)
+    write(tmp_path / "it.gguf", model, backend, kind=model.config.model_type)
+    opened, theirs = open_model(tmp_path), cut_as(backend, cut)
+    assert list(opened.tokenizer.encode(HARD).ids) == theirs.encode(HARD).ids
+    assert f"tokenizer.ggml.pre is missing): it is cut as {cut}" in opened.card
+    assert "tokenizer.ggml.pre is missing" in "\n".join(report(tmp_path)[0])
+
+
+def test_a_tokenizer_beside_the_file_goes_before_its_own(whole, backend, tmp_path):
+    model, _ = whole
+    write(tmp_path / "it.gguf", model, backend, pre="tekken")
+    with pytest.raises(InputError, match="'tekken'") as refused:
+        open_model(tmp_path)
+    assert "Put the tokenizer.json" in refused.value.remedy
+    cut_as(backend, "llama-bpe").save(str(tmp_path / "tokenizer.json"))
+    assert list(open_model(tmp_path).run(HARD).ids) == cut_as(backend, "llama-bpe").encode(HARD).ids
+
+
+def test_a_tokenizer_of_pieces_with_scores_cuts_as_llama_2s(whole, tmp_path, monkeypatch):
+    model, _ = whole
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    space = tokenizers.normalizers.Replace(" ", "▁")
+    made.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend("▁"), space])
+    marks = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=288, special_tokens=marks, show_progress=False)
+    made.train_from_iterator([TEXT, "see she"] * 3, trainer)
+    held = json.loads(made.to_str())
+    held["added_tokens"] = held["added_tokens"][:3]
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(held))
+    words = sorted(held["model"]["vocab"], key=held["model"]["vocab"].get)
+    rank = {"".join(merge): -float(n) for n, merge in enumerate(held["model"]["merges"])}
+    scores = [rank.get(word, 0.0 if at < 259 else -1e6) for at, word in enumerate(words)]
+    types = [2, 3, 3, *[6] * 256, *[1] * (len(words) - 259)]
+    facts = {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": words,
+        "tokenizer.ggml.scores": scores,
+        "tokenizer.ggml.token_type": types,
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.unknown_token_id": 0,
+    }
+    monkeypatch.setattr(gguf.GGUFWriter, "add_key_value", _last_wins(gguf.GGUFWriter.add_key_value))
+    monkeypatch.setattr(gguf.GGUFWriter, "add_token_merges", lambda *_: None)
+    write(tmp_path / "it.gguf", model, byte_level_bpe(LINES, 288, ["<|endoftext|>"]), facts=facts)
+    opened = open_model(tmp_path)
+    assert json.loads(opened.tokenizer.to_json())["model"]["merges"] == held["model"]["merges"]
+    for text in (TEXT, HARD, "a  b\n", "日本 she"):
+        assert list(opened.tokenizer.encode(text).ids) == theirs.encode(text, add_special_tokens=False).ids
+    run = opened.run(TEXT)
+    assert run.ids[0] == 1 and opened.tokenizer.decode(run.ids) == TEXT
+    assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
+
+
+def test_a_folder_of_two_files_is_listed_with_its_reason(whole, tmp_path, monkeypatch):
+    (tmp_path / "shelf" / "both").mkdir(parents=True)
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / "shelf" / "both" / name).write_bytes(whole[1])
+    monkeypatch.setenv("ATLAS_MODELS", str(tmp_path / "shelf"))
+    (entry,) = [entry for entry in find.listing() if entry.folder.parent.name == "shelf"]
+    assert not entry.ok and "holds 2 GGUF files" in entry.problem
 
 
 def test_two_files_in_a_folder_are_no_model_and_a_missing_library_is_named(whole, tmp_path, monkeypatch):

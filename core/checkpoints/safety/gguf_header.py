@@ -68,6 +68,8 @@ class _Reader:
         magic, version, n_tensors, n_facts = self.take("<4sIQQ")
         if magic != b"GGUF":
             raise bad(self.path, "it does not begin with GGUF")
+        if version in (2 << 24, 3 << 24):
+            raise bad(self.path, "it is big-endian, and only little-endian files are read")
         if version not in (2, 3):
             raise bad(self.path, f"it is of version {version}")
         if n_tensors > MAX_TENSORS or n_facts > MAX_PAIRS:
