@@ -116,15 +116,27 @@ def marked(
     """Our tokenizer of a backend, made by `make`, with the marks that the plan names. Raises InputError for none to frame with."""
     marks: dict[str, str] = {}
     for mark, names in plan.marks.items():
-        there = [name for name in names.split(" or ") if backend.token_to_id(name) is not None]
+        there = [name for name in names.split(" or ") if _has_row(backend, name, plan)]
         if mark not in plan.ids and there:
             marks[mark] = there[0]
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens(sorted(set(marks.values()) - known))
-    return _framing(
-        make(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}),
+    made = _framing(
+        make(
+            backend,
+            rows=plan.config.n_vocab,
+            **plan.ids,
+            **{mark: backend.token_to_id(word) for mark, word in marks.items()},
+        ),
         plan,
     )
+    made.check_marks()
+    return made
+
+
+def _has_row(backend: tokenizers.Tokenizer, name: str, plan: Plan) -> bool:
+    at = backend.token_to_id(name)
+    return at is not None and at < plan.config.n_vocab
 
 
 def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
@@ -245,11 +257,16 @@ def _refused(name: str, problem: str) -> InputError:
     return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, OTHER)
 
 
+def spare(n_rows: int) -> int:
+    """Return how many tokens a vocabulary may have beyond the rows of a model: famous folders have one, others a few added ones."""
+    return max(1, n_rows // 100)
+
+
 def check_rows(n_ids: int, largest: int, n_rows: int) -> None:
-    """Raises InputError where a token has no row in the model's table."""
-    if largest >= n_rows:
+    """Raises InputError where more tokens have no row in the model's table than may be left out."""
+    if largest >= n_rows + spare(n_rows):
         raise InputError(
             f"The tokenizer has {n_ids:,} entries up to id {largest:,}, the model {n_rows:,} rows.",
-            "Every token needs a row of the model's table.",
+            f"Every token needs a row of the model's table; at most {spare(n_rows):,} may be left out.",
             "Take tokenizer and weights from the same model.",
         )

@@ -184,6 +184,7 @@ class PieceTokenizer(Tokenizer):
         for piece, span in self._pieces(text, special):
             ids.append(self.vocab.get(piece, self.vocab["<unk>"]))
             spans.append(span)
+        self.check_rows(ids)
         tokens = tuple(map(self.token, ids))
         return Encoded(tuple(ids), tokens, tuple(spans), uncovered(text, spans))
 

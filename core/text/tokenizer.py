@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +48,8 @@ class Tokenizer:
 
     `start`, `end`, `pad` and `mask` are ids (None where the model has none). Names of special tokens inside a text
     are read as letters, unless `special=True` is asked for; that of the mask (BERT's [MASK]) is meant to be typed.
-    `example` is a text that can be read, as every reader has one.
+    `example` is a text that can be read, as every reader has one. `rows` is how many the model's table has, where the
+    vocabulary may have more tokens: a text with one of those is refused.
     """
 
     example = "Hello."
@@ -60,8 +62,9 @@ class Tokenizer:
         end: int | None = None,
         pad: int | None = None,
         mask: int | None = None,
+        rows: int | None = None,
     ) -> None:
-        self._backend = backend
+        self._backend, self._rows = backend, rows
         backend.encode_special_tokens = True
         self.start, self.end, self.pad, self.mask = start, end, pad, mask
         self._names: dict[int, str] = {}
@@ -97,7 +100,8 @@ class Tokenizer:
     def special_tokens(self) -> dict[str, int]:
         """The names that mean something to the model, with their ids."""
         added = self._backend.get_added_tokens_decoder()
-        return {token.content: index for index, token in sorted(added.items()) if token.special}
+        n = self._rows or math.inf
+        return {token.content: index for index, token in sorted(added.items()) if token.special and index < n}
 
     def to_json(self) -> str:
         return self._backend.to_str(pretty=False)
@@ -112,6 +116,7 @@ class Tokenizer:
         blank = typed is not None and typed in text
         backend = self._special if special else self._blank if blank else self._backend
         encoding = backend.encode(text, add_special_tokens=False)
+        self.check_rows(encoding.ids)
         added = bool(self._prefix) and not text.startswith(self._prefix)
         spans = tuple(
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
@@ -119,6 +124,20 @@ class Tokenizer:
         tokens = tuple(self.token(index) for index in encoding.ids)
         spans = _grown(text, tokens, spans, self._unknown)
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
+
+    def check_rows(self, ids: Sequence[int]) -> None:
+        """Raises InputError for a token that the vocabulary has and the model has no row for."""
+        beyond = [index for index in ids if self._rows is not None and index >= self._rows]
+        if beyond:
+            raise InputError(
+                f"'{self.token(beyond[0])}' is a token that this model has no vector for.",
+                f"Its vocabulary has {len(self):,} tokens, its table {self._rows:,} rows.",
+                "Leave it out of the text.",
+            )
+
+    def check_marks(self) -> None:
+        """Raises InputError where what is put around every text has no row."""
+        self.check_rows([index for side in self.around for index in side])
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -145,10 +164,13 @@ class Tokenizer:
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, names of special tokens read as letters."""
-        return [
+        found = [
             encoding.ids
             for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
         ]
+        for ids in found:
+            self.check_rows(ids)
+        return found
 
     def typed_special(self, text: str) -> list[str]:
         """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""

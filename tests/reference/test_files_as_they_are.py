@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 import transformers
 from parity import redraw
@@ -25,6 +26,7 @@ from tests.kind_shapes import tiny
 
 TEXT = "She has a white car."
 BPE = byte_level_bpe([TEXT, "Once upon a time"] * 3, 288, ["<|endoftext|>"])
+ROWS = BPE.get_vocab_size()
 SIZES = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
@@ -53,7 +55,7 @@ def drawn(kind: str, **more):
     made = getattr(transformers, kind)
     shape = OWN.get(made.config_class.model_type, SIZES)
     config = made.config_class(
-        **shape, vocab_size=288, eos_token_id=0, bos_token_id=0, pad_token_id=0, **more
+        **shape, vocab_size=ROWS, eos_token_id=0, bos_token_id=0, pad_token_id=0, **more
     )
     config._attn_implementation = "eager"
     model = redraw(made(config))
@@ -224,7 +226,7 @@ def test_compiled_and_spread_models_in_memory_are_wrapped():
 
 def test_weights_that_are_not_loaded_are_refused_in_words():
     with torch.device("meta"):
-        network = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, vocab_size=288))
+        network = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, vocab_size=ROWS))
     with pytest.raises(InputError, match="not in memory: they are on the device 'meta'") as refused:
         core.wrap(network, BPE)
     assert "dispatch=True" in refused.value.remedy
@@ -289,3 +291,39 @@ def test_a_long_card_and_odd_headers_keep_nothing_from_opening(tmp_path):
     (place / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + body + bytes(4))
     opened = open_model(place)
     assert differences(opened, model) <= SAME and len(opened.card) == 2**20
+
+
+@pytest.mark.parametrize("word", ["<image>", " zebra"])
+def test_a_token_that_has_no_row_is_left_out_and_refused_where_it_is_typed(tmp_path, word):
+    backend = tokenizers.Tokenizer.from_str(BPE.to_str())
+    backend.add_tokens([tokenizers.AddedToken(word, special=False, normalized=False)])
+    assert backend.token_to_id(word) == ROWS
+    model = drawn("LlamaForCausalLM")
+    place = folder(tmp_path / "it", model)
+    backend.save(str(place / "tokenizer.json"))
+    for opened in (open_model(place), core.wrap(model, backend)):
+        assert differences(opened, model) <= SAME
+        with pytest.raises(InputError, match="has no vector for") as refused:
+            opened.run(f"a{word}")
+        assert "Leave it out" in refused.value.remedy
+        with pytest.raises(InputError, match="has no vector for"):
+            opened.tokenizer.encode_many([TEXT, f"a{word}"])
+
+
+def test_a_mark_without_a_row_that_stands_around_every_text_is_refused_when_the_folder_is_opened(tmp_path):
+    backend = tokenizers.Tokenizer.from_str(BPE.to_str())
+    backend.add_special_tokens(["<bos>"])
+    backend.post_processor = tokenizers.processors.TemplateProcessing("<bos> $A", None, [("<bos>", ROWS)])
+    place = folder(tmp_path / "it", drawn("LlamaForCausalLM"))
+    backend.save(str(place / "tokenizer.json"))
+    with pytest.raises(InputError, match="'<bos>' is a token that this model has no vector for"):
+        open_model(place)
+
+
+def test_a_vocabulary_of_another_model_is_refused(tmp_path):
+    backend = tokenizers.Tokenizer.from_str(BPE.to_str())
+    backend.add_tokens([f"more{i}" for i in range(4)])
+    place = folder(tmp_path / "it", drawn("LlamaForCausalLM"))
+    backend.save(str(place / "tokenizer.json"))
+    with pytest.raises(InputError, match=f"{ROWS + 4} entries up to id {ROWS + 3}, the model {ROWS} rows"):
+        open_model(place)

@@ -149,7 +149,7 @@ EARLY: dict[str, tuple[Any, ...]] = {
     "another magic": (has(magic=b"GGML"), "does not begin with GGUF"),
     "a web page": (lambda it: b"<!doctype html>" + bytes(60), "does not begin with GGUF"),
     "version 1": (has(version=1), "of version 1"),
-    "version 2^31, the other way round": (has(version=3 << 24), "of version 50331648"),
+    "version 2^31, the other way round": (has(version=3 << 24), "it is big-endian"),
     "2^60 tensors": (has(counts=(HUGE, None)), "it lists 1,152,921,504,606,846,976 tensors"),
     "2^60 facts": (has(counts=(None, HUGE)), "1,152,921,504,606,846,976 facts"),
     "a tensor too many": (has(counts=(22, None)), "damaged"),
@@ -206,13 +206,29 @@ EARLY: dict[str, tuple[Any, ...]] = {
         "left over: ../../etc/passwd",
     ),
     "a missing tensor": (lambda it: it.tensors.pop(QUERY) and None, "Weights missing", "self_attn.q_proj"),
-    "words of another tokenizer": (facts({"tokenizer.ggml.model": "llama"}), "of the kind 'llama'"),
+    "words of another tokenizer": (facts({"tokenizer.ggml.model": "t5"}), "of the kind 't5'"),
+    "pieces without scores": (facts({"tokenizer.ggml.model": "llama"}), "not a score for each"),
+    "scores that are texts": (
+        lambda it: it.facts.update(
+            {
+                "tokenizer.ggml.model": "llama",
+                "tokenizer.ggml.scores": ["1"] * len(it.facts["tokenizer.ggml.tokens"]),
+            }
+        ),
+        "their scores no numbers",
+    ),
+    "a factor of the positions that is not computed": (
+        facts({"llama.rope.scale_linear": 4.0}),
+        "llama.rope.scale_linear = 4.0",
+    ),
+    "a fact that nobody knows": (facts({"llama.attention.twist": 1.0}), "llama.attention.twist = 1.0"),
+    "heads that are turned in part": (facts({"llama.rope.dimension_count": 2}), "a head has"),
     "a way to cut that is unknown": (facts({"tokenizer.ggml.pre": "deepseek"}), "'deepseek'"),
     "words that are numbers": (facts({"tokenizer.ggml.tokens": [1, 2, 3]}), "refuse"),
     "no words": (lambda it: it.facts.pop("tokenizer.ggml.tokens") and None, "no list of words"),
     "more words than rows": (
-        lambda it: it.facts["tokenizer.ggml.tokens"].extend("12345"),
-        "up to id 292",
+        lambda it: it.facts["tokenizer.ggml.tokens"].extend("1234567"),
+        "up to id 294",
         "292 rows",
     ),
     "a word twice": (lambda it: it.facts["tokenizer.ggml.tokens"].__setitem__(5, "<s>"),),

@@ -124,10 +124,7 @@ LIES |= {
         "README.md is a link",
     ),
     "bert: a card that is no text": (folder("bert", files={"README.md": b"\xff\xfe\0" * 99}),),
-    "bert: a card of 2 MB": (
-        folder("bert", files={"README.md": b"x" * 2**21}),
-        "README.md has 2,097,152 bytes",
-    ),
+    "bert: a card of 2 MB": (folder("bert", files={"README.md": b"x" * 2**21}),),
     "own: modules of code": (
         folder(
             "gpt2",

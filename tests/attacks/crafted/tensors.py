@@ -70,6 +70,20 @@ LATE: dict[str, tuple[Any, ...]] = {
     ),
 }
 EARLY: dict[str, tuple[Any, ...]] = {
+    "a table under another name, of another shape": (
+        "gpt2",
+        lambda held: {
+            ("lm_head.weight" if n.endswith("wte.weight") else n): (v[:-1] if n.endswith("wte.weight") else v)
+            for n, v in held.items()
+        },
+        "wte.weight",
+        "(292, 33)",
+    ),
+    "two wrappers that make one name of two": (
+        "gpt2",
+        lambda held: {**held, "transformer.wte._orig_mod.weight": torch.ones(292, 33)},
+        "stored twice",
+    ),
     "another prefix": (
         "gpt2",
         lambda held: {f"x.{n}": v for n, v in held.items()},
